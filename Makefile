@@ -1,0 +1,61 @@
+# Two commands for a fresh machine with Python >= 3.11 and a package index:
+#   make demo    set up and see it work          make test    set up and run every test
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+
+.PHONY: demo test lint fix docs bench clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.base
+	@$(BIN)/holdfast demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.dev
+	$(BIN)/python bench/recall.py
+	$(BIN)/python bench/ingest.py
+	$(BIN)/python bench/startup.py
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+ifdef UV
+	$(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+else
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+endif
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+ifdef UV
+	$(UV) pip install --quiet --python $(BIN)/python -e .
+else
+	$(BIN)/python -m pip install --quiet -e .
+endif
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+ifdef UV
+	$(UV) pip install --quiet --python $(BIN)/python -e '.[all]' --group dev
+else
+	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
+endif
+	@touch $@ $(VENV)/.base

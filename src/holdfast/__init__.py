@@ -1,0 +1,69 @@
+"""Long-term memory for AI agents: one SQLite file, no server, no API key.
+
+    from holdfast import Holdfast
+
+    with Holdfast.open("memory.db", scope="user:me") as hf:
+        hf.remember("Prefers dark mode in every editor", category="preferences")
+        for hit in hf.recall("which theme does she like?"):
+            print(hit.score, hit.memory.content, hit.why)
+
+Importing this package loads nothing heavy; each name below is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .aio import AsyncHoldfast
+    from .config import Settings
+    from .errors import Conflict, HoldfastError, InvalidInput, NotFound, Refused, StoreError
+    from .memory import Holdfast
+    from .search.context import Context
+    from .search.why import Why
+    from .types import Edge, Event, Hit, Memory, Scope, Session
+
+_HOMES = {
+    "Holdfast": "memory",
+    "AsyncHoldfast": "aio",
+    "Settings": "config",
+    "Context": "search.context",
+    "Why": "search.why",
+    **dict.fromkeys(("Edge", "Event", "Hit", "Memory", "Scope", "Session"), "types"),
+    **dict.fromkeys(("Conflict", "HoldfastError", "InvalidInput", "NotFound", "Refused", "StoreError"), "errors"),
+}
+
+__all__ = [
+    "AsyncHoldfast",
+    "Conflict",
+    "Context",
+    "Edge",
+    "Event",
+    "Hit",
+    "Holdfast",
+    "HoldfastError",
+    "InvalidInput",
+    "Memory",
+    "NotFound",
+    "Refused",
+    "Scope",
+    "Session",
+    "Settings",
+    "StoreError",
+    "Why",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

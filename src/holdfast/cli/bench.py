@@ -1,0 +1,63 @@
+"""`holdfast bench`: recall measured on a public question set, from the file you give."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import config
+from ..errors import InvalidInput
+from . import show
+from .app import UPKEEP, Json, Store, app, output_file
+
+
+@app.command(rich_help_panel=UPKEEP)
+def bench(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="locomo or longmemeval.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The data set's JSON file.")],
+    models: Annotated[str | None, typer.Option(help="Embedding models: static,arctic (default), static, none.")] = None,
+    fusion: Annotated[str | None, typer.Option(help="learned or rrf.")] = None,
+    questions: Annotated[
+        str | None, typer.Option("--questions", metavar="FILE", help="Write one JSON line per question here.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how often recall finds the evidence for a question; no language model takes part."""
+    from dataclasses import replace
+    from itertools import islice
+
+    from .. import evaluation
+
+    if dataset not in evaluation.DATASETS:
+        raise InvalidInput(f"Unknown data set {dataset!r}. Use one of: {', '.join(evaluation.DATASETS)}.")
+    settings = config.load()
+    settings = replace(settings, embedding_models=models or settings.embedding_models, fusion=fusion or settings.fusion)
+    pools = list(islice(evaluation.DATASETS[dataset](path), limit))
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, show.progress("starting") as bar:
+
+        def told(what: str, steps: int) -> None:
+            bar.update(bar.tasks[0].id, description=what)
+            show.advance(bar, steps)
+
+        answers = evaluation.evaluate(pools, store or Path(folder) / "bench.db", settings, told)
+    if questions:
+        output_file(questions).write_text("\n".join(evaluation.per_question(answers)) + "\n", "utf-8")
+    report = {"dataset": dataset, "models": settings.embedding_models, "fusion": settings.fusion}
+    report |= evaluation.report(answers)
+    show.emit(report) if as_json else _tables(report)
+
+
+def _tables(report: dict[str, Any]) -> None:
+    print(f"{report['dataset']}: {report['questions']} questions, models {report['models']}, fusion {report['fusion']}")
+    for level in ("turns", "sessions"):
+        groups = report[level]
+        columns = list(next(iter(groups.values())))
+        rows = [(name, *(f"{figures[column]:.3f}" if column != "questions" else str(figures[column]) for column in columns))
+                for name, figures in groups.items()]  # fmt: skip
+        print(f"\n{level[:-1]} recall")
+        show.table(("category", *columns), [tuple(map(str, row)) for row in rows], empty="")

@@ -1,0 +1,139 @@
+"""How things look: tables and colours for people, plain lines when piped, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ..types import Edge, Event, Hit, Memory
+from .app import json_time, when
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+def emit(value: Any) -> None:
+    """Prints one JSON document."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:
+    """A memory for scripts: every field that says something, times in ISO."""
+    fields = asdict(memory)
+    fields["scope"] = str(memory.scope)
+    fields["layer"] = memory.layer
+    for name, value in fields.items():
+        if name.endswith(("_at", "_time", "_until", "_from", "_accessed")):
+            fields[name] = json_time(value)
+    return {name: value for name, value in fields.items() if value not in (None, "", (), {})} | more
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit for scripts."""
+    why = {
+        "summary": str(hit.why),
+        "arms": dict(hit.why.arms),
+        "signals": {signal.name: round(signal.share, 4) for signal in hit.why.signals},
+        "model": hit.why.model,
+    }
+    memory = memory_json(hit.memory)
+    first = {name: memory.pop(name) for name in ("id", "kind", "category", "content")}
+    return {**first, "score": round(hit.score, 4), "why": why, **memory}
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """A journal entry for scripts."""
+    return asdict(event) | {"scope": str(event.scope), "at": json_time(event.at)}
+
+
+def edge_json(edge: Edge) -> dict[str, Any]:
+    """A link for scripts."""
+    return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
+    """A table on a terminal; the same cells separated by tabs when piped."""
+    rows = [list(row) for row in rows]
+    if not rows:
+        print(empty)
+    elif sys.stdout.isatty():
+        _rich_table(columns, rows)
+    else:
+        for row in rows:
+            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+
+
+def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        grid.add_column(column, overflow="fold", ratio=1 if column == "text" else None)
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    Console().print(grid)
+
+
+def memories(found: Sequence[Memory]) -> None:
+    """A list of memories, one line each."""
+    wide = sys.stdout.isatty()
+    rows = [
+        (str(m.seq), m.id, m.kind, m.category, m.status, when(m.event_time), shorten(m.content, 400 if wide else 10**6))
+        for m in found
+    ]
+    table(("#", "id", "kind", "category", "status", "when", "text"), rows, empty="No memories.")
+
+
+def hits(found: Sequence[Hit], *, reasons: bool) -> None:
+    """What recall found, best first."""
+    columns = ("score", "id", "kind", "when", "text", *(("why",) if reasons else ()))
+    rows = [
+        (
+            f"{hit.score:.3f}",
+            hit.memory.id,
+            hit.memory.kind,
+            when(hit.memory.event_time),
+            (f"{hit.memory.author}: " if hit.memory.author else "") + shorten(hit.memory.content, 10**6),
+            *((str(hit.why),) if reasons else ()),
+        )
+        for hit in found
+    ]
+    table(columns, rows, empty="Nothing found.")
+
+
+def fields(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Names and values, one a line, empty ones left out."""
+    for name, value in pairs:
+        if value not in (None, "", (), {}, []):
+            print(f"{name:<12} {value}")
+
+
+@contextmanager
+def progress(label: str, total: int | None = None) -> Iterator[Progress]:
+    """A progress bar on standard error, shown only to a person."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        bar.add_task(label, total=total)
+        yield bar
+
+
+def advance(bar: Progress, steps: int) -> None:
+    """Moves the first task of a bar on."""
+    task: TaskID = bar.tasks[0].id
+    bar.advance(task, steps)

@@ -1,0 +1,114 @@
+"""Every error Holdfast raises on purpose, in one tree.
+
+    HoldfastError
+    ├── InvalidInput          the call itself is wrong; nothing was written
+    │   ├── ScopeError        a scope is missing or malformed
+    │   ├── Nothing           there is no text to remember
+    │   ├── TooLarge          a text is over the size limit
+    │   └── UnknownSetting    a setting or HOLDFAST_* variable that does not exist
+    ├── NotFound              no such memory, session or run in the scopes you named
+    ├── Conflict              the thing changed since you read it, or a later change stands in the way
+    ├── Refused               the guard or a protection said no
+    ├── MissingExtra          a feature needs an optional package
+    ├── EmbedderError         an embedding model failed
+    │   ├── EmbeddingModelChangedError
+    │   └── DimensionMismatchError
+    └── StoreError            the database said no
+        ├── StoreBusy         another process held the write lock for too long
+        ├── StoreReadOnly     the file or its folder cannot be written
+        ├── StoreFull         the disk is full
+        ├── StoreCorrupt      the file is damaged or is not a Holdfast store
+        ├── StoreTooNew       a newer Holdfast wrote this store
+        └── StoreClosed       the store was closed before this call
+
+Core errors know nothing of HTTP or exit codes; each surface keeps its own table.
+"""
+
+from __future__ import annotations
+
+
+class HoldfastError(Exception):
+    """Something went wrong in Holdfast."""
+
+    def __init__(self, message: str | None = None, **fields: object) -> None:
+        """The class docstring is the default message; keyword fields become attributes."""
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.fields = fields
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+
+class InvalidInput(HoldfastError, ValueError):
+    """The input cannot be used as it is. Nothing was written."""
+
+
+class ScopeError(InvalidInput):
+    """Every call names a scope such as 'user:alice'. Pass scope='kind:key'."""
+
+
+class Nothing(InvalidInput):
+    """There is nothing to remember: the text is empty."""
+
+
+class TooLarge(InvalidInput):
+    """The text is over the size limit. Split it, or raise the max_content_bytes setting."""
+
+
+class UnknownSetting(InvalidInput):
+    """There is no such setting. `holdfast settings` lists them all."""
+
+
+class NotFound(HoldfastError, LookupError):
+    """There is nothing with that id in the scopes you named."""
+
+
+class Conflict(HoldfastError):
+    """It changed since you read it. Read it again and retry."""
+
+
+class Refused(HoldfastError):
+    """The memory is protected. Pass force=True (or --force) to go ahead."""
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """This feature needs an optional package."""
+
+
+class EmbedderError(HoldfastError):
+    """The embedding model failed. Texts are kept and found by their words until it is back."""
+
+
+class EmbeddingModelChangedError(EmbedderError):
+    """The store's vectors come from another embedding model. Run `holdfast reembed`."""
+
+
+class DimensionMismatchError(EmbedderError):
+    """The vectors have another length than the model promises. Run `holdfast reembed`."""
+
+
+class StoreError(HoldfastError):
+    """The database could not do that."""
+
+
+class StoreBusy(StoreError):
+    """Another process is writing and did not finish in time. Nothing was written; try again."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written. Check the permissions of the file and its folder."""
+
+
+class StoreFull(StoreError):
+    """The disk is full. Nothing was written; free some space and try again."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged or is not a Holdfast store. Restore a backup, or import an export."""
+
+
+class StoreTooNew(StoreError):
+    """A newer Holdfast wrote this store. Upgrade with `pip install -U holdfast`."""
+
+
+class StoreClosed(StoreError):
+    """The store is closed. Open it again with Holdfast.open(...)."""

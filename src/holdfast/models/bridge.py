@@ -1,0 +1,38 @@
+"""Calling awaitable clients from synchronous code, whether or not the caller sits inside an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from functools import lru_cache
+from threading import Lock, Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+_STARTING = Lock()
+
+
+def wait_for(work: Coroutine[object, object, T], *, timeout: float) -> T:
+    """What `work` returns or raises; TimeoutError, and `work` is cancelled, after `timeout` seconds.
+
+    All work of a process runs in one loop on one thread, so that clients may keep their connections.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, _running_loop())
+    try:
+        return future.result(timeout)
+    except TimeoutError:
+        future.cancel()
+        raise
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    with _STARTING:
+        return _start(os.getpid())  # a forked child has the loop but not its thread
+
+
+@lru_cache(maxsize=1)
+def _start(_pid: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="holdfast-outside", daemon=True).start()
+    return loop

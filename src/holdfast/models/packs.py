@@ -1,0 +1,43 @@
+"""The model files that ship with Holdfast, and whether they arrived whole."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from pathlib import Path
+
+from ..errors import EmbedderError
+
+POTION = "potion-base-8M"
+ARCTIC = "arctic-embed-s-int8"
+PACKS = (POTION, ARCTIC)
+
+_REINSTALL = "Reinstall with `pip install --force-reinstall holdfast`, or choose another embedder."
+
+
+def find(name: str) -> Path:
+    """The folder of pack `name` with every file in place; EmbedderError says what is missing."""
+    folder = Path(str(resources.files("holdfast.models"))) / "packs" / name
+    for file in checksums(folder):
+        if not (folder / file).is_file():
+            raise EmbedderError(f"The model pack {name!r} has no {file}. {_REINSTALL}")
+    return folder
+
+
+def verify(name: str) -> None:
+    """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if not."""
+    folder = find(name)
+    for file, expected in checksums(folder).items():
+        with (folder / file).open("rb") as stream:
+            actual = hashlib.file_digest(stream, "sha256").hexdigest()
+        if actual != expected:
+            raise EmbedderError(f"{file} of the model pack {name!r} is damaged. {_REINSTALL}")
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """File name -> sha256, as the pack's CHECKSUMS file lists them."""
+    try:
+        lines = (folder / "CHECKSUMS").read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise EmbedderError(f"There is no model pack {folder.name!r}. {_REINSTALL}") from error
+    return {file: digest for digest, file in (line.split() for line in lines if line)}

@@ -1,0 +1,179 @@
+"""Lossless export and import: one JSON object per line, in constant memory both ways.
+
+    {"bundle":"holdfast","version":1,"history":true}      what this is
+    {"type":"memory","scope":"user:me","id":"fact_…",…}   truth, scope by scope, in insertion order
+    {"type":"end","rows":12,"sha256":"…"}                 proof that nothing is missing above this line
+    {"type":"vector",…}                                   optional: projections, so that nothing is embedded again
+
+Rows carry no numbers of the store they came from, so exporting an imported bundle gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput, NotFound
+from ..store.base import Author, Store, Writer
+from ..store.rows import TABLES, to_json
+from ..types import Scope
+
+VERSION = 1
+VECTOR_STEP = 500
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: rows by noun that are new, and how many were already there."""
+
+    added: Mapping[str, int]
+    skipped: int
+    vectors: int = 0
+
+
+def export(
+    store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False
+) -> Iterator[str]:
+    """The lines of a bundle, each with its line end. All of them show the same moment."""
+    yield from _sealed(_truth(store, scopes, history=history), history=history)
+    if vectors:
+        for scope in scopes:
+            for row in store.rows("vector", scope):
+                yield to_json({"type": "vector", "scope": str(scope), **row}) + "\n"
+
+
+def _truth(store: Store, scopes: Sequence[Scope], *, history: bool) -> Iterator[str]:
+    with store.snapshot():
+        for scope in scopes:
+            for noun in TABLES:
+                if noun != "event" or history:
+                    for row in store.rows(noun, scope):
+                        yield to_json({"type": noun, "scope": str(scope), **row}) + "\n"
+
+
+def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
+    header = to_json({"bundle": "holdfast", "version": VERSION, "history": history}) + "\n"
+    digest, count = hashlib.sha256(header.encode()), 0
+    yield header
+    for line in lines:
+        digest.update(line.encode())
+        count += 1
+        yield line
+    yield to_json({"type": "end", "rows": count, "sha256": digest.hexdigest()}) + "\n"
+
+
+def import_bundle(
+    store: Store, author: Author, lines: Iterable[str], *, into: Scope | None = None, progress: Progress = lambda n: None
+) -> Imported:
+    """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
+
+    Rows that are already there are skipped, so importing twice equals once. `into` renames the bundle's scope.
+    """
+    source = enumerate(lines, start=1)
+    header_line, header = _header(source)
+    taken = store.write(author, lambda writer: _take_truth(writer, source, header_line, header, into, progress))
+    return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
+
+
+def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
+    line = next(source, (1, ""))[1]
+    header = _parsed(1, line) if line.strip() else {}
+    if header.get("bundle") != "holdfast":
+        raise InvalidInput("This is not a Holdfast bundle: its first line does not say so. Nothing was imported.")
+    if header.get("version") != VERSION:
+        raise InvalidInput(
+            f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. Nothing was imported. "
+            "Upgrade with `pip install -U holdfast`."
+        )
+    return line, header
+
+
+def _take_truth(
+    writer: Writer,
+    source: Iterator[tuple[int, str]],
+    header_line: str,
+    header: Mapping[str, Any],
+    into: Scope | None,
+    progress: Progress,
+) -> Imported:
+    digest, added, skipped, seen = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0, 0
+    for number, line in source:
+        row = _parsed(number, line)
+        noun = row.pop("type", None)
+        if noun == "end":
+            if (row.get("rows"), row.get("sha256")) != (seen, digest.hexdigest()):
+                raise InvalidInput("The bundle was changed or damaged: its checksum is wrong. Nothing was imported.")
+            return Imported(added, skipped)
+        if noun not in TABLES:
+            raise InvalidInput(f"Line {number}: unknown type {noun!r}. Nothing was imported.")
+        digest.update(line.encode())
+        seen += 1
+        is_new = _restore(writer, number, noun, row, into, journal=not header.get("history"))
+        added[noun] += is_new
+        skipped += not is_new
+        progress(1)
+    raise InvalidInput("The bundle is cut off: its last line is missing. Nothing was imported. Export it again.")
+
+
+def _restore(
+    writer: Writer, number: int, noun: str, row: dict[str, Any], into: Scope | None, *, journal: bool
+) -> bool:
+    if into is not None:
+        row["scope"] = str(into)
+    try:
+        return writer.restore_row(noun, row, journal=journal)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"Line {number}: this {noun} is incomplete ({error}). Nothing was imported.") from error
+
+
+def _parsed(number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
+    if not isinstance(row, dict):
+        raise InvalidInput(f"Line {number} is not a JSON object. Nothing was imported.")
+    return row
+
+
+def _take_vectors(
+    store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress
+) -> int:
+    waiting: list[dict[str, Any]] = []
+    count = 0
+    for number, line in source:
+        row = _parsed(number, line)
+        if waiting and (row.get("model") != waiting[0]["model"] or len(waiting) >= VECTOR_STEP):
+            count += _store_vectors(store, waiting, into)
+            waiting = []
+        waiting.append(row)
+        progress(1)
+    return count + (_store_vectors(store, waiting, into) if waiting else 0)
+
+
+def _store_vectors(store: Store, rows: list[dict[str, Any]], into: Scope | None) -> int:
+    scopes = [into] if into else sorted({Scope.parse(row["scope"]) for row in rows})
+    seqs = {memory.id: memory.seq for memory in store.get(scopes, [row["memory"] for row in rows])}
+    known = [row for row in rows if row["memory"] in seqs]
+    store.add_vectors(
+        rows[0]["model"],
+        {seqs[row["memory"]]: np.frombuffer(base64.b64decode(row["vector"]), np.float32) for row in known},
+    )
+    return len(known)
+
+
+def scopes_or_all(store: Store, scopes: Sequence[Scope] | None) -> list[Scope]:
+    """The scopes to export: those named, or every one there is."""
+    found = list(scopes) if scopes else store.scopes()
+    if not found:
+        raise NotFound("There is nothing to export yet.")
+    return found

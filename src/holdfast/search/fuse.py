@@ -1,0 +1,82 @@
+"""One score out of many signals.
+
+The default is a weighted sum with weights that were learned once and ship with the package; a set for each
+situation, because what words are worth depends on whether vectors are there to help. Reciprocal rank fusion
+is the alternative for scores without a common scale.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TypeVar
+
+import numpy as np
+
+from ..types import Signal
+from .features import ENCODER, NAMES, STATIC, Matrix, Passage
+
+RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
+LEXICAL = "lexical"
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each feature adds (in the order of `features.NAMES`), and the sum at which the score is one half."""
+
+    values: tuple[float, ...]
+    middle: float
+    slope: float
+
+
+def situation(passages: Sequence[Passage]) -> str:
+    """Which weights fit: the best tier of vectors among `passages`, or `lexical` when there are none."""
+    tiers = {tier for passage in passages for tier in passage.similarity}
+    return ENCODER if ENCODER in tiers else STATIC if STATIC in tiers else LEXICAL
+
+
+@lru_cache(maxsize=8)
+def weights(name: str) -> Weights:
+    """The shipped weights for a situation."""
+    learned = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
+    one = learned["situations"][name]
+    values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
+    return Weights(values, float(one["middle"]), float(one["slope"]))
+
+
+def linear(matrix: Matrix, chosen: Weights) -> Matrix:
+    """A score in [0, 1] per row, growing with the weighted sum of the row's features."""
+    sums = matrix @ np.array(chosen.values)
+    return 1 / (1 + np.exp(-chosen.slope * (sums - chosen.middle)))
+
+
+def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
+    """What each feature of one row added to its sum."""
+    return tuple(
+        Signal(name, float(value), weight) for name, value, weight in zip(NAMES, row, chosen.values, strict=True)
+    )
+
+
+def reciprocal_rank(rankings: Mapping[str, Sequence[Item]], k: int = RANK_CONSTANT) -> dict[Item, float]:
+    """The sum of 1 / (k + rank) over the rankings, ranks from 1; best first, ties in order of appearance.
+
+    >>> reciprocal_rank({"words": ["a", "b"], "meaning": ["b"]}, k=1)
+    {'b': 0.8333333333333333, 'a': 0.5}
+    """
+    scores: dict[Item, float] = {}
+    for ranking in rankings.values():
+        for rank, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
+    return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+
+
+def logit(score: float) -> float:
+    """The inverse of the squeeze, for who must add to a score; finite for every score."""
+    inside = min(max(score, 1e-12), 1 - 1e-12)
+    return math.log(inside / (1 - inside))

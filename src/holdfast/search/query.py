@@ -1,0 +1,100 @@
+"""What a question asks for, read once: its terms, its times, whose words are wanted, and what to embed.
+
+People speak of themselves in the first person. A question about Caroline is best answered by what Caroline
+said, and what she said reads "I went", not "Caroline went". So a person named in the question who is also an
+author is remembered in `authors`, and becomes "I" in the text that is embedded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..text.tokens import query_terms
+from ..text.when import Span, spans
+
+_SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
+_WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+
+# The person who asks, in the languages whose stop words we know.
+_FIRST_PERSON = re.compile(
+    r"(?<![\w'])(?:i|i'm|i've|i'd|my|mine|me|myself|ich|mein\w{0,2}|mich|mir|je|j'\w+|mon|mes|moi|yo|mi|mis|conmigo"
+    r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
+    re.IGNORECASE,
+)
+# What was said to that person: "you told me", "your advice", "our last chat", "remind me what you …".
+_SAID_BY_ASSISTANT = re.compile(
+    r"\byou(?:'d|'ve| had| have| did)?\s+(?:\w+ly\s+)?(?:said|say|told|tell|mention|suggest|recommend|propos|advis|gave|give|provid|list"
+    r"|explain|describ|show|wrote|write|generat|creat|share|help|claim|point|answer|compar|outlin|came up)"
+    r"|\b(?:did|had|have) you\b|\byour (?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
+    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)|\bwe (?:discuss|talk|chat)|\bremind me\b",
+    re.IGNORECASE,
+)
+# Whoever is named is usually also who "she" is.
+_OWN_PRONOUNS = (
+    (re.compile(r"\b(?:her|his|their)\b(?=\s+\w)"), "my"),
+    (re.compile(r"\b(?:she|he|they)\b"), "I"),
+    (re.compile(r"\b(?:her|him|them)\b"), "me"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, analysed.
+
+    `authors` are the known authors it names and `roles` the roles whose words it wants; both may be empty.
+    `embed` is the text whose vector should be compared with memories.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    spans: tuple[Span, ...]
+    authors: frozenset[str]
+    roles: frozenset[str]
+    embed: str
+
+
+def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
+    """Read `text` as asked at `now` (microseconds) in a scope whose memories are by `authors`."""
+    words = {word.casefold(): word for word in _WORD.findall(text)}
+    named = {author: alias for author in authors if (alias := _alias(author, words))}
+    return Query(
+        text=text,
+        terms=tuple(query_terms(text)),
+        spans=tuple(spans(text, now)),
+        authors=frozenset(author.casefold() for author in named),
+        roles=_roles(text) if not named else frozenset(),
+        embed=_first_person(text, list(named.values())),
+    )
+
+
+def _alias(author: str, words: dict[str, str]) -> str:
+    """The word of the question that names `author`: a part of the name, or its beginning as a nickname."""
+    parts = [part.casefold() for part in _WORD.findall(author)]
+    for part in parts:
+        if part in words and len(part) > 1:
+            return words[part]
+    for word, written in words.items():
+        is_name = written[0].isupper() and len(word) >= _SHORTEST_NICKNAME
+        if is_name and any(part.startswith(word) for part in parts):
+            return written
+    return ""
+
+
+def _roles(text: str) -> frozenset[str]:
+    if _SAID_BY_ASSISTANT.search(text):
+        return frozenset({"assistant"})
+    return frozenset({"user"}) if _FIRST_PERSON.search(text) else frozenset()
+
+
+def _first_person(text: str, names: list[str]) -> str:
+    """`text` as the people it names would say it of themselves."""
+    if not names:
+        return text
+    name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    spoken = re.sub(rf"\b(?:{name})(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
+    spoken = re.sub(rf"\b(?:{name})\b", "I", spoken)
+    for pronoun, own in _OWN_PRONOUNS:
+        spoken = pronoun.sub(own, spoken)
+    return spoken

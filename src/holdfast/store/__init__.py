@@ -1,0 +1,11 @@
+"""Where memories are kept: the promises every backend makes (base.py) and the backends that keep them.
+
+Belongs here: SQL, rows, transactions, the journal, migrations. Does not: ranking, policy, models.
+"""
+
+from __future__ import annotations
+
+from .base import Author, Corpus, Filter, Finding, Store, Writer
+from .sqlite import SQLiteStore
+
+__all__ = ["Author", "Corpus", "Filter", "Finding", "SQLiteStore", "Store", "Writer"]

@@ -1,0 +1,182 @@
+"""Vectors of a scope as one matrix in memory: exact search, many times faster than reading them from the file.
+
+A cache and nothing more. It is built from the store the second time a scope is asked (a one-shot command
+never pays for it), follows the journal so that other processes' writes are seen, and is dropped when space is
+short.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = list[Sequence[Any]]
+Read = Callable[[str, Sequence[Any]], Rows]
+Floats = npt.NDArray[np.float32]
+
+ABSENT = -2.0  # below any cosine
+CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
+
+
+class Matrix:
+    """The active vectors of one scope and model, in a growing array; what is no longer active is masked."""
+
+    def __init__(self, read: Read, model: int, scope: int) -> None:
+        self._model, self._scope = model, scope
+        self._event, self._vector = newest(read)
+        rows = read(
+            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.seq = v.seq "
+            "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
+            (model, scope),
+        )
+        self._place: dict[int, int] = {}
+        self._seqs = np.zeros(0, np.int64)
+        self._vectors = np.zeros((0, 0), np.float32)
+        self._alive = np.zeros(0, bool)
+        self._append({row[0]: row[1] for row in rows})
+
+    @property
+    def bytes(self) -> int:
+        """What it occupies."""
+        return int(self._vectors.nbytes + self._seqs.nbytes)
+
+    def refresh(self, read: Read) -> None:
+        """Follows what was written since, by this process or another."""
+        event, vector = newest(read)
+        if (event, vector) == (self._event, self._vector):
+            return
+        self._drop_inactive(read)
+        self._take_new(read)
+        self._event, self._vector = event, vector
+
+    def _drop_inactive(self, read: Read) -> None:
+        changed = read(
+            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status) FROM events e "
+            "LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
+            (self._event, self._scope),
+        )
+        for seq, status in changed:
+            if seq in self._place:
+                self._alive[self._place[seq]] = status == "active"
+
+    def _take_new(self, read: Read) -> None:
+        rows = read(
+            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.seq = v.seq "
+            "WHERE v.number > ? AND v.model = ? AND v.scope = ?",
+            (self._vector, self._model, self._scope),
+        )
+        restored = self._restored(read)
+        fresh = {seq: vector for seq, vector, status in rows if status == "active"} | restored
+        for seq in [seq for seq in fresh if seq in self._place]:
+            place = self._place[seq]
+            self._vectors[place], self._alive[place] = np.frombuffer(fresh.pop(seq), np.float32), True
+        self._append(fresh)
+
+    def _restored(self, read: Read) -> dict[int, bytes]:
+        """Vectors of memories that became active again and were not in the matrix."""
+        rows = read(
+            "SELECT DISTINCT v.seq, v.vector FROM events e JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "JOIN vectors v ON v.seq = m.seq AND v.model = ? AND v.scope = e.scope "
+            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND m.status = 'active'",
+            (self._model, self._event, self._scope),
+        )
+        return {seq: vector for seq, vector in rows if seq not in self._place}
+
+    def _append(self, fresh: dict[int, bytes]) -> None:
+        if not fresh:
+            return
+        start, end = len(self._place), len(self._place) + len(fresh)
+        added = unpack(list(fresh.values()))
+        if end > len(self._seqs):
+            self._grow(end if not start else end * 5 // 4, added.shape[1])
+        self._place.update({seq: start + offset for offset, seq in enumerate(fresh)})
+        self._seqs[start:end] = list(fresh)
+        self._vectors[start:end] = added
+        self._alive[start:end] = True
+
+    def _grow(self, capacity: int, dimensions: int) -> None:
+        used = len(self._place)
+        seqs, vectors, alive = self._seqs, self._vectors, self._alive
+        self._seqs = np.zeros(capacity, np.int64)
+        self._vectors = np.zeros((capacity, dimensions), np.float32)
+        self._alive = np.zeros(capacity, bool)
+        if used:
+            self._seqs[:used], self._vectors[:used], self._alive[:used] = seqs[:used], vectors[:used], alive[:used]
+
+    def nearest(self, vector: Floats, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
+        """The best `limit` rows that are alive and not hidden, best first, ties in insertion order."""
+        used = len(self._place)
+        if not used or self._vectors.shape[1] != len(vector):
+            return []
+        scores = self._vectors[:used] @ vector
+        scores[~self._alive[:used]] = ABSENT
+        for seq in hidden & self._place.keys():
+            scores[self._place[seq]] = ABSENT
+        return top(self._seqs[:used], scores, limit)
+
+
+class Matrices:
+    """The matrices of a process, least recently used out first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
+        self._asked: set[tuple[int, int]] = set()
+
+    def get(self, read: Read, model: int, scope: int) -> Matrix | None:
+        """An up-to-date matrix, or None the first time, or when it would not fit."""
+        key = (model, scope)
+        with self._lock:
+            matrix = self._held.get(key)
+            if matrix is None:
+                if key not in self._asked or self._too_big(read, key):
+                    self._asked.add(key)
+                    return None
+                matrix = self._held[key] = Matrix(read, model, scope)
+            else:
+                matrix.refresh(read)
+            self._held.move_to_end(key)
+            self._trim()
+            return matrix
+
+    def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
+        ((size,),) = read(
+            "SELECT coalesce(max(d.dimensions) * 4 * (SELECT count(*) FROM vectors WHERE model = ? AND scope = ?), 0) "
+            "FROM models d WHERE d.number = ?",
+            (*key, key[0]),
+        )
+        return bool(size > CACHE_BYTES)
+
+    def _trim(self) -> None:
+        while len(self._held) > 1 and sum(matrix.bytes for matrix in self._held.values()) > CACHE_BYTES:
+            self._held.popitem(last=False)
+
+
+def newest(read: Read) -> tuple[int, int]:
+    """How far the journal and the vectors have come."""
+    ((event, vector),) = read(
+        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors)", ()
+    )
+    return event, vector
+
+
+def unpack(blobs: list[bytes]) -> Floats:
+    """Stored vectors as the rows of one array."""
+    return np.frombuffer(b"".join(blobs), np.float32).reshape(len(blobs), -1)
+
+
+def top(seqs: npt.NDArray[np.int64], scores: Floats, limit: int) -> list[tuple[int, float]]:
+    """The `limit` best of parallel arrays, best first, ties by `seq`; what is ABSENT stays out."""
+    if limit < len(scores):
+        # Everything that ties with the last one in must take part, or the order on ties would depend on luck.
+        floor = np.partition(scores, -limit)[-limit]
+        keep = np.flatnonzero(scores >= floor)
+        seqs, scores = seqs[keep], scores[keep]
+    order = np.lexsort((seqs, -scores))[:limit]
+    return [(int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT]

@@ -1,0 +1,46 @@
+"""Numbered SQL files, applied once each, in order, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ..errors import StoreTooNew
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+
+
+@cache
+def migrations(backend: str) -> tuple[Migration, ...]:
+    """The steps for a backend, oldest first. They are numbered from 1 without gaps."""
+    folder = files("holdfast.store") / "sql" / backend
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(
+        Migration(number, name, (folder / name).read_text("utf-8")) for number, name in enumerate(names, start=1)
+    )
+
+
+def pending(backend: str, version: int, location: str) -> tuple[Migration, ...]:
+    """The steps a store at `version` still needs; raises StoreTooNew when it is ahead of us."""
+    steps = migrations(backend)
+    if version > len(steps):
+        raise StoreTooNew(
+            f"{location} was written by a newer Holdfast (schema {version}, this one knows {len(steps)}). "
+            "Nothing was changed. Upgrade with `pip install -U holdfast`."
+        )
+    return steps[version:]
+
+
+def apply(steps: tuple[Migration, ...], run: Callable[[Migration], None]) -> None:
+    """Runs each step; the caller holds the transaction."""
+    for step in steps:
+        run(step)

@@ -1,0 +1,229 @@
+"""Tables and rows: how the nouns of `types` lie in SQL, the same on every backend."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..types import Edge, Entity, Event, Job, Memory, Scope, Session, Triple
+
+Row = Sequence[Any]
+ScopeOf = Callable[[int], Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose rows are journalled and exported under the name `noun`."""
+
+    noun: str
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    json: frozenset[str] = frozenset()
+    # Observations, not changes: kept in the row, but never journalled.
+    observed: frozenset[str] = frozenset()
+    order: str = "rowid"
+
+
+MEMORY_COLUMNS = (
+    "id", "kind", "category", "status", "status_at", "status_reason", "title", "content", "author", "role",
+    "session", "position", "event_time", "valid_from", "valid_until", "created_at", "updated_at", "confidence",
+    "decay_rate", "decayed_at", "protected", "source", "trust", "quote", "triple", "consolidated_at", "outcome",
+    "tags", "metadata", "access_count", "last_accessed",
+)  # fmt: skip
+
+MEMORIES = Table(
+    "memory",
+    "memories",
+    ("id",),
+    MEMORY_COLUMNS,
+    json=frozenset(("triple", "tags", "metadata")),
+    observed=frozenset(("access_count", "last_accessed")),
+    order="seq",
+)
+SESSIONS = Table(
+    "session",
+    "sessions",
+    ("id",),
+    (
+        "id", "agent", "started_at", "last_activity", "ended_at", "end_reason", "consolidated_at", "outcome",
+        "metadata",
+    ),
+    json=frozenset(("metadata",)),
+    observed=frozenset(("last_activity",)),
+    order="started_at, id",
+)  # fmt: skip
+EDGES = Table(
+    "edge",
+    "edges",
+    ("source", "target", "relation"),
+    ("source", "target", "relation", "created_at", "reason"),
+    order="created_at, source, target, relation",
+)
+ENTITIES = Table(
+    "entity", "entities", ("id",), ("id", "name", "type", "summary", "created_at"), order="created_at, id"
+)
+ENTITY_NAMES = Table(
+    "entity_name", "entity_names", ("folded", "entity"), ("folded", "entity", "name"), order="folded, entity"
+)
+MENTIONS = Table("mention", "mentions", ("entity", "memory"), ("entity", "memory"), order="memory, entity")
+PROFILES = Table("profile", "profiles", (), ("settings",), json=frozenset(("settings",)), order="scope")
+EVENTS = Table(
+    "event",
+    "events",
+    (),
+    ("run", "at", "actor", "verb", "noun", "target", "before", "after"),
+    json=frozenset(("before", "after")),
+    order="seq",
+)
+
+# In the order in which an import must see them: whatever a row points to comes first.
+TABLES: Mapping[str, Table] = {
+    table.noun: table
+    for table in (SESSIONS, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
+}
+
+
+def to_json(value: Any) -> str:
+    """Canonical JSON: one text for one value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def encode(column: str, value: Any) -> Any:
+    """A field of a noun as its column holds it."""
+    if column == "triple":
+        return to_json(_triple_list(value)) if value else None
+    if column == "tags":
+        return to_json(list(value)) if value else None
+    if column == "metadata":
+        return to_json(dict(value)) if value else None
+    return int(value) if isinstance(value, bool) else value
+
+
+def _triple_list(triple: Triple) -> list[str]:
+    return [triple.subject, triple.predicate, triple.object, triple.subject_type, triple.object_type]
+
+
+def memory_values(memory: Memory) -> tuple[Any, ...]:
+    """A memory as the values of MEMORY_COLUMNS."""
+    m = memory
+    return (
+        m.id, m.kind, m.category, m.status, m.status_at, m.status_reason, m.title, m.content, m.author, m.role,
+        m.session, m.position, m.event_time, m.valid_from, m.valid_until, m.created_at, m.updated_at, m.confidence,
+        m.decay_rate, m.decayed_at, int(m.protected), m.source, m.trust, m.quote, encode("triple", m.triple),
+        m.consolidated_at, m.outcome, encode("tags", m.tags), encode("metadata", m.metadata), m.access_count,
+        m.last_accessed,
+    )  # fmt: skip
+
+
+SELECT_MEMORY = "m.seq, m.scope, " + ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
+
+
+def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
+    """The memory of a row read as SELECT_MEMORY."""
+    (
+        seq, number, id_, kind, category, status, status_at, status_reason, title, content, author, role, session,
+        position, event_time, valid_from, valid_until, created_at, updated_at, confidence, decay_rate, decayed_at,
+        protected, source, trust, quote, triple, consolidated_at, outcome, tags, metadata, access_count,
+        last_accessed,
+    ) = row  # fmt: skip
+    return Memory(
+        id_, scope_of(number), kind, content, created_at, updated_at, event_time, seq, category, status, status_at,
+        status_reason, title, author, role, session, position, valid_from, valid_until, confidence, decay_rate,
+        decayed_at, bool(protected), source, trust, quote, Triple(*json.loads(triple)) if triple else None,
+        consolidated_at, outcome, tuple(json.loads(tags)) if tags else (), json.loads(metadata) if metadata else {},
+        access_count, last_accessed,
+    )  # fmt: skip
+
+
+def session_values(session: Session) -> dict[str, Any]:
+    """A session as its columns."""
+    return {column: encode(column, getattr(session, column)) for column in SESSIONS.columns}
+
+
+def session_from(row: Row, scope_of: ScopeOf) -> Session:
+    """The session of a row read as scope and SESSIONS.columns."""
+    number, id_, agent, started_at, last_activity, ended_at, end_reason, consolidated_at, outcome, metadata = row
+    return Session(
+        id_, scope_of(number), started_at, last_activity, agent, ended_at, end_reason, consolidated_at, outcome,
+        json.loads(metadata) if metadata else {},
+    )  # fmt: skip
+
+
+def event_from(row: Row, scope_of: ScopeOf) -> Event:
+    """The event of a row read as seq, scope and EVENTS.columns."""
+    seq, number, run, at, actor, verb, noun, target, before, after = row
+    return Event(
+        seq, run, at, actor, verb, scope_of(number), noun, target,
+        json.loads(before) if before else None, json.loads(after) if after else None,
+    )  # fmt: skip
+
+
+def edge_from(row: Row, scope_of: ScopeOf) -> Edge:
+    """The edge of a row read as scope and EDGES.columns."""
+    number, source, target, relation, created_at, reason = row
+    return Edge(scope_of(number), source, target, relation, created_at, reason)
+
+
+JOB_COLUMNS = (
+    "kind", "key", "status", "token", "worker", "lease_until", "retry_at", "retries_left", "error", "watermark",
+    "done_watermark",
+)  # fmt: skip
+
+
+def job_from(row: Row, scope_of: ScopeOf) -> Job:
+    """The job of a row read as scope and JOB_COLUMNS."""
+    number, *values = row
+    return Job(scope_of(number), *values)
+
+
+def entity_names(entity: Entity) -> dict[str, str]:
+    """Every name of an entity by its folded form, the canonical one winning."""
+    names = {fold(alias): alias for alias in entity.aliases}
+    return names | {fold(entity.name): entity.name}
+
+
+def exported(table: Table, values: Row) -> dict[str, Any]:
+    """A row in the shape of an export: JSON columns opened, empty columns left out."""
+    return {
+        column: json.loads(value) if column in table.json else value
+        for column, value in zip(table.columns, values, strict=True)
+        if value is not None
+    }
+
+
+def imported(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an exported row."""
+    return {
+        column: to_json(row[column]) if column in table.json and row.get(column) is not None else row.get(column)
+        for column in table.columns
+    }
+
+
+def indexed_text(title: str, content: str, tags: Sequence[str]) -> str:
+    """What the full-text index and the embedders see of a memory."""
+    if not title and not tags:
+        return content
+    return "\n".join(part for part in (title, content, " ".join(tags)) if part)
+
+
+@lru_cache(maxsize=4096)
+def fold(name: str) -> str:
+    """A name for comparison: compatibility forms, case and spacing do not count."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+_EDGE_PUNCTUATION = re.compile(r"^[\s\"'“”‘’«»]+|[\s.!。！\"'“”‘’«»]+$")
+
+
+def content_hash(content: str) -> bytes:
+    """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
+    text = content if content.isascii() else unicodedata.normalize("NFKC", content)
+    normal = " ".join(_EDGE_PUNCTUATION.sub("", text).casefold().split())
+    return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()

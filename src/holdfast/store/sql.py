@@ -1,0 +1,403 @@
+"""What every SQL store does alike: reads by scope, sessions, the journal, jobs. Backends add their indexes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import NotFound
+from ..types import Edge, Event, Job, Memory, Micros, Scope, Session, new_id
+from .base import Author, Filter, Ranked, T, Vector, Writer
+from .filters import marks, where_clause
+from .rows import (
+    EDGES,
+    EVENTS,
+    JOB_COLUMNS,
+    SELECT_MEMORY,
+    SESSIONS,
+    TABLES,
+    Row,
+    edge_from,
+    event_from,
+    exported,
+    job_from,
+    memory_from,
+    session_from,
+)
+
+DURABLE_FIRST = "m.kind IN ('turn', 'document')"
+PAGE = 500
+
+
+class SQLStore(ABC):
+    """The portable half of a store; see `Store` in base.py for what each method promises."""
+
+    location: str
+
+    def __init__(self) -> None:
+        self._numbers: dict[Scope, int] = {}
+        self._names: dict[int, Scope] = {}
+
+    @abstractmethod
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Runs one SELECT and returns its rows."""
+
+    @abstractmethod
+    def transact(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
+        """Runs `work(execute)` in one write transaction that is not journalled: bookkeeping, not memory."""
+
+    @abstractmethod
+    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+        """See Store."""
+
+    # Scopes
+
+    def scopes(self) -> list[Scope]:
+        return [self._learn(*row) for row in self.read("SELECT number, kind, key FROM scopes ORDER BY number")]
+
+    def numbers(self, scopes: Sequence[Scope]) -> list[int]:
+        """The numbers of the scopes that exist here. Reading from a scope never creates it."""
+        for scope in scopes:
+            if scope not in self._numbers:
+                for row in self.read(
+                    "SELECT number, kind, key FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
+                ):
+                    self._learn(*row)
+        return [self._numbers[scope] for scope in scopes if scope in self._numbers]
+
+    def _learn(self, number: int, kind: str, key: str) -> Scope:
+        scope = self._names.get(number) or Scope(kind, key)
+        self._names[number] = scope
+        self._numbers[scope] = number
+        return scope
+
+    def _scope(self, number: int) -> Scope:
+        return self._names[number]
+
+    # Memories
+
+    def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> list[Memory]:
+        numbers = self.numbers(scopes)
+        found: dict[str | int, Memory] = {}
+        for start in range(0, len(refs), PAGE):
+            page = refs[start : start + PAGE]
+            ids, seqs = [r for r in page if isinstance(r, str)], [r for r in page if isinstance(r, int)]
+            for memory in self._select(
+                f"m.scope IN ({marks(numbers)}) AND (m.id IN ({marks(ids)}) OR m.seq IN ({marks(seqs)}))",
+                (*numbers, *ids, *seqs),
+            ):
+                found.setdefault(memory.id, memory)
+                found[memory.seq] = memory
+        return [found[ref] for ref in refs if ref in found]
+
+    def list(
+        self,
+        where: Filter,
+        *,
+        limit: int | None = None,
+        after: int | None = None,
+        order: Literal["newest", "oldest"] = "newest",
+    ) -> list[Memory]:
+        numbers = self.numbers(where.scopes)
+        condition, values = where_clause(where, numbers)
+        direction, beyond = ("DESC", "<") if order == "newest" else ("ASC", ">")
+        if after is not None:
+            condition, values = f"{condition} AND m.seq {beyond} ?", [*values, after]
+        tail = f"ORDER BY m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
+        return self._select(condition, values, tail) if numbers else []
+
+    def _select(self, condition: str, values: Sequence[Any], tail: str = "") -> list[Memory]:
+        rows = self.read(f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
+        return [memory_from(row, self._scope) for row in rows]
+
+    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, list[Memory]]:
+        placed = [m for m in memories if m.session is not None and m.position is not None]
+        around: dict[int, list[Memory]] = {memory.seq: [] for memory in memories}
+        spots = {(m.scope, m.session, m.position + step) for m in placed for step in range(-reach, reach + 1)}  # type: ignore[operator]
+        there = {(m.scope, m.session, m.position): m for m in placed}
+        there |= self._at(sorted(spots - there.keys(), key=str))
+        for memory in placed:
+            for step in (*range(-reach, 0), *range(1, reach + 1)):
+                near = there.get((memory.scope, memory.session, memory.position + step))  # type: ignore[operator]
+                if near is not None:
+                    around[memory.seq].append(near)
+        return around
+
+    def _at(self, spots: Sequence[tuple[Scope, Any, int]]) -> dict[tuple[Scope, Any, Any], Memory]:
+        found: dict[tuple[Scope, Any, Any], Memory] = {}
+        for start in range(0, len(spots), PAGE):
+            page = spots[start : start + PAGE]
+            values = [part for scope, session, at in page for part in (self._numbers[scope], session, at)]
+            rows = self.read(
+                f"WITH spot (scope, session, position) AS (VALUES {','.join(['(?,?,?)'] * len(page))}) "
+                f"SELECT {SELECT_MEMORY} FROM spot s JOIN memories m ON m.scope = s.scope "
+                "AND m.session = s.session AND m.position = s.position WHERE m.status = 'active'",
+                values,
+            )
+            for memory in (memory_from(row, self._scope) for row in rows):
+                found[memory.scope, memory.session, memory.position] = memory
+        return found
+
+    def authors(self, scopes: Sequence[Scope]) -> list[str]:
+        # Jumps from one author to the next along the index instead of reading every row.
+        names: set[str] = set()
+        for number in self.numbers(scopes):
+            rows = self.read(
+                "WITH RECURSIVE step (author) AS ("
+                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author <> '') UNION ALL "
+                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author > s.author AND author <> '') "
+                "FROM step s WHERE s.author IS NOT NULL) SELECT author FROM step WHERE author IS NOT NULL LIMIT 200",
+                (number, number),
+            )
+            names.update(row[0] for row in rows)
+        return sorted(names)[:200]
+
+    def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
+        numbers = self.numbers(scopes)
+        rows = self.read(
+            f"SELECT kind, status, count(*) FROM memories WHERE scope IN ({marks(numbers)}) "
+            "GROUP BY kind, status ORDER BY kind, status",
+            numbers,
+        )
+        counted: dict[str, dict[str, int]] = {}
+        for kind, status, count in rows:
+            counted.setdefault(kind, {})[status] = count
+        return counted
+
+    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        if not numbers or not folded_names:
+            return []
+        condition, values = where_clause(where, numbers)
+        rows = self.read(
+            "SELECT m.seq, count(*) FROM entity_names n JOIN mentions t ON t.scope = n.scope AND t.entity = n.entity "
+            "JOIN memories m ON m.scope = t.scope AND m.id = t.memory "
+            f"WHERE n.scope IN ({marks(numbers)}) AND n.folded IN ({marks(folded_names)}) AND {condition} "
+            "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
+            (*numbers, *folded_names, *values, limit),
+        )
+        return [(seq, min(1.0, count / len(folded_names))) for seq, count in rows]
+
+    def touch(self, uses: Mapping[int, int], at: Micros) -> None:
+        def work(execute: Callable[..., list[Row]]) -> None:
+            for seq, count in uses.items():
+                execute(
+                    "UPDATE memories SET access_count = access_count + ?, last_accessed = ? WHERE seq = ?",
+                    (count, at, seq),
+                )
+
+        if uses:
+            self.transact(work)
+
+    # Vectors
+
+    def vectors(self, model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+        found: dict[int, Vector] = {}
+        for start in range(0, len(seqs), PAGE):
+            page = seqs[start : start + PAGE]
+            rows = self.read(
+                "SELECT v.seq, v.vector FROM vectors v JOIN models d ON d.number = v.model "
+                f"WHERE d.identity = ? AND v.seq IN ({marks(page)})",
+                (model, *page),
+            )
+            found |= {seq: np.frombuffer(vector, np.float32) for seq, vector in rows}
+        return found
+
+    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> list[Memory]:
+        if scopes is None:
+            scopes = self.scopes()
+        found: list[Memory] = []
+        for number in self.numbers(scopes):
+            if len(found) < limit:
+                found += self._without_vector(model, number, limit - len(found))
+        return found
+
+    def _without_vector(self, model: str, number: int, limit: int) -> list[Memory]:
+        known = self.read(
+            "SELECT d.number, coalesce(e.seq, 0) FROM models d LEFT JOIN embedded e ON e.model = d.number "
+            "AND e.scope = ? WHERE d.identity = ?",
+            (number, model),
+        )
+        model_number, start = known[0] if known else (0, 0)
+        return self._select(
+            "m.scope = ? AND m.seq > ? AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
+            (number, start, model_number),
+            f"ORDER BY {DURABLE_FIRST}, m.seq DESC LIMIT {int(limit)}",
+        )
+
+    def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
+        complete: dict[str, bool] = {}
+        for number in self.numbers(scopes):
+            rows = self.read(
+                "SELECT d.identity, (SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = ? LIMIT 1), "
+                "coalesce((SELECT e.seq FROM embedded e WHERE e.model = d.number AND e.scope = ?), 0) >= "
+                "coalesce((SELECT max(m.seq) FROM memories m WHERE m.scope = ?), 0) FROM models d",
+                (number, number, number),
+            )
+            for identity, any_, all_ in rows:
+                if any_:
+                    complete[identity] = bool(all_) and complete.get(identity, True)
+        return complete
+
+    def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
+        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        rows = self.read(
+            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number "
+            f"JOIN memories m ON m.seq = v.seq WHERE v.scope IN ({marks(numbers)}) AND m.status = 'active' "
+            "GROUP BY d.identity ORDER BY d.identity",
+            numbers,
+        )
+        return dict(rows)  # type: ignore[arg-type]
+
+    def drop_vectors(self, model: str) -> int:
+        def work(execute: Callable[..., list[Row]]) -> int:
+            ((count,),) = execute(
+                "SELECT count(*) FROM vectors v JOIN models d ON d.number = v.model WHERE d.identity = ?", (model,)
+            )
+            execute("DELETE FROM models WHERE identity = ?", (model,))
+            return int(count)
+
+        return self.transact(work)
+
+    # Sessions, edges, journal
+
+    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> list[Session]:
+        numbers = self.numbers(scopes)
+        ended = " AND ended_at IS NULL" if open_only else ""
+        rows = self.read(
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN ({marks(numbers)}){ended} "
+            "ORDER BY last_activity DESC, id DESC",
+            numbers,
+        )
+        return [session_from(row, self._scope) for row in rows]
+
+    def edges(self, scope: Scope, memory: str) -> list[Edge]:
+        numbers = self.numbers((scope,))
+        rows = self.read(
+            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope IN ({marks(numbers)}) "
+            "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
+            (*numbers, memory, memory),
+        )
+        return [edge_from(row, self._scope) for row in rows]
+
+    def events(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        run: str | None = None,
+        target: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        numbers = self.numbers(scopes)
+        condition, values = f"scope IN ({marks(numbers)})", list(numbers)
+        for column, value in (("run", run), ("target", target)):
+            if value is not None:
+                condition, values = f"{condition} AND {column} = ?", [*values, value]  # type: ignore[list-item]
+        if target is not None:
+            condition += " AND noun = 'memory'"
+        tail = "" if limit is None else f" LIMIT {int(limit)}"
+        rows = self.read(
+            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} ORDER BY seq DESC{tail}",
+            values,
+        )
+        return [event_from(row, self._scope) for row in rows]
+
+    def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
+        if noun == "vector":
+            yield from self._vector_rows(scope)
+            return
+        table = TABLES[noun]
+        for number in self.numbers((scope,)):
+            for values in self.stream(
+                f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
+                (number,),
+            ):
+                yield exported(table, values)
+
+    def _vector_rows(self, scope: Scope) -> Iterator[dict[str, Any]]:
+        for number in self.numbers((scope,)):
+            for identity, memory, vector in self.stream(
+                "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = v.model "
+                "JOIN memories m ON m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
+                (number,),
+            ):
+                yield {"model": identity, "memory": memory, "vector": b64encode(vector).decode()}
+
+    @abstractmethod
+    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        """Like `read`, but row by row in constant memory."""
+
+    # Jobs
+
+    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+        def work(execute: Callable[..., list[Row]]) -> None:
+            number = self._ensure_scope(execute, scope)
+            execute(
+                "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
+                "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
+                "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = 3, "
+                "retry_at = NULL, status = CASE WHEN jobs.status = 'running' THEN 'running' ELSE 'pending' END "
+                "WHERE excluded.watermark > jobs.watermark",
+                (number, kind, key, watermark),
+            )
+
+        self.transact(work)
+
+    def _ensure_scope(self, execute: Callable[..., list[Row]], scope: Scope) -> int:
+        rows = execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        rows = rows or execute(
+            "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) RETURNING number", (scope.kind, scope.key)
+        )
+        return int(rows[0][0])
+
+    def claim(self, kinds: Sequence[str], *, worker: str, now: Micros, lease: Micros) -> Job | None:
+        token = new_id("lease", now)
+        due = (
+            f"kind IN ({marks(kinds)}) AND watermark > done_watermark AND retries_left > 0 AND "
+            "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
+            "(status = 'running' AND lease_until <= ?))"
+        )
+
+        def work(execute: Callable[..., list[Row]]) -> Row | None:
+            rows = execute(
+                f"UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ? WHERE (scope, kind, key) "
+                f"IN (SELECT scope, kind, key FROM jobs WHERE {due} ORDER BY coalesce(retry_at, 0), scope, kind, key "
+                f"LIMIT 1{self.skip_locked}) RETURNING scope, {', '.join(JOB_COLUMNS)}",
+                (token, worker, now + lease, *kinds, now, now),
+            )
+            return rows[0] if rows else None
+
+        row = self.transact(work)
+        self.scopes()
+        return job_from(row, self._scope) if row else None
+
+    skip_locked = ""
+
+    def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
+        return self._if_held(job, "lease_until = ?", (now + lease,), "lease_until > ?", (now,))
+
+    def fail(self, job: Job, *, error: str, retry_at: Micros) -> bool:
+        return self._if_held(
+            job,
+            "status = 'error', token = '', worker = '', lease_until = NULL, error = ?, retry_at = ?, "
+            "retries_left = retries_left - 1",
+            (error, retry_at),
+        )
+
+    def _if_held(
+        self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()
+    ) -> bool:
+        numbers = self.numbers((job.scope,))
+        if not numbers:
+            raise NotFound(f"No job {job.kind} {job.key!r} in scope '{job.scope}'.")
+        held = "scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running'"
+        sql = f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
+        key = (numbers[0], job.kind, job.key, job.token)
+        return bool(self.transact(lambda execute: execute(sql, (*values, *key, *more))))
+
+

@@ -1,0 +1,423 @@
+"""The embedded store: one SQLite file through apsw, with FTS5 for words and sqlite-vec for vectors.
+
+One connection writes, each thread reads through its own, WAL lets them overlap, and BEGIN IMMEDIATE with a
+busy time-out lines up the writers of many processes. Nothing is kept beside the file but SQLite's own -wal
+and -shm, so a copy of the three is a copy of the memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import sqlite_vec  # type: ignore[import-untyped]
+
+from ..errors import (
+    DimensionMismatchError,
+    InvalidInput,
+    StoreBusy,
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from ..types import Micros, Scope, system_clock
+from . import checkup, migrate
+from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
+from .filters import marks, where_clause
+from .matrix import Matrices
+from .rows import Row
+from .sql import SQLStore
+from .writer import RowWriter
+
+APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
+BUSY_MILLISECONDS = 30_000
+IN_MEMORY = ":memory:"
+
+
+class SQLiteWriter(RowWriter):
+    """A transaction on the writing connection."""
+
+    def __init__(self, connection: apsw.Connection, author: Author) -> None:
+        super().__init__(author)
+        self._connection = connection
+        for number, kind, key in connection.execute("SELECT number, kind, key FROM scopes"):
+            self._names[number] = Scope(kind, key)
+        self._numbers = {scope: number for number, scope in self._names.items()}
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
+        prefix = scope_prefix(number, active=active)
+        text = prefix + f" {prefix}".join(terms) if terms else ""
+        self._connection.execute("INSERT OR REPLACE INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, text))
+
+    def unindex(self, seq: int) -> None:
+        self._connection.execute("DELETE FROM memory_terms WHERE rowid = ?", (seq,))
+
+
+class SQLiteStore(SQLStore):
+    """Memories in one SQLite file; see `Store` in base.py for what each method promises."""
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
+        """Opens the file at `path`, making it (0600) and its folder (0700) when they are missing.
+
+        `":memory:"` keeps everything in this process and writes nothing to disk.
+        """
+        super().__init__()
+        self.location = str(path)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self._matrices = Matrices()
+        self._closed = False
+        self._pid = os.getpid()
+        self._writing = False
+        self._private = self.location == IN_MEMORY
+        # In memory, all connections of this store share one database under a name nobody else has.
+        self._uri = f"file:/{uuid.uuid4().hex}?vfs=memdb" if self._private else self.location
+        if not self._private:
+            self.location = self._uri = str(Path(path).expanduser().absolute())
+            _make_private_file(Path(self._uri))
+        with translated(self.location):
+            self._writer = self._connect()
+            self._migrate()
+
+    # Connections
+
+    def _connect(self) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        if not self._private and not os.access(self._uri, os.W_OK):
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(self._uri, flags=flags)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        self._refuse_foreign_file(connection)
+        if not connection.readonly("main"):
+            connection.execute("PRAGMA journal_mode = WAL")
+        # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
+        connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+        return connection
+
+    def _refuse_foreign_file(self, connection: apsw.Connection) -> None:
+        known = connection.pragma("application_id")
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if known != APPLICATION_ID and tables and tables[0]:
+            raise StoreCorrupt(
+                f"{self.location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
+                "Choose another path with --store."
+            )
+
+    def _migrate(self) -> None:
+        connection = self._writer
+        if not migrate.pending("sqlite", connection.pragma("user_version"), self.location):
+            return
+        with self._transaction() as connection:
+            # Asked again inside the transaction: another process may have migrated in between.
+            steps = migrate.pending("sqlite", connection.pragma("user_version"), self.location)
+            for step in steps:
+                connection.execute(step.sql)
+                connection.execute(f"PRAGMA user_version = {step.version}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _reader(self) -> apsw.Connection:
+        self._check_open()
+        if getattr(self._local, "pid", None) != os.getpid():
+            self._local.connection = self._connect()
+            self._local.pid = os.getpid()
+        connection: apsw.Connection = self._local.connection
+        return connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed()
+        if self._pid != os.getpid():
+            # After a fork the parent's connections must not be used, nor closed, by the child.
+            self._lock, self._local, self._matrices = threading.RLock(), threading.local(), Matrices()
+            self._inherited = self._writer
+            self._writer, self._pid = self._connect(), os.getpid()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._writer.close()
+            connection = getattr(self._local, "connection", None)
+            if connection is not None:
+                connection.close()
+
+    # Primitives
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        with translated(self.location):
+            return self._reader().execute(sql, values).fetchall()
+
+    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        with translated(self.location):
+            yield from self._reader().cursor().execute(sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        connection = self._reader()
+        with translated(self.location):
+            connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        with self._lock:
+            self._check_open()
+            if self._writing:
+                raise RuntimeError("A transaction is already open in this thread; use its writer.")
+            self._writing = True
+            try:
+                with translated(self.location):
+                    self._writer.execute("BEGIN IMMEDIATE")
+                    try:
+                        yield self._writer
+                        self._writer.execute("COMMIT")
+                    except BaseException:
+                        if not self._writer.get_autocommit():
+                            self._writer.execute("ROLLBACK")
+                        raise
+            finally:
+                self._writing = False
+
+    def transact(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
+        with self._transaction() as connection:
+            return work(lambda sql, values=(): connection.execute(sql, values).fetchall())
+
+    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+        with self._transaction() as connection:
+            writer = SQLiteWriter(connection, author)
+            result = work(writer)
+            writer.close()
+            return result
+
+    # Words
+
+    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        if not numbers or not terms:
+            return []
+        match = " OR ".join(f'"{prefix}{term}"' for prefix in self._prefixes(where, numbers) for term in terms)
+        condition, values = self._beside_match(where, numbers)
+        rows = self.read(
+            f"SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND {condition} "
+            "ORDER BY f.rank, f.rowid LIMIT ?",
+            (match, *values, limit),
+        )
+        return [(seq, score / (1.0 + score)) for seq, score in rows]
+
+    def _prefixes(self, where: Filter, numbers: Sequence[int]) -> list[str]:
+        only_active = where.statuses == ("active",) and where.as_of is None
+        states = (True,) if only_active else (True, False)
+        return [scope_prefix(number, active=active) for number in numbers for active in states]
+
+    def _beside_match(self, where: Filter, numbers: Sequence[int]) -> tuple[str, list[Any]]:
+        """What has to hold beside the words. Scope and status are part of the words, so usually next to nothing."""
+        if where.narrow:
+            condition, values = where_clause(where, numbers)
+            return f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})", values
+        if where.valid_at is None:
+            return "1", []
+        return f"f.rowid NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]
+
+    def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
+        numbers = self.numbers(scopes)
+        ((size, length),) = self.read(
+            f"SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number IN ({marks(numbers)})",
+            numbers,
+        )
+        frequency = {
+            term: sum(
+                row[0]
+                for number in numbers
+                for row in self.read(
+                    "SELECT doc FROM memory_vocabulary WHERE term = ?", (scope_prefix(number, active=True) + term,)
+                )
+            )
+            for term in terms
+        }
+        return Corpus(size, length / size if size else 0.0, frequency)
+
+    # Vectors
+
+    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        known = self.read("SELECT number, dimensions FROM models WHERE identity = ?", (model,))
+        if not numbers or not known or known[0][1] != len(vector) or limit <= 0:
+            return []
+        found: Ranked = []
+        for number in numbers:
+            matrix = None if where.narrow else self._matrices.get(self.read, known[0][0], number)
+            if matrix is None:
+                found += self._scan(where, number, known[0][0], vector, limit)
+            else:
+                found += matrix.nearest(vector, limit, self._hidden(where, number))
+        found.sort(key=lambda pair: (-pair[1], pair[0]))
+        return found[:limit]
+
+    def _scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        condition, values = where_clause(where, (number,))
+        rows = self.read(
+            "SELECT v.seq, coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance FROM vectors v "
+            f"JOIN memories m ON m.seq = v.seq WHERE v.model = ? AND v.scope = ? AND {condition} "
+            "ORDER BY distance, v.seq LIMIT ?",
+            (np.asarray(vector, np.float32).tobytes(), model, number, *values, limit),
+        )
+        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+    def _hidden(self, where: Filter, number: int) -> set[int]:
+        if where.valid_at is None:
+            return set()
+        return {row[0] for row in self.read(invalid_now((number,)), (number, where.valid_at, where.valid_at))}
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        if vectors:
+            self.transact(lambda execute: _add_vectors(execute, model, vectors))
+
+    # Upkeep
+
+    def check(self) -> Iterator[Finding]:
+        with translated(self.location):
+            yield from checkup.check_sqlite(self._reader())
+
+    def repair(self) -> None:
+        with self._transaction() as connection:
+            checkup.repair_sqlite(connection, at=self._clock())
+
+    def scrub(self) -> None:
+        """Overwrites what deleted rows left behind in the file, its free pages and its log."""
+        with self._lock, translated(self.location):
+            self._check_open()
+            self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
+            self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def scope_prefix(number: int, *, active: bool) -> str:
+    """What stands before each term of a memory in the full-text index."""
+    return f"{number}~" if active else f"{number}_"
+
+
+def invalid_now(numbers: Sequence[int]) -> str:
+    """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
+    return (
+        f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
+        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR m.valid_from > ?)"
+    )
+
+
+def _add_vectors(execute: Callable[..., list[Row]], model: str, vectors: Mapping[int, Vector]) -> None:
+    lengths = {len(vector) for vector in vectors.values()}
+    if len(lengths) != 1:
+        raise DimensionMismatchError(f"Vectors of {model} differ in length: {sorted(lengths)}. None was stored.")
+    number = _model_number(execute, model, lengths.pop())
+    touched: set[int] = set()
+    for seq, vector in vectors.items():
+        for (scope,) in execute("SELECT scope FROM memories WHERE seq = ?", (seq,)):
+            execute(
+                "INSERT OR REPLACE INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
+                (number, scope, seq, np.asarray(vector, np.float32).tobytes()),
+            )
+            touched.add(scope)
+    for scope in touched:
+        _advance(execute, number, scope)
+
+
+def _model_number(execute: Callable[..., list[Row]], model: str, dimensions: int) -> int:
+    rows = execute("SELECT number, dimensions FROM models WHERE identity = ?", (model,))
+    if rows and rows[0][1] != dimensions:
+        raise DimensionMismatchError(
+            f"The store has {rows[0][1]}d vectors of {model}, but {dimensions}d were given. None was stored. "
+            "Run `holdfast reembed --fresh` to make them anew."
+        )
+    rows = rows or execute(
+        "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number", (model, dimensions)
+    )
+    return int(rows[0][0])
+
+
+def _advance(execute: Callable[..., list[Row]], model: int, scope: int) -> None:
+    """Moves the mark up to which the scope is wholly embedded."""
+    start = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
+    first_missing = execute(
+        "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
+        "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) ORDER BY m.seq LIMIT 1",
+        (scope, start[0][0] if start else 0, model),
+    )
+    if first_missing:
+        upto = first_missing[0][0] - 1
+    else:
+        upto = execute("SELECT max(seq) FROM memories WHERE scope = ?", (scope,))[0][0]
+    execute("INSERT OR REPLACE INTO embedded (model, scope, seq) VALUES (?, ?, ?)", (model, scope, upto))
+
+
+def _make_private_file(path: Path) -> None:
+    """Creates the file for its owner only; a folder that is made on the way is private too."""
+    try:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, mode=0o700)
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}.")
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except PermissionError as error:
+        raise StoreReadOnly(
+            f"Cannot create {path}: {error.strerror}. Choose a folder you may write to with --store."
+        ) from error
+    except OSError as error:
+        raise StoreError(f"Cannot create {path}: {error.strerror}.") from error
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
+    ((apsw.BusyError, apsw.LockedError), StoreBusy, "is being written by another process. Try again in a moment."),
+    ((apsw.FullError,), StoreFull, "could not grow: the disk is full. The change was not made; free some space."),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError),
+        StoreReadOnly,
+        "cannot be written. Check the permissions of the file and its folder.",
+    ),
+    (
+        (apsw.NotADBError,),
+        StoreCorrupt,
+        "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path with --store.",
+    ),
+    (
+        (apsw.CorruptError, apsw.FormatError),
+        StoreCorrupt,
+        "is damaged. Keep a copy of the file, then restore a backup, or export what can still be read: "
+        "`holdfast export -o rescue.jsonl`.",
+    ),
+    ((apsw.CantOpenError,), StoreError, "cannot be opened. Check that the path is right and readable."),
+)
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turns SQLite's errors into ours, with what to do next."""
+    try:
+        yield
+    except apsw.ConnectionClosedError as error:
+        raise StoreClosed() from error
+    except apsw.Error as error:
+        for kinds, ours, advice in _TRANSLATIONS:
+            if isinstance(error, kinds):
+                raise ours(f"{location} {advice} ({error})") from error
+        raise StoreError(f"{location}: {error}") from error

@@ -1,0 +1,444 @@
+"""Journalled changes inside one transaction, written once for every SQL backend.
+
+A backend gives three things: `execute`, and how a memory enters and leaves its full-text index.
+Every other change is rows in tables, so the journal and its undo know nothing of what the rows mean.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import Conflict, InvalidInput, NotFound, Refused
+from ..text.tokens import index_terms
+from ..types import Edge, Entity, Event, Job, Memory, Scope, Session
+from .base import Author
+from .filters import marks
+from .rows import (
+    EDGES,
+    ENTITIES,
+    ENTITY_NAMES,
+    EVENTS,
+    MEMORIES,
+    MEMORY_COLUMNS,
+    MENTIONS,
+    SELECT_MEMORY,
+    SESSIONS,
+    TABLES,
+    Row,
+    Table,
+    content_hash,
+    encode,
+    entity_names,
+    event_from,
+    imported,
+    indexed_text,
+    memory_from,
+    memory_values,
+    session_from,
+    session_values,
+    to_json,
+)
+
+INSERT_MEMORY = (
+    f"INSERT INTO memories (scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
+    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 3))}) RETURNING seq"
+)
+INSERT_EVENT = (
+    "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
+)
+PURGED = "purged"
+
+
+class RowWriter(ABC):
+    """One transaction's changes; see `Writer` in base.py for what each promises."""
+
+    def __init__(self, author: Author) -> None:
+        self._author = author
+        self._numbers: dict[Scope, int] = {}
+        self._names: dict[int, Scope] = {}
+        self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+
+    @abstractmethod
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Runs one statement in this transaction and returns its rows."""
+
+    @abstractmethod
+    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
+        """Puts a memory into the full-text index, in place of what was there under its `seq`."""
+
+    @abstractmethod
+    def unindex(self, seq: int) -> None:
+        """Takes a memory out of the full-text index and drops its vectors."""
+
+    # Memories
+
+    def memory(self, scope: Scope, ref: str | int) -> Memory | None:
+        column = "seq" if isinstance(ref, int) else "id"
+        rows = self.execute(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.{column} = ?", (self.number(scope), ref)
+        )
+        return memory_from(rows[0], self.scope) if rows else None
+
+    def same_content(self, memory: Memory) -> Memory | None:
+        rows = self.execute(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.content_hash = ? AND m.kind = ? "
+            "AND m.status = 'active' ORDER BY m.seq LIMIT 1",
+            (self.number(memory.scope), content_hash(memory.content), memory.kind),
+        )
+        return memory_from(rows[0], self.scope) if rows else None
+
+    def add(self, memory: Memory) -> Memory:
+        number = self.number(memory.scope)
+        terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
+        values = (number, content_hash(memory.content), len(terms), *memory_values(memory))
+        (seq,) = self.execute(INSERT_MEMORY, values)[0]
+        active = memory.status == "active"
+        self.index(seq, number, terms, active=active)
+        if active:
+            self._count(number, 1, len(terms))
+        self._journal(number, "memory", memory.id, None, None)
+        return memory.with_(seq=seq)
+
+    def change(self, memory: Memory, **fields: Any) -> Memory:
+        if "content" in fields or "id" in fields:
+            raise InvalidInput("A memory's text does not change: correct it, which stores a new one.")
+        wanted = {name: encode(name, value) for name, value in fields.items()}
+        self._update(MEMORIES, memory.scope, (memory.id,), wanted)
+        changed = self.memory(memory.scope, memory.id)
+        if changed is None:
+            raise NotFound(f"No memory {memory.id!r} in scope '{memory.scope}'.")
+        return changed
+
+    def remove(self, memory: Memory) -> None:
+        number = self.number(memory.scope)
+        for entity, _ in self.execute(
+            "SELECT entity, memory FROM mentions WHERE scope = ? AND memory = ?", (number, memory.id)
+        ):
+            self._delete(MENTIONS, memory.scope, (entity, memory.id))
+        for source, target, relation in self.execute(
+            "SELECT source, target, relation FROM edges WHERE scope = ? AND (source = ? OR target = ?)",
+            (number, memory.id, memory.id),
+        ):
+            self._delete(EDGES, memory.scope, (source, target, relation))
+        self._delete(MEMORIES, memory.scope, (memory.id,))
+
+    def purge(self, memory: Memory) -> None:
+        self.remove(memory)
+        self.execute(
+            "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = 'memory' AND target = ? "
+            "AND before IS NOT NULL",
+            (to_json({PURGED: True, "seq": memory.seq}), self.number(memory.scope), memory.id),
+        )
+
+    def link(self, edge: Edge) -> None:
+        row = {column: getattr(edge, column) for column in EDGES.columns}
+        if self._row(EDGES, edge.scope, (edge.source, edge.target, edge.relation)) is None:
+            self._insert(EDGES, edge.scope, row)
+
+    # Sessions
+
+    def next_position(self, scope: Scope, session: str) -> int:
+        rows = self.execute(
+            "SELECT position FROM memories WHERE scope = ? AND session = ? ORDER BY position DESC LIMIT 1",
+            (self.number(scope), session),
+        )
+        return rows[0][0] + 1 if rows and rows[0][0] is not None else 0
+
+    def session(self, scope: Scope, session: str) -> Session | None:
+        rows = self.execute(
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? AND id = ?",
+            (self.number(scope), session),
+        )
+        return session_from(rows[0], self.scope) if rows else None
+
+    def put_session(self, session: Session) -> None:
+        self._put(SESSIONS, session.scope, session_values(session))
+
+    # Entities
+
+    def put_entity(self, entity: Entity) -> None:
+        self._put(ENTITIES, entity.scope, {column: getattr(entity, column) for column in ENTITIES.columns})
+        wanted = entity_names(entity)
+        known = self.execute(
+            "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?",
+            (self.number(entity.scope), entity.id),
+        )
+        for folded, name in known:
+            if wanted.get(folded) != name:
+                self._delete(ENTITY_NAMES, entity.scope, (folded, entity.id))
+        for folded, name in wanted.items():
+            if (folded, name) not in [tuple(row) for row in known]:
+                self._insert(ENTITY_NAMES, entity.scope, {"folded": folded, "entity": entity.id, "name": name})
+
+    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
+        if self._row(MENTIONS, scope, (entity, memory)) is None:
+            self._insert(MENTIONS, scope, {"entity": entity, "memory": memory})
+
+    # Jobs
+
+    def finish(self, job: Job) -> None:
+        rows = self.execute(
+            "UPDATE jobs SET status = 'done', token = '', worker = '', lease_until = NULL, error = '', "
+            "done_watermark = ? WHERE scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running' "
+            "AND lease_until > ? RETURNING key",
+            (job.watermark, self.number(job.scope), job.kind, job.key, job.token, self._author.at),
+        )
+        if not rows:
+            raise Conflict(f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written.")
+
+    # Undo
+
+    def undo(self, scopes: Sequence[Scope], run: str) -> list[Event]:
+        numbers = [self.number(scope) for scope in scopes]
+        rows = self.execute(
+            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
+            f"WHERE scope IN ({marks(numbers)}) AND run = ? ORDER BY seq DESC",
+            (*numbers, run),
+        )
+        if not rows:
+            raise NotFound(f"No run {run!r} in {', '.join(map(str, scopes))}. `holdfast log` lists the runs.")
+        events = [event_from(row, self.scope) for row in rows]
+        for event in events:
+            self._take_back(event)
+        return events
+
+    def _take_back(self, event: Event) -> None:
+        table, key = TABLES[event.noun], tuple(json.loads(event.target)) if event.noun != "memory" else (event.target,)
+        if event.before and PURGED in event.before:
+            raise Refused(f"{event.target} was purged. What was purged cannot come back.")
+        row = self._row(table, event.scope, key)
+        later = self._later(event)
+        self._refuse_if_changed_since(event, row, later)
+        if event.before is None:
+            self._undo_add(table, event.scope, key)
+        elif event.after is None:
+            self._insert(table, event.scope, dict(event.before))
+        else:
+            kept = {"updated_at"} if later else set()
+            back = {column: value for column, value in event.before.items() if column not in kept}
+            self._update(table, event.scope, key, back)
+
+    def _undo_add(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+        if self._row(table, scope, key) is None:
+            raise Conflict(f"{key[0]} is no longer there, so what added it cannot be undone.")
+        if table is MEMORIES and self.execute(
+            "SELECT 1 FROM edges WHERE scope = ? AND (source = ? OR target = ?) LIMIT 1",
+            (self.number(scope), key[0], key[0]),
+        ):
+            raise Conflict(f"{key[0]} is linked to later memories. Undo the runs that made those first.")
+        memory = self.memory(scope, str(key[0])) if table is MEMORIES else None
+        if memory:
+            self.remove(memory)
+        else:
+            self._delete(table, scope, key)
+
+    def _later(self, event: Event) -> list[Event]:
+        """What other runs did to the same thing afterwards, oldest first."""
+        rows = self.execute(
+            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE scope = ? AND noun = ? AND target = ? "
+            "AND seq > ? AND run NOT IN (?, ?) ORDER BY seq",
+            (self.number(event.scope), event.noun, event.target, event.seq, event.run, self._author.run),
+        )
+        return [event_from(row, self.scope) for row in rows]
+
+    def _refuse_if_changed_since(self, event: Event, row: dict[str, Any] | None, later: list[Event]) -> None:
+        """Raises Conflict unless the later changes cancel each other out, as after they were undone themselves."""
+        if not later:
+            return
+        then: dict[str, Any] = {}
+        for change in later:
+            for column, value in (change.before or {}).items():
+                then.setdefault(column, value)
+        touched = set(then) if event.before is None else set(event.before)
+        existed = later[0].before is not None
+        same = (row is not None) == existed and all(
+            row is None or row[column] == then[column] for column in touched & set(then) - {"updated_at"}
+        )
+        if not same:
+            raise Conflict(
+                f"{event.target} was changed again by run {later[-1].run}. Undo that run first.", run=later[-1].run
+            )
+
+    # Export and import
+
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
+        table, scope = TABLES[noun], Scope.parse(row["scope"])
+        values = imported(table, row)
+        number = self.number(scope)
+        if table.key:
+            known = self._row(table, scope, tuple(values[column] for column in table.key))
+            if known is not None:
+                return self._same_or_conflict(table, known, values)
+        elif self.execute(
+            f"SELECT 1 FROM {table.name} WHERE scope = ? AND "
+            + " AND ".join(f"{column} IS NOT DISTINCT FROM ?" for column in table.columns)
+            + " LIMIT 1",
+            (number, *values.values()),
+        ):
+            return False
+        if journal:
+            self._insert(table, scope, values)
+        else:
+            self._raw_insert(table, number, values)
+        return True
+
+    def _same_or_conflict(self, table: Table, known: dict[str, Any], values: dict[str, Any]) -> bool:
+        differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]
+        if differing:
+            key = " ".join(str(values[column]) for column in table.key)
+            raise Conflict(
+                f"The {table.noun} {key} is already here with another {differing[0]}. Nothing was imported. "
+                "Import into an empty store, or into another scope with --into."
+            )
+        return False
+
+    # Scopes
+
+    def number(self, scope: Scope) -> int:
+        """The number of a scope in this store; a new scope gets one."""
+        if scope not in self._numbers:
+            key = (scope.kind, scope.key)
+            rows = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", key)
+            rows = rows or self.execute(
+                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
+                (*key, self._author.at),
+            )
+            self._numbers[scope] = rows[0][0]
+            self._names[rows[0][0]] = scope
+        return self._numbers[scope]
+
+    def scope(self, number: int) -> Scope:
+        """The scope with a number that this transaction has seen."""
+        return self._names[number]
+
+    def close(self) -> None:
+        """Adds what the transaction counted to the scopes' totals; the last thing before the commit."""
+        for number, (active, terms) in self._totals.items():
+            self.execute(
+                "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
+            )
+        self._totals.clear()
+
+    def _count(self, number: int, active: int, terms: int) -> None:
+        totals = self._totals[number]
+        totals[0] += active
+        totals[1] += terms
+
+    # Rows
+
+    def _row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+        condition = "".join(f" AND {column} = ?" for column in table.key)
+        rows = self.execute(
+            f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
+            (self.number(scope), *key),
+        )
+        return dict(zip(table.columns, rows[0], strict=True)) if rows else None
+
+    def _put(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        key = tuple(values[column] for column in table.key)
+        if self._row(table, scope, key) is None:
+            self._insert(table, scope, values)
+        else:
+            self._update(table, scope, key, values)
+
+    def _insert(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        number = self.number(scope)
+        self._raw_insert(table, number, values)
+        self._journal(number, table.noun, self._target(table, values), None, None)
+
+    def _raw_insert(self, table: Table, number: int, values: dict[str, Any]) -> None:
+        if table is MEMORIES:
+            self._raw_insert_memory(number, values)
+            return
+        columns = [column for column in table.columns if column in values]
+        self.execute(
+            f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES ({marks((0, *columns))})",
+            (number, *(values[column] for column in columns)),
+        )
+
+    def _raw_insert_memory(self, number: int, values: dict[str, Any]) -> None:
+        terms = self._terms(values)
+        head: dict[str, Any] = {"scope": number, "content_hash": content_hash(values["content"]), "terms": len(terms)}
+        if "seq" in values:  # a removed row comes back under its old number
+            head["seq"] = values["seq"]
+        row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
+        row["access_count"] = row["access_count"] or 0
+        ((seq,),) = self.execute(
+            f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))}) RETURNING seq", tuple(row.values())
+        )
+        active = values["status"] == "active"
+        self.index(seq, number, terms, active=active)
+        if active:
+            self._count(number, 1, len(terms))
+        if "seq" in values:
+            self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (seq - 1, number, seq))
+
+    def _terms(self, values: Mapping[str, Any]) -> list[str]:
+        tags = json.loads(values["tags"]) if values.get("tags") else ()
+        return index_terms(indexed_text(values["title"], values["content"], tags))
+
+    def _update(self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]) -> None:
+        row = self._row(table, scope, key)
+        if row is None:
+            raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
+        changes = {column: value for column, value in wanted.items() if row[column] != value}
+        if not changes:
+            return
+        number = self.number(scope)
+        self.execute(
+            f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in changes)} WHERE scope = ?"
+            + "".join(f" AND {column} = ?" for column in table.key),
+            (*changes.values(), number, *key),
+        )
+        if table is MEMORIES:
+            self._reindex(number, row, row | changes)
+        told = {column: value for column, value in changes.items() if column not in table.observed}
+        if told:
+            before = {column: row[column] for column in told}
+            self._journal(number, table.noun, self._target(table, row), before, told)
+
+    def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Keeps the full-text index and the totals true when a memory's status, title or tags change."""
+        if all(before[column] == after[column] for column in ("status", "title", "tags")):
+            return
+        ((seq, old_length),) = self.execute(
+            "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])
+        )
+        terms = self._terms(after)
+        was, is_ = before["status"] == "active", after["status"] == "active"
+        self._count(number, is_ - was, is_ * len(terms) - was * old_length)
+        self.execute("UPDATE memories SET terms = ? WHERE seq = ?", (len(terms), seq))
+        self.index(seq, number, terms, active=is_)
+
+    def _delete(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+        row = self._row(table, scope, key)
+        if row is None:
+            raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
+        number = self.number(scope)
+        condition = "".join(f" AND {column} = ?" for column in table.key)
+        if table is MEMORIES:
+            ((row["seq"], length),) = self.execute(
+                "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, key[0])
+            )
+            self.unindex(row["seq"])
+            if row["status"] == "active":
+                self._count(number, -1, -length)
+        self.execute(f"DELETE FROM {table.name} WHERE scope = ?{condition}", (number, *key))
+        self._journal(number, table.noun, self._target(table, row), row, None)
+
+    def _target(self, table: Table, row: Mapping[str, Any]) -> str:
+        """How the journal names a row: a memory by its id, anything else by its key."""
+        return row["id"] if table is MEMORIES else to_json([row[column] for column in table.key])
+
+    def _journal(
+        self, number: int, noun: str, target: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+    ) -> None:
+        author = self._author
+        images = [to_json(image) if image is not None else None for image in (before, after)]
+        self.execute(
+            INSERT_EVENT, (number, author.run, author.at, author.actor, author.verb, noun, target, *images)
+        )

@@ -1,0 +1,201 @@
+"""Secrets that only their neighbourhood gives away: `password=hunter2`, "my password is …", user:pass@host.
+
+A name (password, token, api key, in several languages) and a link (`=`, `:`, "is") lead to a value, and
+`secret_values` judges it. Each name costs a bounded look ahead, so time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .secret_formats import Found
+from .secret_values import How, Name, is_random, is_secret
+
+# Names of passwords, also inside DB_PASSWORD and mypassword.
+_PASSWORDS = (
+    "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contrasen\u0303a motdepasse "
+    "mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola "
+    "пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호"
+).split() + ["mot de passe"]
+# These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or `monkey`.
+_OTHERS = (
+    "pass pw pin key token secret credentials credential _auth schlüssel clave clé chave jeton "
+    "geheimnis secreto segredo токен ключ секрет 令牌 密钥 トークン"
+).split()
+# What every name begins with: looking for these few strings is cheaper than looking for a pattern.
+_CORES = ("pass pw pin key token secret credential _auth contrase mot kennwort senha wachtwoord adgangskode salasana "
+          "haslo parola clave chave jeton geheimnis segredo").split()  # fmt: skip
+_FOREIGN_CORES = [name for name in _PASSWORDS + _OTHERS if not name.isascii()]
+# What turns a mere key into a secret one, and what turns a key or token into a harmless one.
+_TELLING = frozenset(
+    "api access auth secret private encryption signing master account service deploy consumer license admin shared "
+    "app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root".split()
+)
+_HARMLESS = frozenset(
+    "page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation "
+    "public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host "
+    "tests checks design syntax parse lexer current max min num per input output prompt completion total".split()
+)
+# Names that stand alone; every other one names a token.
+_LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
+_SUFFIX = r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary|base|value))?"
+_NAME = re.compile(
+    rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])"
+)
+
+LONGEST = 512  # no need to read more of a value to know what it is
+_QUOTES = "\"'`“”‘’«»„"
+_QUOTED = rf"[bruf]{{0,2}}\\?[{_QUOTES}](?P<quoted>[^\n\\{_QUOTES}]{{1,{LONGEST}}})"
+# A bare value ends at white space and at what ends an argument in code, URLs and connection strings.
+_BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)(?![(\[{{])"
+# A told value ends with the sentence, and where the script changes back to one without spaces.
+_TELL = r"(?P<told>[!#-&*-\[\]-_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
+_ABOUT = r"(?:[ \t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b[^.:\n?!=]{1,40}?)?"
+_IS = (
+    r"(?:[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
+    r"|['’]s\b|[ \t]{0,3}(?:[:：=]|是|为|為|は|는|은)|[ \t]{1,2}[—–-](?=[ \t]))"
+    r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed to|jetzt|nun|ahora|maintenant|agora)\b)?"
+    r"[ \t]{0,3}[:：]?[ \t]{0,3}"
+)
+_ASSIGNED = re.compile(
+    rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}(?:=>|:=|[=:：＝](?![=:]))[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})"
+)
+_TOLD = re.compile(rf"{_ABOUT}{_IS}(?:{_QUOTED}|{_TELL})", re.IGNORECASE)
+_ELEMENT = re.compile(r">(?P<bare>[^<>\s]{3,512})(?=</)")
+_FLAG_START = re.compile(r"(?:^|[ \t])--(?:[a-z]+-)*$")
+_FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
+_MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
+_LINE = re.compile(r"[^\n]{0,80}")
+_RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
+_REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
+_HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
+
+
+class _Rule(NamedTuple):
+    kind: str
+    cues: tuple[str, ...]
+    name: Name
+    pattern: re.Pattern[str]
+
+
+_RULES = (
+    _Rule(
+        "url-password",
+        ("://",),
+        "password",
+        re.compile(r"://[^\s:/?#@\"'<>`]{0,100}:(?P<url>[^\s/\"'<>`]{1,200})@(?=[\w\[.%{$<-])"),
+    ),
+    _Rule(
+        "auth-header",
+        ("bearer", "authorization"),
+        "token",
+        re.compile(
+            r"\b(?:bearer|authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:bearer|basic|token|apikey|digest))"
+            r"[ \t]{1,4}(?P<bare>[\w.~+/=:-]{8,512})",
+            re.IGNORECASE,
+        ),
+    ),
+    _Rule(
+        "password",
+        ("password ", "sshpass ", "curl "),
+        "password",
+        re.compile(
+            r"(?:\b(?:login|user)[ \t]\S{1,80}[ \t]{1,4}password[ \t]|\bsshpass[ \t]-p[ \t]{0,2}"
+            r"|[ \t](?:-u|--user)[ \t=]{1,2}['\"]?[^\s:'\"]{1,80}:)[\"']?(?P<bare>[^\s\"']{1,200})",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+def find_named(text: str) -> list[Found]:
+    """Every value in `text` that its surroundings call a secret."""
+    lower = text.lower()
+    found = [
+        secret
+        for rule in _RULES
+        if any(cue in lower for cue in rule.cues)
+        for match in rule.pattern.finditer(text)
+        if (secret := _judged(match, rule.name, rule.kind))
+    ]
+    found.extend(_named(text, lower))
+    return found
+
+
+def _named(text: str, lower: str) -> Iterator[Found]:
+    if len(lower) != len(text):  # a few letters grow when lowered; positions have to stay
+        lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
+    done = 0
+    for position in _places(lower):
+        match = _NAME.match(lower, position) if position >= done else None
+        if match and (name := _class_of(match, text)):
+            for secret in (*_linked(text, match, name), *_close_by(text, match.end())):
+                done = max(done, secret.end)
+                yield secret
+
+
+def _places(lower: str) -> list[int]:
+    """Where a name may begin, in order."""
+    cores = _CORES if lower.isascii() else _CORES + _FOREIGN_CORES
+    places: list[int] = []
+    for core in cores:
+        place = lower.find(core)
+        while place >= 0:
+            places.append(place)
+            place = lower.find(core, place + 1)
+    return sorted(places)
+
+
+def _class_of(match: re.Match[str], text: str) -> Name | None:
+    """What the matched word names here; None where it is a part of another word, or harmless."""
+    word, start = match["other"], match.start()
+    if word is None:
+        return "password"
+    before = _MODIFIER.search(text, max(0, start - 16), start)
+    modifier = before[1].lower() if before else ""
+    if modifier in _HARMLESS:
+        return None
+    if modifier in _TELLING and word not in ("pass", "pw", "pin"):
+        return "token"
+    inside = text[start - 1 : start].isalpha() and not (text[start].isupper() and text[start - 1].islower())
+    return None if inside else _LONELY.get(word, "token")
+
+
+def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Found]:
+    """The value that the name is said to have."""
+    start, end = name_match.span()
+    told = () if name_match["other"] in ("pass", "pw") else (_TOLD,)  # one may pass a thing to `another`
+    flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 24), start) else ()
+    for pattern in (_ASSIGNED, _ELEMENT, *told, *flag):
+        match = pattern.match(text, end)
+        if match and (secret := _judged(match, name, name)):
+            yield secret
+            return
+
+
+def _close_by(text: str, end: int) -> Iterator[Found]:
+    """Random strings soon after a name in the same line; a name that goes on, as in `token_url`, has none."""
+    if text[end : end + 1] in ("_", "-") or (line := _LINE.match(text, end)) is None:
+        return
+    for run in _RUN.finditer(text, end, line.end()):
+        if is_random(run["bare"]):
+            yield Found(run.start(), _end_of_run(text, run.end()), "token")
+
+
+def _judged(match: re.Match[str], name: Name, kind: str) -> Found | None:
+    how = next(how for how in _HOWS if match.groupdict().get(how) is not None)
+    value = match[how] if how == "quoted" else match[how].rstrip(".,:;")
+    if not is_secret(value, name=name, how=how):
+        return None
+    start = match.start(how)
+    end = start + len(value)
+    if len(match[how]) >= LONGEST:  # judged by its beginning; all of it goes
+        end = _end_of_run(match.string, end)
+    return Found(start, end, "token" if kind == "key" else kind)
+
+
+def _end_of_run(text: str, position: int) -> int:
+    rest = _REST.match(text, position)
+    return rest.end() if rest else position

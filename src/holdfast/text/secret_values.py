@@ -1,0 +1,127 @@
+"""Is this value a secret? Judged by how it was named and written; placeholders, types and code are not."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+# password: a short guessable word may be one. token: needs digits. key: needs to look random. pin: is a number.
+Name = Literal["password", "token", "key", "pin"]
+# quoted: "value". bare: name=value. told: the name is value. url: user:value@host
+How = Literal["quoted", "bare", "told", "url"]
+
+# Words that stand where a secret would stand. A value made of nothing but these says "put yours here".
+_FILLER_WORDS = frozenset(
+    "password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña clave senha parola "
+    "secret token key apikey api auth access credential credentials user username name value string text str int bool "
+    "boolean bytes number float object any none null nil undefined true false yes no on off default empty unset unknown "
+    "changeme change me changeit replace replaceme insert enter put set fill fixme todo tbd here this that your my the "
+    "our new old current confirm repeat again required optional requested hidden masked redacted removed omitted "
+    "encrypted hashed sensitive secretstr optionalstr example sample dummy fake test testing demo placeholder foo bar "
+    "baz qux foobar invalid incorrect wrong correct valid weak strong expired missing needed secure safe "
+    "unsafe stored saved sent same different client server private public hash field input type env var variable config "
+    "settings file path url id app prod dev local admin root self args kwargs prompt ask generate generated auto random "
+    "managed external keyring vault keychain basic bearer digest length min max count limit and or is not a an to of for "
+    "in by it if with was be must should".split()
+)
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
+_REFERENCE = re.compile(
+    r"[$%<{@!*&#]?[{(<]|\$\w|%\w+%$|<|\*\*|!!?[a-z]+$|(?:os|process|env|config|settings|self|this|args|opts|options|ctx"
+    r"|request|req|response|res|user|data|params|props|state|secrets|vars?|local|module|app|cfg|conf|system|ENV)\b[.\[]"
+    r"|(?:vault|op|env|file|ssm|secret|arn|kms|keyring|ref\+\w+|https?|ftp|s3|gs)://?|arn:|enc\[|ENC\[|sha\d{1,3}[-:]"
+    r"|md5:|data:|(?:\.{0,2}|~)/|[A-Za-z]:\\",
+    re.ASCII,
+)
+_MASK = re.compile(r"\.{3}|…|\*{3}|x{4}|X{4}|•|#{4}|_{4}|-{4}|0{8}")
+_VERSION = re.compile(r"[~^<>=v]{0,2}\d{1,5}(?:\.[\dx*]{1,8}){1,3}(?:[-+.][\w.]{1,20})?$", re.ASCII)
+_CODE = re.compile(r"[^\W\d]\w*(?:(?:\.|->|::|\?\.)[^\W\d]\w*)+$")
+_NAME_LIKE = re.compile(r"[a-z]+(?:[_-][a-z]+)*$|[A-Z]+(?:_[A-Z]+)*$|[A-Za-z][a-z]*(?:[A-Z][a-z]+)*$")
+_PATH = re.compile(r"[\w.~@-]*(?:/[\w.@-]+){2,}/?$|[\w/-]+\.[a-z]{2,4}$")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+$")
+_TECHNICAL = re.compile(
+    r"(?:sha|md|aes|rsa|ed|base|utf|pbkdf|argon|bcrypt|scrypt|hmac|oauth|oidc|saml|tls|ssl|x\.?509|http|jwt|bip|fido)-?\d"
+    r"|\d+(?:[.,]\d+)?[-–]?(?:bit|byte|char|digit|day|hour|minute|second|week|month|year|ms|min|kb|mb|k\b|%|x\b|th|nd|st|rd)"
+    r"|\d+[-–]\d+$|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[:.]\d{2}$",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"[!@#$%^&*+=?~]")
+
+
+def is_secret(value: str, *, name: Name, how: How) -> bool:
+    """Whether `value`, introduced as a `name` and written `how`, is worth hiding."""
+    if name == "pin":
+        return value.isdecimal() and 4 <= len(value) <= 8
+    if is_placeholder(value) or (how != "url" and _is_place(value)):
+        return False
+    if how in ("bare", "told") and _CODE.match(value):
+        return False
+    if name == "key":
+        return is_random(value)
+    if name == "token":
+        return _is_tokenlike(value, how)
+    return how == "url" or _is_passwordlike(value, how)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether `value` only shows where a secret goes: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
+    if _REFERENCE.match(value) or _MASK.search(value) or "REDACTED" in value or len(set(value)) < 3:
+        return True
+    words = _WORDS.findall(value.lower())
+    return all(word in _FILLER_WORDS or (len(word) == 1 and word.isdecimal()) for word in words)
+
+
+def is_random(value: str) -> bool:
+    """Whether `value` looks drawn by a machine: long, mixed, and changing class far more often than words do."""
+    if len(value) < 20 or _NAME_LIKE.match(value) or _is_digest(value):
+        return False
+    classes = ["d" if c.isdecimal() else "u" if c.isupper() else "l" if c.isalpha() else "" for c in value]
+    changes = sum(a != b for a, b in zip(classes, classes[1:], strict=False))
+    return {"d", "u", "l"} <= set(classes) and changes / len(value) >= 0.3 and len(set(value)) >= 10
+
+
+def how_many_marks(value: str) -> int:
+    """How many characters of `value` are ones that people put into passwords."""
+    return len(_MARKS.findall(value))
+
+
+def _is_digest(value: str) -> bool:
+    return bool(re.match(r"AAAA[BCE]3Nza|AAAAE2Vj|sha\d{1,3}-|iVBORw0KGgo|/9j/4|R0lGOD|MIIB[IC]jAN", value))
+
+
+def _is_place(value: str) -> bool:
+    return bool(_VERSION.match(value) or _EMAIL.match(value) or _PATH.match(value))
+
+
+def _is_tokenlike(value: str, how: How) -> bool:
+    if len(value) < 8 or " " in value or _NAME_LIKE.match(value):
+        return len(value) >= 24 and is_random(value)
+    digits = sum(c.isdecimal() for c in value)
+    if digits == 0:
+        return bool(_MARKS.search(value)) and how == "quoted"
+    return digits < len(value) and not _TECHNICAL.match(value) and not _is_numbered_name(value)
+
+
+def _is_numbered_name(value: str) -> bool:
+    """`user_token_2`, `oauth2-proxy`, `v1beta1`: words with a number, not a token."""
+    parts = re.split(r"[_.:-]", value)
+    return len(value) < 40 and all(re.fullmatch(r"[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d{1,4}", part) for part in parts)
+
+
+def _is_passwordlike(value: str, how: How) -> bool:
+    if len(value) < 4:
+        return False
+    if " " in value:
+        return how == "quoted" and _is_passphrase(value)
+    if how == "quoted":
+        return True
+    if value.isalpha() or _NAME_LIKE.match(value):
+        return (how == "bare" and "-" in value) or (value.isalpha() and len(value) >= 18)
+    if how == "told" and _TECHNICAL.match(value):
+        return False
+    return any(c.isdecimal() for c in value) or how_many_marks(value.rstrip("!?")) > 0 or how == "bare"
+
+
+def _is_passphrase(value: str) -> bool:
+    words = value.split()
+    fillers = sum(word in _FILLER_WORDS for word in words)
+    return len(words) >= 3 and fillers < 2 and all(word.isalpha() and word.islower() for word in words)

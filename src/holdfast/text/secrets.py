@@ -1,0 +1,84 @@
+"""The one secret scanner: what must never reach the disk, and what must not be mistaken for it.
+
+    >>> redact("export DB_PASSWORD=hunter2 # task_management_module")[0]
+    'export DB_PASSWORD=[REDACTED:password] # task_management_module'
+
+Formats that show what they are come from `secret_formats`, secrets that only their surroundings give away from
+`secret_context`. Personal data (names, card numbers) is not its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .secret_context import find_named
+from .secret_formats import Found, find_tokens
+
+_MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
+_HIDDEN = "\ue000"  # a private-use character: part of no word and no token
+_ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
+
+
+class Secret(NamedTuple):
+    """A secret's place in the text, and its kind, such as `github-token` or `password`."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets in `text` in order, none overlapping another, and none inside a `[REDACTED:kind]`."""
+    secrets: list[Secret] = []
+    current = text
+    for _ in range(_ROUNDS):
+        found = _scan(current)
+        if not found:
+            break
+        moved = [Secret(_origin(start, secrets), _origin(end, secrets), kind) for start, end, kind in found]
+        secrets = _merged([*secrets, *moved])
+        current = _replaced(text, secrets)
+    return secrets
+
+
+def redact(text: str) -> tuple[str, list[Secret]]:
+    """`text` with each secret replaced by `[REDACTED:kind]`, and where they were. Redacting twice changes nothing."""
+    secrets = find_secrets(text)
+    return _replaced(text, secrets), secrets
+
+
+def _scan(text: str) -> list[Found]:
+    if "[REDACTED:" in text:  # the kind in a marker is not the name of what follows it
+        text = _MARKER.sub(lambda match: f"[{_HIDDEN * (len(match[0]) - 2)}]", text)
+    found = find_tokens(text) + find_named(text)
+    return [secret for secret in found if _HIDDEN not in text[secret.start : secret.end]]
+
+
+def _merged(secrets: list[Secret]) -> list[Secret]:
+    """Overlapping ones joined; the kind is that of the first listed, and formats are listed before contexts."""
+    merged: list[Secret] = []
+    for _, secret in sorted(enumerate(secrets), key=lambda item: (item[1].start, item[0])):
+        if merged and secret.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = last._replace(end=max(last.end, secret.end))
+        else:
+            merged.append(secret)
+    return merged
+
+
+def _replaced(text: str, secrets: list[Secret]) -> str:
+    pieces, position = [], 0
+    for start, end, kind in secrets:
+        pieces += [text[position:start], f"[REDACTED:{kind}]"]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _origin(position: int, secrets: list[Secret]) -> int:
+    """Where in the original text stands what is at `position` after `secrets` were replaced."""
+    for start, end, kind in secrets:
+        if position <= start:
+            break
+        position += (end - start) - len(f"[REDACTED:{kind}]")
+    return position

@@ -1,0 +1,222 @@
+"""The one tokenizer: what is indexed, what a question asks for, and what two texts share.
+
+A text is cut into raw tokens by one pattern; each raw token then becomes terms in a cached function, so the
+cost per repeated word is one dictionary lookup. Terms hold letters, digits, combining marks, emoji and `_`.
+
+Language matters only for stemming. Scripts with a single stemmer use it; Latin text is stemmed as English,
+and when its stop words tell another language, that language's stem is added beside the English one. So the
+same word written twice always shares a term, however little text there was to tell the language from.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Protocol
+
+from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS
+
+LONGEST_TERM = 64  # longer words are keys, hashes or noise: their beginning identifies them
+_DETECTION_TOKENS = 200  # enough words to tell a language; more only cost time
+
+# Scripts written without spaces: each character (with its marks) is a token.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+_APOSTROPHES = "'\u2019\u02bc"
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?![\d,])"
+_LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
+
+_ASCII_TOKEN = re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
+# Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part of a word.
+_INVISIBLE = dict.fromkeys([0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
+
+_CONTRACTION = re.compile(rf"[{_APOSTROPHES}](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
+_ELISION = re.compile(
+    rf"^(?:[ldjmtsnc]|qu|jusqu|lorsqu|puisqu|dell|all|nell|sull|dall|quest)[{_APOSTROPHES}](?=\w\w)", re.IGNORECASE
+)
+_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_UNDECOMPOSED_LATIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+
+_SCRIPT_STEMMERS = (  # first code point, last code point, whose stemmer
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0530, 0x058F, "armenian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+    (0x0B80, 0x0BFF, "tamil"),
+    (0x1F00, 0x1FFF, "greek"),
+)
+_LAST_LATIN = 0x024F
+_LATIN_ADDITIONAL = range(0x1E00, 0x1F00)
+
+_EVERY_LANGUAGE_STOPS = frozenset().union(
+    *(words for language, words in STOP_WORDS.items() if language not in LATIN_LANGUAGES[1:])
+)
+_DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language in LATIN_LANGUAGES}
+_local = threading.local()  # stemmers keep state while they work, so each thread has its own
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms of `text` in order, stop words included; an identifier gives its parts and itself.
+
+    >>> index_terms("Caroline's user_name")
+    ['carolin', 'user', 'name', 'user_name']
+    """
+    tokens = _tokens(text)
+    language = _language(tokens)
+    return [term for token in tokens for term in _terms(token, language)]
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct index terms of a question that carry meaning, in order; empty when none do.
+
+    >>> query_terms("What did the dogs do?")
+    ['dog']
+    """
+    tokens = _tokens(text)
+    language = _language(tokens)
+    stops = _stop_words(language)
+    meaningful = (token for token in tokens if _surface(token) not in stops)
+    terms = (term for token in meaningful for term in _terms(token, language))
+    return [term for term in dict.fromkeys(terms) if not (len(term) == 1 and "a" <= term <= "z")]
+
+
+def dedup_tokens(text: str) -> list[str]:
+    """Every token of `text`, lower-cased and otherwise as written: what tells two near-equal texts apart.
+
+    >>> dedup_tokens("I don't feel sad")
+    ['i', 'dont', 'feel', 'sad']
+    """
+    return [_APOSTROPHE.sub("", token).casefold() for token in _tokens(text)]
+
+
+def _tokens(text: str) -> list[str]:
+    if text.isascii():
+        return [token[:LONGEST_TERM] for token in _ASCII_TOKEN.findall(text)]
+    plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+    return [token[:LONGEST_TERM] for token in _unicode_token().findall(plain)]
+
+
+@lru_cache(maxsize=1)
+def _unicode_token() -> re.Pattern[str]:
+    # `\w` leaves out combining marks, without which Devanagari or vocalised Arabic words fall apart.
+    marks = "".join(chr(code) for code in range(0x300, 0x20000) if unicodedata.category(chr(code))[0] == "M")
+    word = rf"[^\W{_UNSPACED}]+(?:[{marks}]+[^\W{_UNSPACED}]*)*"
+    flag = "[\U0001f1e6-\U0001f1ff]{2}"
+    character = rf"(?=\w)[{_UNSPACED}][{marks}]*"
+    return re.compile(
+        rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]"
+    )
+
+
+def _language(tokens: list[str]) -> str:
+    """The language whose stop words the text uses most; English unless another one clearly wins."""
+    words = {_surface(token) for token in tokens[:_DETECTION_TOKENS]}
+    hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
+    best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
+    if hits[best] == hits["english"]:
+        return "english"
+    if hits[best] == 1 and not words & _DISTINCTIVE[best]:
+        return "english"
+    return best
+
+
+@lru_cache(maxsize=16)
+def _stop_words(language: str) -> frozenset[str]:
+    return _EVERY_LANGUAGE_STOPS | STOP_WORDS[language]
+
+
+@lru_cache(maxsize=1 << 15)
+def _surface(token: str) -> str:
+    """The form in which stop words are listed: contractions opened, lower case, no accents."""
+    return _fold(_without_apostrophes(token))
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms(token: str, language: str) -> tuple[str, ...]:
+    if token.endswith(("+", "#")):
+        return (token[0].casefold() + ("plusplus" if token[-1] == "+" else "sharp"),)
+    pieces = [piece for piece in re.split(r"[._]", _without_apostrophes(token.replace(",", ""))) if piece]
+    if len(pieces) > 1 and all(len(piece) == 1 and piece.isalpha() for piece in pieces):
+        return _stems("".join(pieces), language)  # U.S.A.
+    parts = [part for piece in pieces for part in _CAMEL.split(piece)]
+    terms = [term for part in parts for term in _stems(part, language)]
+    if len(pieces) > 1:
+        terms.append("_".join(map(_fold, pieces)))
+    elif len(parts) > 1:
+        terms.extend(_stems(pieces[0], language))
+    return tuple(terms)
+
+
+def _without_apostrophes(token: str) -> str:
+    if token.isalnum():
+        return token
+    return _APOSTROPHE.sub("", _ELISION.sub("", _CONTRACTION.sub("", token)))
+
+
+def _fold(word: str) -> str:
+    """Lower case, and without accents where the script is Latin."""
+    folded = word.casefold()
+    if folded.isascii() or not _is_latin(folded):
+        return folded
+    letters = (letter for letter in unicodedata.normalize("NFD", folded) if not unicodedata.combining(letter))
+    return "".join(letters).translate(_UNDECOMPOSED_LATIN)
+
+
+def _is_latin(word: str) -> bool:
+    return all(ord(c) <= _LAST_LATIN or ord(c) in _LATIN_ADDITIONAL or unicodedata.combining(c) for c in word)
+
+
+def _stems(word: str, language: str) -> tuple[str, ...]:
+    """The term or terms of one plain word (see the theory at the top of this file)."""
+    folded = _fold(word)
+    if not folded.isalpha():
+        return tuple(_plain(folded))
+    if not folded.isascii():
+        own = _script_language(folded)
+        return (_stem(folded, own) if own else folded,)
+    english = _english_stem(folded)
+    if language == "english":
+        return (english,)
+    foreign = _fold(_stem(word.casefold(), language))
+    return (english, foreign) if foreign != english else (english,)
+
+
+def _english_stem(word: str) -> str:
+    """The stem, with Porter's final `i` turned back: `happy`, `happiness` -> `happy`."""
+    stem = _stem(word, "english")
+    return stem[:-1] + "y" if len(stem) > 3 and stem[-1] == "i" and word[-1] != "i" else stem
+
+
+def _plain(word: str) -> Iterable[str]:
+    """A word with digits or marks in it, digits of every script written alike."""
+    if word:
+        own = _script_language(word) if not word.isascii() else ""
+        digits = "".join(str(unicodedata.decimal(c, c)) for c in word)
+        yield _stem(digits, own) if own else digits
+
+
+def _script_language(word: str) -> str:
+    code = ord(word[0])
+    return next((language for first, last, language in _SCRIPT_STEMMERS if first <= code <= last), "")
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+
+
+def _stem(word: str, language: str) -> str:
+    stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
+    if language not in stemmers:
+        import Stemmer
+
+        stemmers[language] = Stemmer.Stemmer(language)
+    return stemmers[language].stemWord(word) or word

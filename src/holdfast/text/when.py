@@ -1,0 +1,375 @@
+"""When a question is about: its time expressions as spans of time.
+
+First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it:
+"before", "since", "between … and …". A month or weekday alone needs a preposition, because `may`, `march` and
+`mar` are also words. A date without a year is the latest such date that has begun. Days are UTC days; seasons
+are those of the northern hemisphere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+
+BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
+END = 253_402_300_800_000_000  # year 10000: where "after …" ends
+_DAY_MICROS = 86_400_000_000
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From `start` up to but not including `end`, in microseconds UTC, and the words that said so."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Days [first, last] named by the characters [start, end) of the question."""
+
+    start: int
+    end: int
+    first: date
+    last: date
+    year_given: bool = True
+
+
+_Days = tuple[date, date] | None
+
+
+def _numbered(names: str) -> dict[str, int]:
+    """`"a|b c"` -> {a: 1, b: 1, c: 2}: the words of a place share its number."""
+    return {word: place for place, words in enumerate(names.split(), 1) for word in words.split("|")}
+
+
+_MONTHS = {
+    **_numbered("january|jan february|feb march|mar april|apr may june|jun july|jul august|aug"
+                " september|sept|sep october|oct november|nov december|dec"),
+    **_numbered("januar|janner februar marz|maerz april mai juni juli august september oktober november dezember"),
+    **_numbered("enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre"),
+    **_numbered("janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"),
+}  # fmt: skip
+_WEEKDAYS = {
+    **_numbered("monday|mon tuesday|tue|tues wednesday|wed thursday|thu|thurs friday|fri saturday|sat sunday|sun"),
+    **_numbered("montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"),
+    **_numbered("lunes martes miercoles jueves viernes sabado domingo"),
+    **_numbered("lundi mardi mercredi jeudi vendredi samedi dimanche"),
+}
+_SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12,
+            "fruhling": 3, "sommer": 6, "herbst": 9, "primavera": 3, "verano": 6, "otono": 9, "invierno": 12,
+            "printemps": 3, "automne": 9, "hiver": 12}  # fmt: skip
+_NUMBERS = {
+    **_numbered("a|an|one|ein|einem|einer|un|una|une|uno two|zwei|dos|deux|couple three|drei|tres|trois|few|several"
+                " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis seven|sieben|siete|sept"
+                " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once twelve|zwolf|doce|douze"),
+}  # fmt: skip
+_UNITS = {
+    **dict.fromkeys("day days tag tage tagen dia dias jour jours".split(), "day"),
+    **dict.fromkeys("week weeks woche wochen semana semanas semaine semaines".split(), "week"),
+    **dict.fromkeys("weekend weekends wochenende".split(), "weekend"),
+    **dict.fromkeys("month months monat monate monaten mes meses mois".split(), "month"),
+    **dict.fromkeys("quarter quarters quartal trimestre".split(), "quarter"),
+    **dict.fromkeys("year years jahr jahre jahren ano anos an ans annee annees".split(), "year"),
+}
+_DAY_WORDS = {
+    **dict.fromkeys("today tonight heute hoy aujourd'hui".split() + ["this morning", "this afternoon"], 0),
+    **dict.fromkeys("yesterday gestern ayer hier".split() + ["last night"], -1),
+    **dict.fromkeys("vorgestern anteayer avant-hier".split() + ["day before yesterday"], -2),
+    **dict.fromkeys("tomorrow morgen demain".split(), 1),
+}
+_STEPS = {
+    **dict.fromkeys("last past previous letzte letzten letzter letztes vergangene vergangenen".split(), -1),
+    **dict.fromkeys("pasado pasada dernier derniere".split(), -1),
+    **dict.fromkeys("this current diese diesen dieser dieses este esta ce cet cette".split(), 0),
+    **dict.fromkeys("next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine".split(), 1),
+}
+
+
+def _any(words: dict[str, int] | dict[str, str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
+_NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEPS)
+_YEAR = r"(?:19|20)\d\d"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_BEFORE_A_NAME = (
+    r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
+    r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et)"
+)
+
+
+def _day(year: int, month: int, day: int) -> _Days:
+    only = date(year, month, day)
+    return only, only
+
+
+def _month(year: int, month: int) -> tuple[date, date]:
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return date(year, month, 1), following - timedelta(days=1)
+
+
+def _months(year: int, month: int, count: int) -> _Days:
+    return _month(year, month)[0], _month(year, month + count - 1)[1]
+
+
+def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
+    """The days of the latest year in which they have begun; a leap day may be some years back."""
+    for year in range(today.year, today.year - 9, -1):
+        try:
+            days = days_of(year)
+        except ValueError:
+            continue
+        if days and days[0] <= today:
+            return days
+    return None
+
+
+def _dated(match: re.Match[str], today: date) -> _Days:
+    """`7 May 2023`, `May 7`: with a year, or the latest one."""
+    month, day = _MONTHS[match["month"]], int(match["day"])
+    if match["year"]:
+        return _day(int(match["year"]), month, day)
+    return _latest(lambda year: _day(year, month, day), today)
+
+
+def _month_of_year(match: re.Match[str], _today: date) -> _Days:
+    return _month(int(match["year"]), _MONTHS[match["month"]])
+
+
+def _month_alone(match: re.Match[str], today: date) -> _Days:
+    return _latest(lambda year: _month(year, _MONTHS[match["month"]]), today)
+
+
+def _iso(match: re.Match[str], _today: date) -> _Days:
+    year, month = int(match["year"]), int(match["month"])
+    return _day(year, month, int(match["day"])) if match["day"] else _month(year, month)
+
+
+def _day_first(match: re.Match[str], _today: date) -> _Days:
+    return _day(int(match["year"]), int(match["month"]), int(match["day"]))
+
+
+def _slashed(match: re.Match[str], _today: date) -> _Days:
+    first, second = int(match["first"]), int(match["second"])
+    month, day = (second, first) if first > 12 else (first, second)
+    return _day(int(match["year"]), month, day)
+
+
+def _whole_year(match: re.Match[str], _today: date) -> _Days:
+    return _months(int(match["year"]), 1, 12)
+
+
+def _day_word(match: re.Match[str], today: date) -> _Days:
+    that_day = today + timedelta(days=_DAY_WORDS[re.sub(r"\s+", " ", match[0])])
+    return that_day, that_day
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word]
+
+
+def _ago(match: re.Match[str], today: date) -> _Days:
+    """That long back, as exactly as people mean it: a day, a week around the day, a whole month or year."""
+    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    if unit == "day":
+        return today - timedelta(days=count), today - timedelta(days=count)
+    if unit in ("week", "weekend"):
+        middle = today - timedelta(weeks=count)
+        return middle - timedelta(days=4), middle + timedelta(days=3)
+    return _unit_span(unit, -count, today)
+
+
+def _past(match: re.Match[str], today: date) -> _Days:
+    """`the last three weeks`: from then until today."""
+    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    days = {"day": 1, "week": 7, "weekend": 7, "month": 31, "quarter": 92, "year": 366}[unit]
+    return today - timedelta(days=days * count), today
+
+
+def _unit_span(unit: str, step: int, today: date) -> _Days:
+    """The calendar week, weekend, month, quarter or year `step` units from the current one."""
+    monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
+    if unit == "week":
+        return monday, monday + timedelta(days=6)
+    if unit == "weekend":
+        return monday + timedelta(days=5), monday + timedelta(days=6)
+    if unit == "month":
+        return _month(today.year, today.month + step)
+    if unit == "quarter":
+        return _months(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * step, 3)
+    if unit == "year":
+        return _months(today.year + step, 1, 12)
+    return today + timedelta(days=step), today + timedelta(days=step)
+
+
+def _stepped(match: re.Match[str], today: date) -> _Days:
+    return _unit_span(_UNITS[match["unit"]], _STEPS[match["step"]], today)
+
+
+def _weekday(match: re.Match[str], today: date) -> _Days:
+    """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one after."""
+    number, step = _WEEKDAYS[match["weekday"]] - 1, match.groupdict().get("step")
+    back = (today.weekday() - number - 1) % 7 + 1
+    that_day = today - timedelta(days=back)
+    if step and _STEPS[step] > 0:
+        that_day += timedelta(days=7 if back < 7 else 14)
+    return that_day, that_day
+
+
+def _season(match: re.Match[str], today: date) -> _Days:
+    month, groups = _SEASONS[match["season"]], match.groupdict()
+    if groups.get("year"):
+        return _months(int(groups["year"]), month, 3)
+    latest = _latest(lambda year: _months(year, month, 3), today)
+    if latest and groups.get("step") in _STEPS and _STEPS[groups["step"]] < 0 and latest[1] >= today:
+        return _months(latest[0].year - 1, month, 3)
+    return latest
+
+
+_ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
+    (re.compile(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
+    for pattern, days_of, year_given in (
+        (rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?", _iso, True),
+        (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
+        (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
+        (rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<year>{_YEAR}))?",
+         _dated, False),
+        (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}(?:,?\s+(?:of\s+)?(?P<year>{_YEAR}))?", _dated, False),
+        (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
+        (r"(?:day before yesterday|last night|this (?:morning|afternoon)|today|tonight|yesterday|tomorrow|heute|gestern"
+         r"|vorgestern|hoy|ayer|anteayer|aujourd'hui|avant-hier|hier|demain)", _day_word, True),
+        (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
+        (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
+        (rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
+         rf"(?:\s+of)?\s+(?P<unit>{_UNIT})", _past, True),
+        (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
+        (rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])", _stepped, True),
+        (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
+        (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
+        (rf"(?P<season>{_SEASON})\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _season, True),
+        (rf"(?<=in the )(?P<season>{_SEASON})", _season, False),
+        (rf"(?<=in )(?P<season>{_SEASON})", _season, False),
+        (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
+        (rf"(?P<year>{_YEAR})", _whole_year, True),
+        (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH})", _month_alone, False),
+        (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
+    )
+)  # fmt: skip
+# A sentence without any of these letters' beginnings has no time in it: most questions stop here.
+_HINT = re.compile(
+    rf"\d|\b(?:{_any(_DAY_WORDS)}|{_any(_STEPS)}|{_MONTH}|{_WEEKDAY}|{_SEASON}|ago|back|earlier|vor|hace|il y a)\b"
+)
+_UNTIL = re.compile(r"\b(?:before|until|till|prior to|up to|earlier than|vor dem|vor|bis|antes del?|hasta|avant)\s+(?:the\s+|el\s+|le\s+|dem\s+)?$")
+_FROM = re.compile(r"\b(?:after|later than|nach dem|nach|despues del?|apres)\s+(?:the\s+|el\s+|le\s+)?$")
+_SINCE = re.compile(r"\b(?:since|starting|seit|ab|desde|depuis)\s+(?:the\s+|el\s+|le\s+|dem\s+)?$")
+_RANGE_WORD = re.compile(r"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+(?:the\s+)?$")
+_RANGE_JOINT = re.compile(r"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*(?:the\s+|el\s+|le\s+)?")
+
+
+def spans(text: str, now: int) -> list[Span]:
+    """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones count from.
+
+    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", 1_700_000_000_000_000)]
+    ['7 May 2023', 'last week']
+    """
+    plain = _plain(text)
+    if not _HINT.search(plain):
+        return []
+    found = _joined(plain, _expressions(plain, _date_of(now)))
+    return [_bent(plain, text, each) for each in found]
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, as many characters as `text` has, so positions stay true."""
+    return "".join(_plain_letter(letter) for letter in text[:2000]) if not text.isascii() else text[:2000].lower()
+
+
+def _plain_letter(letter: str) -> str:
+    if letter == "’":
+        return "'"
+    base = unicodedata.normalize("NFD", letter)[:1].lower()
+    return base if len(base) == 1 else letter
+
+
+def _date_of(now: int) -> date:
+    day = min(max(now // _DAY_MICROS + _EPOCH, 1), date.max.toordinal())
+    return date.fromordinal(day)
+
+
+def _expressions(plain: str, today: date) -> list[_Found]:
+    found: list[_Found] = []
+    for pattern, days_of, year_given in _RULES:
+        for match in pattern.finditer(plain):
+            if any(match.start() < other.end and other.start < match.end() for other in found):
+                continue
+            try:
+                days = days_of(match, today)
+            except (ValueError, OverflowError):  # 30 February, year 0
+                continue
+            if days:
+                given = year_given or bool(match.groupdict().get("year"))
+                found.append(_Found(_start_of_name(match), match.end(), *days, year_given=given))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _start_of_name(match: re.Match[str]) -> int:
+    """Where the expression itself starts; the preposition before a month stays outside, it may bend it."""
+    groups = {name: value for name, value in match.groupdict().items() if value}
+    return match.start(next(iter(groups))) if groups.keys() in ({"month"}, {"weekday"}) else match.start()
+
+
+def _joined(plain: str, found: list[_Found]) -> list[_Found]:
+    """`between A and B` as one."""
+    joined: list[_Found] = []
+    for each in found:
+        previous = joined[-1] if joined else None
+        if previous and _is_range(plain, previous, each):
+            joined[-1] = _range(previous, each)
+        else:
+            joined.append(each)
+    return joined
+
+
+def _is_range(plain: str, first: _Found, second: _Found) -> bool:
+    joint = plain[first.end : second.start]
+    dash = joint.strip() in ("-", "–", "to", "through", "bis")
+    return bool(_RANGE_JOINT.fullmatch(joint)) and (dash or bool(_RANGE_WORD.search(plain[: first.start])))
+
+
+def _range(first: _Found, second: _Found) -> _Found:
+    start = first.first
+    if not first.year_given:  # "from May to July 2022": the May before that July
+        start = _in_year(start, second.first.year)
+        if start > second.last:
+            start = _in_year(start, second.first.year - 1)
+    return replace(second, start=first.start, first=min(start, second.first), last=max(start, second.last))
+
+
+def _in_year(day: date, year: int) -> date:
+    try:
+        return day.replace(year=year)
+    except ValueError:  # 29 February
+        return day
+
+
+def _bent(plain: str, text: str, found: _Found) -> Span:
+    before = plain[: found.start]
+    start, end = _micros(found.first), _micros(found.last) + _DAY_MICROS
+    words = text[found.start : found.end]
+    for pattern, bent in ((_UNTIL, (BEGINNING, start)), (_FROM, (end, END)), (_SINCE, (start, END))):
+        if lead := pattern.search(before):
+            return Span(*bent, text[lead.start() : found.end])
+    return Span(start, end, words)
+
+
+def _micros(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1_000_000

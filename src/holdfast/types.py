@@ -1,0 +1,316 @@
+"""The nouns. One noun, one type, one table.
+
+Times are integer microseconds since 1970 UTC, the same on every backend; `to_datetime` and
+`from_datetime` convert at the surfaces.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from .errors import InvalidInput, ScopeError
+
+Micros = int
+Clock = Callable[[], Micros]
+
+Kind = Literal["turn", "document", "episode", "fact", "reflection", "rule", "skill"]
+Layer = Literal["episodic", "semantic", "procedural"]
+Status = Literal["active", "held", "proposed", "archived", "superseded", "faded", "evicted"]
+
+LAYERS: Mapping[Kind, Layer] = {
+    "turn": "episodic",
+    "document": "episodic",
+    "episode": "episodic",
+    "fact": "semantic",
+    "reflection": "semantic",
+    "rule": "procedural",
+    "skill": "procedural",
+}
+KINDS: tuple[Kind, ...] = tuple(LAYERS)
+STATUSES: tuple[Status, ...] = ("active", "held", "proposed", "archived", "superseded", "faded", "evicted")
+# A turn is a thing that happened, so it shares the episode's prefix (the ids of seed 001).
+ID_PREFIXES: Mapping[Kind, str] = {
+    "turn": "ep",
+    "document": "doc",
+    "episode": "ep",
+    "fact": "fact",
+    "reflection": "ref",
+    "rule": "rule",
+    "skill": "skill",
+}
+SCOPE_KINDS = ("user", "agent", "project", "shared")
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def system_clock() -> Micros:
+    """Now, in microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+def to_datetime(micros: Micros) -> datetime:
+    """An aware UTC datetime; times outside datetime's range are clamped to its ends."""
+    try:
+        return datetime.fromtimestamp(micros / 1_000_000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.max.replace(tzinfo=UTC) if micros > 0 else datetime.min.replace(tzinfo=UTC)
+
+
+def from_datetime(moment: datetime) -> Micros:
+    """Microseconds since 1970 UTC; a naive datetime is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1_000_000)
+
+
+def iso(micros: Micros) -> str:
+    """ISO 8601 with offset, e.g. `2026-03-01T12:00:00+00:00`."""
+    return to_datetime(micros).isoformat()
+
+
+def _base32(number: int, length: int) -> str:
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 32)
+        digits.append(_CROCKFORD[digit])
+    return "".join(reversed(digits))
+
+
+def new_id(prefix: str, at: Micros) -> str:
+    """An id such as `fact_01k9y3…` whose text order is its creation order (to the millisecond).
+
+    >>> new_id("fact", 0)[:15]
+    'fact_0000000000'
+    """
+    return f"{prefix}_{_base32(at // 1000, 10)}{_base32(secrets.randbits(40), 8)}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Whom a memory belongs to, written `kind:key`.
+
+    >>> Scope.parse("user:alice")
+    Scope(kind='user', key='alice')
+    >>> str(Scope("project", "acme-api"))
+    'project:acme-api'
+    """
+
+    kind: str
+    key: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in SCOPE_KINDS:
+            raise ScopeError(
+                f"Unknown scope kind {self.kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'."
+            )
+        if not self.key or len(self.key) > 200 or re.search(r"[\x00-\x1f\x7f]", self.key):
+            raise ScopeError(f"The key of scope '{self.kind}:…' must be 1 to 200 printable characters.")
+
+    @classmethod
+    def parse(cls, text: str | Scope | None) -> Scope:
+        """The scope that `text` names; raises ScopeError when there is none."""
+        if isinstance(text, Scope):
+            return text
+        if not isinstance(text, str) or ":" not in text:
+            raise ScopeError(
+                None if text in (None, "") else f"{text!r} is not a scope. Write it as 'kind:key', e.g. 'user:alice'."
+            )
+        kind, _, key = text.partition(":")
+        return cls(kind, key)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """What a fact states, as (subject, predicate, object), each of a named type."""
+
+    subject: str
+    predicate: str
+    object: str
+    subject_type: str = ""
+    object_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered thing. Frozen: changing it goes through the store, so every change is in the journal."""
+
+    id: str
+    scope: Scope
+    kind: Kind
+    content: str
+    created_at: Micros
+    updated_at: Micros
+    event_time: Micros
+    seq: int = 0
+    category: str = "general"
+    status: Status = "active"
+    status_at: Micros | None = None
+    status_reason: str = ""
+    title: str = ""
+    author: str = ""
+    role: str = ""
+    session: str | None = None
+    position: int | None = None
+    valid_from: Micros | None = None
+    valid_until: Micros | None = None
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+    decayed_at: Micros | None = None
+    protected: bool = False
+    source: str = ""
+    trust: str = "user"
+    quote: str = ""
+    triple: Triple | None = None
+    consolidated_at: Micros | None = None
+    outcome: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    access_count: int = 0
+    last_accessed: Micros | None = None
+
+    @property
+    def layer(self) -> Layer:
+        """Which of the three layers the kind belongs to."""
+        return LAYERS[self.kind]
+
+    def with_(self, **changes: Any) -> Memory:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One reason for a score: a feature's value, its weight, and what they add."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def share(self) -> float:
+        """What this signal added to the score before it was squeezed into [0, 1]."""
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a hit stands where it stands: its rank in each arm and the signals that were added up."""
+
+    arms: Mapping[str, int]
+    signals: tuple[Signal, ...] = ()
+    model: str = ""
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{arm} #{rank}" for arm, rank in self.arms.items()) or "neighbour"
+        strongest = sorted(self.signals, key=lambda signal: -abs(signal.share))[:4]
+        added = ", ".join(f"{signal.name} {signal.share:+.2f}" for signal in strongest if signal.share)
+        return f"{found}; {added}" if added else found
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory, its score in [0, 1] (higher is better) and the reasons for that score."""
+
+    memory: Memory
+    score: float
+    why: Reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation or run. Its turns are memories of kind `turn`, in `position` order."""
+
+    id: str
+    scope: Scope
+    started_at: Micros
+    last_activity: Micros
+    agent: str = ""
+    ended_at: Micros | None = None
+    end_reason: str = ""
+    consolidated_at: Micros | None = None
+    outcome: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A person, project, place… that memories mention, with the other names it goes by."""
+
+    id: str
+    scope: Scope
+    name: str
+    type: str
+    created_at: Micros
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    mentions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between two memories of one scope: `source` is derived_from, supersedes or conflicts_with `target`."""
+
+    scope: Scope
+    source: str
+    target: str
+    relation: Literal["derived_from", "supersedes", "conflicts_with"]
+    created_at: Micros
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the journal: what `actor` changed in `run`. `before` is None where nothing was."""
+
+    seq: int
+    run: str
+    at: Micros
+    actor: str
+    verb: str
+    scope: Scope
+    noun: str
+    target: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A unit of background work. Who holds `token` before `lease_until` owns it; nobody else may finish it."""
+
+    scope: Scope
+    kind: str
+    key: str
+    status: Literal["pending", "running", "done", "error"]
+    token: str = ""
+    worker: str = ""
+    lease_until: Micros | None = None
+    retry_at: Micros | None = None
+    retries_left: int = 3
+    error: str = ""
+    watermark: int = 0
+    done_watermark: int = 0
+
+
+def check_kind(kind: str) -> Kind:
+    """`kind` itself, when it is one of ours."""
+    for known in KINDS:
+        if kind == known:
+            return known
+    raise InvalidInput(f"Unknown kind {kind!r}. Use one of: {', '.join(KINDS)}.")
+
+
+def check_status(status: str) -> Status:
+    """`status` itself, when it is one of ours."""
+    for known in STATUSES:
+        if status == known:
+            return known
+    raise InvalidInput(f"Unknown status {status!r}. Use one of: {', '.join(STATUSES)}.")

@@ -1,0 +1,29 @@
+"""The hot path: one dialogue turn in, one transaction, no model and no network."""
+
+from __future__ import annotations
+
+from ..store.base import Writer
+from ..types import Memory
+from .commit import Draft, remember
+
+
+def turn(
+    *, session: str, role: str, text: str, author: str = "", event_time: int | None = None, trust: str = "user"
+) -> Draft:
+    """One turn of a conversation, as a draft."""
+    return Draft(
+        content=text,
+        kind="turn",
+        category="conversation",
+        session=session,
+        role=role,
+        author=author,
+        event_time=event_time,
+        source="capture",
+        trust=trust,
+    )
+
+
+def capture(writer: Writer, memories: list[Memory]) -> list[Memory]:
+    """Stores turns in order, each at the end of its session."""
+    return [remember(writer, memory) for memory in memories]

@@ -1,0 +1,131 @@
+"""The verbs that change memories, each a function of a writer: what happens inside one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import InvalidInput, Nothing
+from ..store.base import Writer
+from ..text.secrets import redact
+from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
+from .guard import guard, one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller says about a memory that is to be. Everything but the text may be left out."""
+
+    content: str
+    kind: str = "fact"
+    category: str = "general"
+    title: str = ""
+    author: str = ""
+    role: str = ""
+    session: str | None = None
+    event_time: Micros | None = None
+    valid_from: Micros | None = None
+    valid_until: Micros | None = None
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+    source: str = ""
+    trust: str = "user"
+    quote: str = ""
+    triple: Triple | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
+    """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in it."""
+    guarded = guard(draft.content, max_bytes=max_bytes)
+    if not guarded.text:
+        echo = "There is nothing to remember: the text is only what memory itself had injected."
+        raise Nothing(echo if guarded.echoes else None)
+    if not 0.0 <= draft.confidence <= 1.0:
+        raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence}.")
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InvalidInput("valid_from must come before valid_until.")
+    kind = check_kind(draft.kind)
+    metadata = dict(draft.metadata)
+    if guarded.secrets:
+        metadata["redacted"] = list(guarded.secrets)
+    return Memory(
+        id=new_id(ID_PREFIXES[kind], at),
+        scope=scope,
+        kind=kind,
+        content=guarded.text,
+        created_at=at,
+        updated_at=at,
+        event_time=at if draft.event_time is None else draft.event_time,
+        category=one_line(draft.category, name="category") or "general",
+        title=one_line(draft.title, name="title", limit=500) if draft.title else "",
+        author=one_line(draft.author, name="author") if draft.author else "",
+        role=one_line(draft.role, name="role") if draft.role else "",
+        session=draft.session,
+        valid_from=draft.valid_from,
+        valid_until=draft.valid_until,
+        confidence=float(draft.confidence),
+        decay_rate=float(draft.decay_rate),
+        source=draft.source,
+        trust=draft.trust,
+        quote=redact(draft.quote)[0] if draft.quote else "",
+        triple=draft.triple,
+        tags=tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
+        metadata=metadata,
+    )
+
+
+def remember(writer: Writer, memory: Memory) -> Memory:
+    """Stores a memory. A durable one that is already there, word for word, is kept once and counts as confirmed anew."""
+    if memory.kind in ("fact", "rule") and memory.session is None:
+        known = writer.same_content(memory)
+        if known and (known.category, known.author) == (memory.category, memory.author):
+            return _bump(writer, known, memory)
+    if memory.session is None:
+        return writer.add(memory)
+    place = _take_place(writer, memory)
+    return writer.add(memory.with_(position=place))
+
+
+def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
+    return writer.change(
+        known,
+        confidence=max(known.confidence, again.confidence),
+        tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
+        metadata={**known.metadata, **again.metadata},
+        updated_at=again.updated_at,
+    )
+
+
+def _take_place(writer: Writer, memory: Memory) -> int:
+    """Makes sure the session is there, notes its activity, and says which position in it is next."""
+    assert memory.session is not None
+    session = writer.session(memory.scope, memory.session)
+    if session is None:
+        session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
+    active_at = max(memory.created_at, session.last_activity)
+    writer.put_session(replace(session, last_activity=active_at))
+    return writer.next_position(memory.scope, memory.session)
+
+
+def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Memory:
+    """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
+    added = writer.add(new)
+    at = new.created_at
+    set_status(writer, old, "superseded", at=at, reason=f"corrected by {added.id}")
+    writer.link(Edge(old.scope, added.id, old.id, "supersedes", at, reason))
+    return added
+
+
+def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
+    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it."""
+    return writer.change(memory, protected=True, confidence=1.0, decay_rate=0.0, updated_at=at)
+
+
+def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
+    """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals once."""
+    if memory.status == status:
+        return memory
+    return writer.change(memory, status=status, status_at=at, status_reason=reason, updated_at=at)

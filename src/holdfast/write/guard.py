@@ -1,0 +1,50 @@
+"""What every text passes on its way in: cleaned, freed of our own injected blocks and of secrets, not too long."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import InvalidInput, TooLarge
+from ..text.fences import strip_fences
+from ..text.secrets import redact
+
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A text that may be stored, and what was taken out of it."""
+
+    text: str
+    secrets: tuple[str, ...] = ()
+    echoes: int = 0
+
+
+def guard(text: str, *, max_bytes: int) -> Guarded:
+    """`text` as it may be stored. TooLarge when it is over the limit; it is never cut silently."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"A memory is text, not {type(text).__name__}.")
+    own = clean(text)
+    size = len(own.encode("utf-8")) if not own.isascii() else len(own)
+    if size > max_bytes:
+        raise TooLarge(
+            f"The text is {size:,} bytes long; the limit is {max_bytes:,}. Nothing was stored. "
+            "Split it, or raise HOLDFAST_MAX_CONTENT_BYTES."
+        )
+    own, echoes = strip_fences(own)
+    own, secrets = redact(own)
+    return Guarded(own.strip(), tuple(sorted({secret.kind for secret in secrets})), echoes)
+
+
+def clean(text: str) -> str:
+    """`text` without what no database can hold: NUL and lone surrogates become U+FFFD."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def one_line(value: str, *, name: str, limit: int = 200) -> str:
+    """A short label such as a category or an author: guarded like any text, on one line."""
+    label = " ".join(clean(str(value)).split())
+    if len(label) > limit:
+        raise TooLarge(f"The {name} is {len(label)} characters long; the limit is {limit}. Nothing was stored.")
+    return redact(label)[0]
