@@ -39,7 +39,9 @@ TAILS = (
 def texts(count: int, seed: int = 7) -> Iterator[str]:
     """Distinct short statements with a realistic spread of common and rare words."""
     chance = random.Random(seed)
-    rare = [f"{chance.choice('bcdfglmnprstv')}{chance.choice('aeiou')}{chance.choice('lmnrst')}{n}" for n in range(5000)]
+    rare = [
+        f"{chance.choice('bcdfglmnprstv')}{chance.choice('aeiou')}{chance.choice('lmnrst')}{n}" for n in range(5000)
+    ]
     for number in range(count):
         words = (chance.choice(SUBJECTS), chance.choice(VERBS), chance.choice(OBJECTS), chance.choice(TAILS))
         yield f"{' '.join(words)}, see {chance.choice(rare)} and item {number}."

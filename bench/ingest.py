@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 import apsw
-from common import finish, median, texts, timed
 
+from common import finish, median, texts, timed
 from holdfast import Holdfast, Settings
 from holdfast.store.rows import MEMORY_COLUMNS, memory_values
 from holdfast.types import Memory, Scope, new_id, system_clock

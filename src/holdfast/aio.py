@@ -15,8 +15,8 @@ from .memory import Holdfast, Moment, Ref, ScopeLike
 from .pipelines import bundle
 from .search import context as context_
 from .search import why as why_
-from .store import Finding
-from .types import Clock, Edge, Event, Hit, Memory, Session, system_clock
+from .store import Findings
+from .types import Clock, Edges, Events, Hits, Memories, Memory, Sessions, system_clock
 from .write.commit import Draft
 
 EXPORT_STEP = 500  # lines read per trip to the thread
@@ -99,7 +99,7 @@ class AsyncHoldfast:
             **fields,
         )
 
-    async def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> list[Memory]:
+    async def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
         """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
         return await to_thread(self._holdfast.remember_many, drafts)
 
@@ -107,11 +107,9 @@ class AsyncHoldfast:
         self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
     ) -> Memory | None:
         """Stores one turn of a conversation, verbatim and at once; None when there is nothing in it."""
-        return await to_thread(
-            self._holdfast.capture, session, role, text, author=author, event_time=event_time
-        )
+        return await to_thread(self._holdfast.capture, session, role, text, author=author, event_time=event_time)
 
-    async def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    async def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction."""
         return await to_thread(self._holdfast.capture_many, turns)
 
@@ -131,7 +129,7 @@ class AsyncHoldfast:
         """Brings back a memory that was archived, forgotten, superseded, faded or evicted."""
         return await to_thread(self._holdfast.restore, ref)
 
-    async def forget(self, *refs: Ref) -> list[Memory]:
+    async def forget(self, *refs: Ref) -> Memories:
         """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
         return await to_thread(self._holdfast.forget, *refs)
 
@@ -139,7 +137,7 @@ class AsyncHoldfast:
         """Erases memories for good: rows, words, vectors and journal text. There is no way back."""
         return await to_thread(self._holdfast.purge, *refs)
 
-    async def undo(self, run: str | None = None) -> list[Event]:
+    async def undo(self, run: str | None = None) -> Events:
         """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
         return await to_thread(self._holdfast.undo, run)
 
@@ -156,7 +154,7 @@ class AsyncHoldfast:
         as_of: Moment = None,
         exclude_session: str | None = None,
         tokens: int | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question."""
         return await to_thread(
             self._holdfast.recall,
@@ -176,9 +174,7 @@ class AsyncHoldfast:
         """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
         return await to_thread(self._holdfast.why, question, expect=expect, limit=limit)
 
-    async def context(
-        self, prompt: str, *, session: str | None = None, tokens: int | None = None
-    ) -> context_.Context:
+    async def context(self, prompt: str, *, session: str | None = None, tokens: int | None = None) -> context_.Context:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
         return await to_thread(self._holdfast.context, prompt, session=session, tokens=tokens)
 
@@ -195,7 +191,7 @@ class AsyncHoldfast:
         tags: Sequence[str] = (),
         limit: int | None = None,
         after: int | None = None,
-    ) -> list[Memory]:
+    ) -> Memories:
         """Memories, newest first; `after` is the number of the last one of the page before."""
         return await to_thread(
             self._holdfast.list,
@@ -207,19 +203,19 @@ class AsyncHoldfast:
             after=after,
         )
 
-    async def history(self, ref: Ref) -> list[Event]:
+    async def history(self, ref: Ref) -> Events:
         """Everything that happened to a memory, oldest first."""
         return await to_thread(self._holdfast.history, ref)
 
-    async def links(self, ref: Ref) -> list[Edge]:
+    async def links(self, ref: Ref) -> Edges:
         """What a memory was derived from, supersedes or conflicts with, and the other way round."""
         return await to_thread(self._holdfast.links, ref)
 
-    async def log(self, *, limit: int | None = 50) -> list[Event]:
+    async def log(self, *, limit: int | None = 50) -> Events:
         """The journal of these scopes, newest first."""
         return await to_thread(self._holdfast.log, limit=limit)
 
-    async def sessions(self, *, open_only: bool = False) -> list[Session]:
+    async def sessions(self, *, open_only: bool = False) -> Sessions:
         """Conversations, the most recently active first."""
         return await to_thread(self._holdfast.sessions, open_only=open_only)
 
@@ -243,6 +239,6 @@ class AsyncHoldfast:
         """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
         return await to_thread(self._holdfast.reembed, fresh=fresh, progress=progress)
 
-    async def doctor(self, *, repair: bool = False) -> list[Finding]:
+    async def doctor(self, *, repair: bool = False) -> Findings:
         """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""
         return await to_thread(self._holdfast.doctor, repair=repair)

@@ -151,7 +151,9 @@ def evaluate(
             store, scope=f"project:bench-{number}", settings=settings, clock=clock, background=False
         ) as hf:
             keys = _take_in(hf, pool, clock)
-            hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done)) if list(hf.tiers) else None
+            hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done)) if list(
+                hf.tiers
+            ) else None
             for asked in pool.questions:
                 clock.now = asked.now
                 hits = hf.recall(asked.text, limit=max(DEPTHS))

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import os
+import weakref
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 from . import config
-from .errors import InvalidInput, NotFound, Nothing, ScopeError, StoreBusy, StoreError, StoreReadOnly
+from .errors import InvalidInput, NotFound, Nothing, ScopeError, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from .models.tiers import Tiers
 from .pipelines import bundle, embed
 from .search import context as context_
 from .search import recall as recall_
 from .search import why as why_
-from .store import Author, Filter, Finding, SQLiteStore, Store, Writer
+from .store import Author, Filter, Findings, SQLiteStore, Store, Writer
 from .types import (
     Clock,
-    Edge,
-    Event,
-    Hit,
+    Edges,
+    Events,
+    Hits,
+    Memories,
     Memory,
     Micros,
     Scope,
-    Session,
+    Sessions,
     check_kind,
     check_status,
     from_datetime,
@@ -78,8 +80,11 @@ class Holdfast:
         self.actor = actor
         self.last_run = ""
         self.tiers = tiers if tiers is not None else _tiers(self.settings, clock)
-        self._uses: Counter[int] = Counter()
+        self._uses = _Uses()
         self._upgrader = embed.Upgrader(store, self.tiers) if background else None
+        if self._upgrader is not None:
+            # Whoever forgets to close must not leave a thread inside a model when the program ends.
+            weakref.finalize(self, self._upgrader.stop)
 
     @classmethod
     def open(
@@ -105,15 +110,22 @@ class Holdfast:
 
     def scoped(self, *scopes: ScopeLike) -> Holdfast:
         """The same store seen from other scopes. Close the original, not the view."""
-        return Holdfast(
-            self.store, _scopes(scopes), settings=self.settings, tiers=self.tiers, clock=self.clock, actor=self.actor
+        view = Holdfast(
+            self.store,
+            _scopes(scopes),
+            settings=self.settings,
+            tiers=self.tiers,
+            clock=self.clock,
+            actor=self.actor,
         )
+        view._uses, view._upgrader = self._uses, self._upgrader
+        return view
 
     def close(self) -> None:
         """Ends background work and closes the store. Closing twice equals once."""
         if self._upgrader is not None:
             self._upgrader.stop()
-        self._note_uses()
+        self._write_uses()
         self.store.close()
 
     def __enter__(self) -> Holdfast:
@@ -146,14 +158,14 @@ class Holdfast:
             content=content,
             kind=kind,
             category=category,
-            event_time=_micros(event_time),
-            valid_from=_micros(valid_from),
-            valid_until=_micros(valid_until),
+            event_time=event_time,
+            valid_from=valid_from,
+            valid_until=valid_until,
             **fields,
         )
         return self.remember_many([draft])[0]
 
-    def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> list[Memory]:
+    def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
         """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
         at, limit = self.clock(), self.settings.max_content_bytes
         memories = [commit.build(_as_draft(draft), self.scopes[0], at=at, max_bytes=limit) for draft in drafts]
@@ -170,14 +182,14 @@ class Holdfast:
         stored = self.capture_many([turn])
         return stored[0] if stored else None
 
-    def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction."""
         at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
         memories = []
         for turn in turns:
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
                 memories.append(commit.build(_turn(turn), scope, at=at, max_bytes=limit))
-        return self._write("capture", lambda writer: capture_.capture(writer, memories))
+        return self._write("capture", lambda writer: capture_.capture(writer, memories)) if memories else []
 
     def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Any) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost."""
@@ -203,11 +215,11 @@ class Holdfast:
         """Brings back a memory that was archived, forgotten, superseded, faded or evicted."""
         return self._set_status("restore", ref, "active", "restored")
 
-    def forget(self, *refs: Ref) -> list[Memory]:
+    def forget(self, *refs: Ref) -> Memories:
         """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
         memories, at = [self.get(ref) for ref in refs], self.clock()
 
-        def work(writer: Writer) -> list[Memory]:
+        def work(writer: Writer) -> Memories:
             return [
                 commit.set_status(writer, _fresh(writer, memory), "archived", at=at, reason="forgotten")
                 for memory in memories
@@ -227,7 +239,7 @@ class Holdfast:
         self.store.scrub()
         return len(memories)
 
-    def undo(self, run: str | None = None) -> list[Event]:
+    def undo(self, run: str | None = None) -> Events:
         """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
         wanted = run or self._latest_run()
         return self._write("undo", lambda writer: writer.undo(self.scopes, wanted))
@@ -247,7 +259,7 @@ class Holdfast:
         as_of: Moment = None,
         exclude_session: str | None = None,
         tokens: int | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question.
 
         `as_of` answers with what was known at that time; `tokens` stops before the hits outgrow a budget.
@@ -256,20 +268,21 @@ class Holdfast:
             kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
             excluded_sessions=(exclude_session,) if exclude_session else (),
         )  # fmt: skip
-        asked = recall_.Question(question, where, limit=limit or self.settings.recall_limit, tokens=tokens)
+        asked = recall_.Question(question, where, limit=self._limit(limit), tokens=tokens)
         hits = recall_.recall(self._engine(), asked).hits
-        self._note_uses(hit.memory.seq for hit in hits)
+        if self._uses.add(hit.memory.seq for hit in hits) > USES_KEPT:
+            self._write_uses()
         return hits
 
     def why(self, question: str, *, expect: Ref, limit: int | None = None) -> why_.Why:
         """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
         expected = self.get(expect)
-        asked = recall_.Question(question, self._filter(), limit=limit or self.settings.recall_limit)
+        asked = recall_.Question(question, self._filter(), limit=self._limit(limit))
         return why_.why(self._engine(), asked, expected)
 
     def context(self, prompt: str, *, session: str | None = None, tokens: int | None = None) -> context_.Context:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
-        budget = tokens or self.settings.context_tokens
+        budget = self.settings.context_tokens if tokens is None else tokens
         return context_.context(self._engine(), self._filter(), prompt, session=session, tokens=budget)
 
     def get(self, ref: Ref) -> Memory:
@@ -288,26 +301,26 @@ class Holdfast:
         tags: Sequence[str] = (),
         limit: int | None = None,
         after: int | None = None,
-    ) -> list[Memory]:
+    ) -> Memories:
         """Memories, newest first; `after` is the number of the last one of the page before."""
         where = self._filter(kinds=kinds, categories=categories, statuses=statuses, tags=tags, valid=False)
         return self.store.list(where, limit=limit, after=after)
 
-    def history(self, ref: Ref) -> list[Event]:
+    def history(self, ref: Ref) -> Events:
         """Everything that happened to a memory, oldest first."""
         memory = self.get(ref)
         return self.store.events((memory.scope,), target=memory.id)[::-1]
 
-    def links(self, ref: Ref) -> list[Edge]:
+    def links(self, ref: Ref) -> Edges:
         """What a memory was derived from, supersedes or conflicts with, and the other way round."""
         memory = self.get(ref)
         return self.store.edges(memory.scope, memory.id)
 
-    def log(self, *, limit: int | None = 50) -> list[Event]:
+    def log(self, *, limit: int | None = 50) -> Events:
         """The journal of these scopes, newest first."""
         return self.store.events(self.scopes, limit=limit)
 
-    def sessions(self, *, open_only: bool = False) -> list[Session]:
+    def sessions(self, *, open_only: bool = False) -> Sessions:
         """Conversations, the most recently active first."""
         return self.store.sessions(self.scopes, open_only=open_only)
 
@@ -332,7 +345,11 @@ class Holdfast:
         return bundle.export(self.store, self.scopes, history=history, vectors=vectors)
 
     def import_(
-        self, lines: Iterable[str], *, into: ScopeLike | None = None, progress: Callable[[int], None] = lambda n: None
+        self,
+        lines: Iterable[str],
+        *,
+        into: ScopeLike | None = None,
+        progress: Callable[[int], None] = lambda n: None,
     ) -> bundle.Imported:
         """Takes a bundle in, all or nothing. Importing twice equals once."""
         scope = Scope.parse(into) if into is not None else None
@@ -344,7 +361,7 @@ class Holdfast:
         """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
         return embed.reembed(self.store, self.tiers, scopes=self.scopes, fresh=fresh, progress=progress)
 
-    def doctor(self, *, repair: bool = False) -> list[Finding]:
+    def doctor(self, *, repair: bool = False) -> Findings:
         """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""
         if repair:
             self.store.repair()
@@ -404,21 +421,40 @@ class Holdfast:
 
     def _engine(self) -> recall_.Engine:
         # A store that cannot be written can still be read; words find what has no vector.
-        with suppress(StoreReadOnly, StoreBusy):
+        with suppress(StoreReadOnly, StoreBusy, StoreFull):
             embed.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
         if self._upgrader is not None:
             self._upgrader.nudge()
         return recall_.Engine(self.store, self.tiers, self.clock, fusion=self.settings.fusion)
 
-    def _note_uses(self, seqs: Iterable[int] | None = None) -> None:
-        """Counts uses in memory and writes them together; a store that cannot be written loses only the counts."""
-        self._uses.update(seqs or ())
-        if self._uses and (seqs is None or len(self._uses) > USES_KEPT):
-            try:
-                self.store.touch(self._uses, self.clock())
-            except StoreError:
-                return
-            self._uses.clear()
+    def _limit(self, limit: int | None) -> int:
+        return self.settings.recall_limit if limit is None else max(limit, 0)
+
+    def _write_uses(self) -> None:
+        """A store that cannot be written loses only the counts."""
+        with suppress(StoreError):
+            if uses := self._uses.take():
+                self.store.touch(uses, self.clock())
+
+
+class _Uses:
+    """How often memories were recalled since it was last written down. Recalls of several threads may add to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[int] = Counter()
+
+    def add(self, seqs: Iterable[int]) -> int:
+        """Counts one use of each, and says how many memories are waiting."""
+        with self._lock:
+            self._counts.update(seqs)
+            return len(self._counts)
+
+    def take(self) -> Counter[int]:
+        """What is waiting; nothing waits afterwards."""
+        with self._lock:
+            taken, self._counts = self._counts, Counter()
+            return taken
 
 
 def _scopes(scope: ScopeLike | Sequence[ScopeLike]) -> tuple[Scope, ...]:
@@ -431,7 +467,11 @@ def _scopes(scope: ScopeLike | Sequence[ScopeLike]) -> tuple[Scope, ...]:
 def _tiers(settings: config.Settings, clock: Clock) -> Tiers:
     specs = [spec.strip() for spec in settings.embedding_models.split(",") if spec.strip()]
     return Tiers(
-        specs, environ=os.environ, base_url=settings.embedding_url, key_env=settings.embedding_key_env, clock=clock
+        specs,
+        environ=os.environ,
+        base_url=settings.embedding_url,
+        key_env=settings.embedding_key_env,
+        clock=clock,
     )
 
 
@@ -445,10 +485,11 @@ def _ref(ref: Ref) -> Ref:
 
 
 def _draft(**fields: Any) -> Draft:
+    times = {name: _micros(fields[name]) for name in ("event_time", "valid_from", "valid_until") if name in fields}
     try:
-        return Draft(**fields)
+        return Draft(**{**fields, **times})
     except TypeError as error:
-        raise InvalidInput(f"remember does not know {str(error).rsplit(' ', 1)[-1]}.") from error
+        raise InvalidInput(f"A memory has no field {str(error).rsplit(' ', 1)[-1]}.") from error
 
 
 def _as_draft(draft: str | Mapping[str, Any] | Draft) -> Draft:
@@ -464,13 +505,8 @@ def _turn(turn: Mapping[str, Any]) -> Draft:
     if unknown := set(turn) - known:
         raise InvalidInput(f"A turn has no {', '.join(sorted(unknown))}. It may have: {', '.join(sorted(known))}.")
     draft = capture_.turn(**{**turn, "event_time": _micros(turn.get("event_time"))})
-    return replace(draft, session=_session(turn["session"]))
-
-
-def _session(session: Any) -> str:
-    if not isinstance(session, str) or not session.strip() or len(session) > 255:
-        raise InvalidInput("A session id is text of 1 to 255 characters.")
-    return session
+    commit.check_session(turn["session"])
+    return draft
 
 
 def _fresh(writer: Writer, memory: Memory) -> Memory:

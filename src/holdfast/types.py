@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -73,12 +73,11 @@ def iso(micros: Micros) -> str:
     return to_datetime(micros).isoformat()
 
 
-def _base32(number: int, length: int) -> str:
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, 32)
-        digits.append(_CROCKFORD[digit])
-    return "".join(reversed(digits))
+_PAIRS = tuple(high + low for high in _CROCKFORD for low in _CROCKFORD)
+
+
+def _base32(number: int, pairs: int) -> str:
+    return "".join([_PAIRS[number >> 10 * place & 1023] for place in range(pairs - 1, -1, -1)])
 
 
 def new_id(prefix: str, at: Micros) -> str:
@@ -87,7 +86,7 @@ def new_id(prefix: str, at: Micros) -> str:
     >>> new_id("fact", 0)[:15]
     'fact_0000000000'
     """
-    return f"{prefix}_{_base32(at // 1000, 10)}{_base32(secrets.randbits(40), 8)}"
+    return f"{prefix}_{_base32(at // 1000, 5)}{_base32(secrets.randbits(40), 4)}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -183,7 +182,10 @@ class Memory:
 
     def with_(self, **changes: Any) -> Memory:
         """A copy with some fields changed."""
-        return replace(self, **changes)
+        copy = object.__new__(Memory)
+        for name in Memory.__slots__:
+            object.__setattr__(copy, name, changes[name] if name in changes else getattr(self, name))
+        return copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,3 +316,13 @@ def check_status(status: str) -> Status:
         if status == known:
             return known
     raise InvalidInput(f"Unknown status {status!r}. Use one of: {', '.join(STATUSES)}.")
+
+
+# Names for lists, for classes that have a method called `list`.
+Memories = list[Memory]
+Hits = list[Hit]
+Sessions = list[Session]
+Edges = list[Edge]
+Events = list[Event]
+Scopes = list[Scope]
+Names = list[str]

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     help="Long-term memory for AI agents: one file that remembers, recalls, explains and undoes.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 
@@ -48,9 +49,7 @@ def complete_scopes(incomplete: str) -> list[str]:
         return []
 
 
-Store = Annotated[
-    str | None, typer.Option("--store", metavar="PATH", help="Memory file. Default: the per-user file.")
-]
+Store = Annotated[str | None, typer.Option("--store", metavar="PATH", help="Memory file. Default: the per-user file.")]
 Scope = Annotated[
     str | None,
     typer.Option(
@@ -134,10 +133,15 @@ def root(
         raise typer.Exit
 
 
+def load_commands() -> None:
+    """Adds every command to the app, in the order in which help shows them."""
+    for module in ("demo", "writing", "reading", "upkeep", "bench"):
+        import_module(f".{module}", __package__)
+
+
 def run(args: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
-    from . import bench, demo, reading, upkeep, writing  # noqa: F401 (they add their commands)
-
+    load_commands()
     try:
         result: Any = app(args=list(args) if args is not None else None, standalone_mode=False)
         return result if isinstance(result, int) else 0

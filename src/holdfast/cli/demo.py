@@ -107,7 +107,11 @@ def _line(hit: Hit) -> str:
 def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("3. A fact is remembered, corrected, and the correction undone")
     fact = hf.remember("The landlord's deadline for the deposit is the end of June", category="deadlines")
-    new = hf.correct(fact.id, "The landlord's deadline for the deposit is the 15th of July", reason="he asked for more time")
+    new = hf.correct(
+        fact.id,
+        "The landlord's deadline for the deposit is the 15th of July",
+        reason="he asked for more time",
+    )
     told.say(f"   corrected: {hf.recall('deposit deadline', limit=1)[0].memory.content}")
     told.say(f"   history of {fact.id}: " + " → ".join(event.verb for event in hf.history(fact.id)))
     hf.undo(hf.last_run)
@@ -120,7 +124,9 @@ def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("4. The store is closed and opened again: everything is there")
     found = hf.stats()
     problems = hf.doctor()
-    told.say(f"   {found['active']} memories, {len(hf.log(limit=None))} journal entries, doctor: {problems or 'all in order'}")
+    told.say(
+        f"   {found['active']} memories, {len(hf.log(limit=None))} journal entries, doctor: {problems or 'all in order'}"
+    )
     told.say(f"   {QUESTIONS[0]}  {hf.recall(QUESTIONS[0], limit=1)[0].memory.content}")
     return {"active": found["active"], "findings": len(problems)}
 

@@ -196,11 +196,12 @@ def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> N
             [
                 ("store", found["store"]),
                 ("scopes", ", ".join(found["scopes"])),
-                *((kind, ", ".join(f"{n} {s}" for s, n in counts.items())) for kind, counts in found["memories"].items()),
+                *(
+                    (kind, ", ".join(f"{n} {s}" for s, n in counts.items()))
+                    for kind, counts in found["memories"].items()
+                ),
                 ("sessions", found["sessions"]),
                 *(("vectors", f"{count} of {found['active']} by {model}") for model, count in found["vectors"].items()),
                 *(("problem", f"{model}: {error}") for model, error in found["problems"].items()),
             ]
         )
-
-

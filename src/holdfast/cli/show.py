@@ -63,13 +63,13 @@ def shorten(text: str, width: int) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
     """A table on a terminal; the same cells separated by tabs when piped."""
-    rows = [list(row) for row in rows]
-    if not rows:
+    cells = [list(row) for row in rows]
+    if not cells:
         print(empty)
     elif sys.stdout.isatty():
-        _rich_table(columns, rows)
+        _rich_table(columns, cells)
     else:
-        for row in rows:
+        for row in cells:
             print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
 
 
@@ -90,7 +90,15 @@ def memories(found: Sequence[Memory]) -> None:
     """A list of memories, one line each."""
     wide = sys.stdout.isatty()
     rows = [
-        (str(m.seq), m.id, m.kind, m.category, m.status, when(m.event_time), shorten(m.content, 400 if wide else 10**6))
+        (
+            str(m.seq),
+            m.id,
+            m.kind,
+            m.category,
+            m.status,
+            when(m.event_time),
+            shorten(m.content, 400 if wide else 10**6),
+        )
         for m in found
     ]
     table(("#", "id", "kind", "category", "status", "when", "text"), rows, empty="No memories.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +21,9 @@ from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_fi
 
 @app.command(rich_help_panel=UPKEEP)
 def export(
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output.")
+    ] = "-",
     all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
     history: Annotated[bool, typer.Option(help="With the journal.")] = True,
     vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
@@ -29,9 +33,8 @@ def export(
 ) -> None:
     """Write a lossless bundle: one JSON object a line, with history."""
     with open_memory(store, scope) as hf:
-        if all_:
-            hf = hf.scoped(*_every_scope(hf.store.scopes()))
-        lines = hf.export(history=history, vectors=vectors)
+        view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
+        lines = view.export(history=history, vectors=vectors)
         if output == "-":
             sys.stdout.writelines(lines)
             return
@@ -48,17 +51,19 @@ def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
     return scopes
 
 
-def _write_whole(file: Path, lines: object) -> int:
+def _write_whole(file: Path, lines: Iterable[str]) -> int:
     """Writes beside the target and renames, so that a half-written export never carries its name."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     count = 0
     try:
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            with show.progress("exporting") as bar:
-                for line in lines:  # type: ignore[attr-defined]
-                    out.write(line)
-                    count += 1
-                    show.advance(bar, 1)
+        with (
+            os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out,
+            show.progress("exporting") as bar,
+        ):
+            for line in lines:
+                out.write(line)
+                count += 1
+                show.advance(bar, 1)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
@@ -68,23 +73,33 @@ def _write_whole(file: Path, lines: object) -> int:
 @app.command("import", rich_help_panel=UPKEEP)
 def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A bundle; '-' is standard input.")],
-    into: Annotated[str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")] = None,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")
+    ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
     """Take a bundle in, all or nothing; importing twice equals once."""
     with open_memory(store, scope) as hf:
-        try:
-            source = sys.stdin if file == "-" else Path(file).open(encoding="utf-8")
-        except OSError as error:
-            raise InvalidInput(f"Cannot read {file}: {error.strerror}. Nothing was imported.") from error
-        with source, show.progress("importing") as bar:
-            done = hf.import_(source, into=into, progress=lambda steps: show.advance(bar, steps))
+        with _lines_of(file) as lines, show.progress("importing") as bar:
+            done = hf.import_(lines, into=into, progress=lambda steps: show.advance(bar, steps))
         if as_json:
             show.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
         else:
             print(f"Imported {done.added['memory']} memories; {done.skipped} rows were already there.")
+
+
+@contextmanager
+def _lines_of(file: str) -> Iterator[Iterable[str]]:
+    if file == "-":
+        yield sys.stdin
+        return
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            yield lines
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was imported.") from error
 
 
 @app.command(rich_help_panel=UPKEEP)

@@ -15,7 +15,9 @@ from ..types import KINDS, Memory
 from . import show
 from .app import WRITING, Id, Ids, Json, Scope, Store, app, confirmed, moment, open_memory, text_or_stdin
 
-Text = Annotated[str | None, typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe.")]
+Text = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe.")
+]
 
 
 def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
@@ -73,7 +75,9 @@ def _object(text: str) -> dict[str, Any]:
 
 @app.command(rich_help_panel=WRITING)
 def capture(
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="One turn; nothing: JSON lines from a pipe.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="One turn; nothing: JSON lines from a pipe.")
+    ] = None,
     session: Annotated[str | None, typer.Option(help="Which conversation.")] = None,
     role: Annotated[str, typer.Option(help="user, assistant, tool…")] = "user",
     author: Annotated[str, typer.Option(help="Who said it.")] = "",

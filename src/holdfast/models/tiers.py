@@ -14,7 +14,8 @@ from ..types import Clock, Micros, system_clock
 from .embed import Embedder, embedder_for
 
 if TYPE_CHECKING:
-    from .vectors import Floats
+    import numpy as np
+    from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class Tiers:
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
         return None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
 
-    def query(self, identity: str, text: str) -> Floats | None:
+    def query(self, identity: str, text: str) -> NDArray[np.float32] | None:
         """The vector of a question, or None when the model cannot give one now."""
         embedder = self.usable(identity)
         if embedder is None:

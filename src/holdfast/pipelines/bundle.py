@@ -38,9 +38,7 @@ class Imported:
     vectors: int = 0
 
 
-def export(
-    store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False
-) -> Iterator[str]:
+def export(store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False) -> Iterator[str]:
     """The lines of a bundle, each with its line end. All of them show the same moment."""
     yield from _sealed(_truth(store, scopes, history=history), history=history)
     if vectors:
@@ -70,7 +68,12 @@ def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
 
 
 def import_bundle(
-    store: Store, author: Author, lines: Iterable[str], *, into: Scope | None = None, progress: Progress = lambda n: None
+    store: Store,
+    author: Author,
+    lines: Iterable[str],
+    *,
+    into: Scope | None = None,
+    progress: Progress = lambda n: None,
 ) -> Imported:
     """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
 
@@ -103,8 +106,8 @@ def _take_truth(
     into: Scope | None,
     progress: Progress,
 ) -> Imported:
-    digest, added, skipped, seen = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0, 0
-    for number, line in source:
+    digest, added, skipped = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0
+    for seen, (number, line) in enumerate(source):
         row = _parsed(number, line)
         noun = row.pop("type", None)
         if noun == "end":
@@ -114,7 +117,6 @@ def _take_truth(
         if noun not in TABLES:
             raise InvalidInput(f"Line {number}: unknown type {noun!r}. Nothing was imported.")
         digest.update(line.encode())
-        seen += 1
         is_new = _restore(writer, number, noun, row, into, journal=not header.get("history"))
         added[noun] += is_new
         skipped += not is_new
@@ -122,9 +124,7 @@ def _take_truth(
     raise InvalidInput("The bundle is cut off: its last line is missing. Nothing was imported. Export it again.")
 
 
-def _restore(
-    writer: Writer, number: int, noun: str, row: dict[str, Any], into: Scope | None, *, journal: bool
-) -> bool:
+def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], into: Scope | None, *, journal: bool) -> bool:
     if into is not None:
         row["scope"] = str(into)
     try:
@@ -145,9 +145,7 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def _take_vectors(
-    store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress
-) -> int:
+def _take_vectors(store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress) -> int:
     waiting: list[dict[str, Any]] = []
     count = 0
     for number, line in source:

@@ -49,7 +49,10 @@ def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> 
     reflections = engine.store.list(replace(at, kinds=("reflection",)), limit=1)
     return _block(
         (
-            ("## Learned Procedures and Policies", ((m, f"- [{m.category}] {_safe(m.content)}") for m in rules)),
+            (
+                "## Learned Procedures and Policies",
+                ((m, f"- [{m.category}] {_safe(m.content)}") for m in rules),
+            ),
             ("## Weekly insight", ((m, _safe(m.content)) for m in reflections)),
         ),
         label="standing memory",

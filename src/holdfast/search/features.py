@@ -1,11 +1,12 @@
 """What speaks for a candidate, as numbers: one row per passage, one column per feature.
 
 Everything is computed from the question, the corpus statistics and the fetched passages; no store, no model.
-Scores are scaled by the best passage of the same question, so that one set of weights serves all questions.
+Scores are scaled by the best passage of the same question, so that one set of weights serves all questions;
+`covered` and `near` are the same for all passages of a question and say how good that best one is.
 
 A turn of a conversation often answers a question without repeating its words, because the turn before did. So
-lexical evidence is also taken over a window of neighbouring turns and over the session. A memory without
-session, author or vector gets the neutral value of what it lacks.
+evidence is also taken from the neighbouring turns and from the session: the shorter a turn, the more it leans
+on its neighbours. A memory without session, author or vector gets the neutral value of what it lacks.
 """
 
 from __future__ import annotations
@@ -25,30 +26,37 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 NAMES: Final = (
-    "words",  # BM25 of the passage itself
-    "window",  # BM25 of the passage with its neighbours
+    "words",  # BM25 of the passage with its neighbours
     "session words",  # how much of the question the passage's session covers
-    "meaning",  # similarity of the passage's vector
+    "meaning",  # similarity of the passage's vector, helped by its neighbours'
     "session meaning",  # best similarity within the passage's session
     "speaker",  # said by the person the question is about
     "date",  # happened when the question says
-    "length",  # too short to say much
+    "answer type",  # tells a time where the question asks when, a number where it asks how many
+    "length",  # long enough to say something
     "question",  # asks rather than answers
+    "covered",  # share of the question's words that the best passage covers
+    "near",  # similarity of the nearest passage
 )
 STATIC, ENCODER = "static", "encoder"  # the tiers of vectors a similarity may come from
 
 _K1, _B = 1.2, 0.75  # BM25's usual constants
-_OWN, _PREVIOUS, _SECOND, _NEXT = 3.0, 2.0, 1.0, 1.0  # weight of each turn in the window
-_LONGEST_NEIGHBOUR = 60  # tokens: a long neighbour would drown the passage
-_FULL_LENGTH = 15  # tokens from which a passage counts as long enough to say something
+_NEIGHBOURS = ((-1, 2 / 3), (-2, 1 / 3), (1, 1 / 3))  # step in the session, weight of its words beside our own
+_USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
+_LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
+_SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
+_FULL_LENGTH = 40  # terms from which more length says nothing more
+_MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
+_TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
 _LATE, _EARLY = 7.0, 2.0  # days; people tell of things after they happened, so lateness fades slowly
 _DAY = 86_400_000_000
 _TINY = 1e-9
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The scope as a whole: how many memories, their mean length in terms, and how many hold each query term."""
+    """The scope as a whole: how many memories, their mean length in terms, how many of them hold each term."""
 
     size: int
     mean_length: float
@@ -74,24 +82,36 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
     """
     if not passages:
         return np.zeros((0, len(NAMES)))
-    before, second, after = (_neighbours(passages, step) for step in (-1, -2, 1))
+    neighbours = _neighbours(passages)
     sessions = _sessions(passages)
     words = _Words.of(query, corpus, passages)
-    window = words.window(before, second, after)
-    meaning = _meaning(passages)
-    return np.column_stack(
-        [
-            _scaled(words.own()),
-            _scaled(window),
-            _scaled(words.of_sessions(sessions)),
-            meaning,
-            _best_of(sessions, meaning),
-            _speaker(query, passages),
-            _date(query, passages),
-            np.minimum(words.lengths / _FULL_LENGTH, 1.0),
-            np.array([passage.memory.content.rstrip().endswith(("?", "？", "؟")) for passage in passages], dtype=float),
-        ]
-    )
+    window = words.window(neighbours)
+    similarities = tiers(passages)
+    meaning = _meaning(similarities, len(passages))
+    constant = np.ones(len(passages))
+    columns = {
+        "words": _scaled(window),
+        "session words": _scaled(words.of_sessions(sessions)),
+        "meaning": _helped(meaning, neighbours, words.openness()),
+        "session meaning": _best_of(sessions, meaning),
+        "speaker": _speaker(query, passages),
+        "date": _date(query, passages),
+        "answer type": _answer_type(query, passages),
+        "length": np.minimum(words.lengths / _FULL_LENGTH, 1.0),
+        "question": np.array([float(p.memory.content.rstrip().endswith(_QUESTION_MARKS)) for p in passages]),
+        "covered": constant * min(float(window.max()) / max(float(words.idf.sum()), _TINY), 1.0),
+        "near": constant * _nearest(similarities),
+    }
+    return np.column_stack([columns[name] for name in NAMES])
+
+
+def tiers(passages: Sequence[Passage]) -> dict[str, Matrix]:
+    """The similarities per tier that most of `passages` have a vector in, best tier first; NaN where one lacks.
+
+    While memories are being embedded anew, a handful with better vectors cannot be compared with the rest.
+    """
+    found = {tier: np.array([p.similarity.get(tier, math.nan) for p in passages]) for tier in _TIER_SHARES}
+    return {tier: values for tier, values in found.items() if np.isfinite(values).sum() * 2 > len(passages)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,41 +127,48 @@ class _Words:
     @classmethod
     def of(cls, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> _Words:
         column = {term: place for place, term in enumerate(query.terms)}
-        counts = np.zeros((len(passages), len(column)))
-        cut = np.zeros_like(counts)
-        for row, passage in enumerate(passages):
-            for place, term in enumerate(passage.terms):
-                if term in column:
-                    counts[row, column[term]] += 1
-                    if place < _LONGEST_NEIGHBOUR:
-                        cut[row, column[term]] += 1
+        counts = _counts(column, [passage.terms for passage in passages])
         lengths = np.array([len(passage.terms) for passage in passages], dtype=float)
+        cut = counts.copy()
+        long = np.flatnonzero(lengths > _LONGEST_NEIGHBOUR).tolist()
+        cut[long] = _counts(column, [passages[row].terms[:_LONGEST_NEIGHBOUR] for row in long])
         idf = np.array([_idf(corpus, term) for term in query.terms])
         return cls(idf, counts, cut, lengths, max(corpus.mean_length, 1.0))
 
-    def own(self) -> Matrix:
-        return self._saturated(self.counts, self.lengths / self.mean_length) @ self.idf
+    def openness(self) -> Matrix:
+        """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained one."""
+        return np.clip(1 - self.lengths / _SELF_CONTAINED, 0.0, 1.0)
 
-    def window(self, before: Indices, second: Indices, after: Indices) -> Matrix:
-        """BM25 of own words × 3, previous × 2, second previous and next × 1."""
-        counts, lengths = _OWN * self.counts, _OWN * self.lengths
+    def window(self, neighbours: Mapping[int, Indices]) -> Matrix:
+        """BM25 of each passage together with its neighbours."""
+        openness, counts, lengths = self.openness(), self.counts, self.lengths
         cut, cut_lengths = _padded(self.cut), _padded(np.minimum(self.lengths, _LONGEST_NEIGHBOUR))
-        for weight, neighbour in ((_PREVIOUS, before), (_SECOND, second), (_NEXT, after)):
-            counts = counts + weight * cut[neighbour]
-            lengths = lengths + weight * cut_lengths[neighbour]
-        usual = (_OWN + _PREVIOUS + _SECOND + _NEXT) * min(self.mean_length, _LONGEST_NEIGHBOUR)
-        return self._saturated(counts / _OWN, lengths / usual) @ self.idf
+        for step, weight in _NEIGHBOURS:
+            rows, share = neighbours[step], weight * openness
+            counts = counts + share[:, None] * cut[rows]
+            lengths = lengths + share * cut_lengths[rows]
+        usual = _USUAL_WINDOW * min(self.mean_length, _LONGEST_NEIGHBOUR)
+        return _saturated(counts, lengths / usual) @ self.idf
 
     def of_sessions(self, sessions: Indices) -> Matrix:
         """Each term counts once per session, where it is densest."""
-        saturated = self._saturated(self.counts, self.lengths / self.mean_length)
+        saturated = _saturated(self.counts, self.lengths / self.mean_length)
         best = np.zeros((int(sessions.max()) + 1, saturated.shape[1]))
         np.maximum.at(best, sessions, saturated)
         found: Matrix = (best @ self.idf)[sessions]
         return found
 
-    def _saturated(self, counts: Matrix, relative_length: Matrix) -> Matrix:
-        return counts / (counts + _K1 * (1 - _B + _B * relative_length)[:, None])
+
+def _counts(column: Mapping[str, int], texts: Sequence[Sequence[str]]) -> Matrix:
+    """How often each term occurs in each text; filled in one go, because single cells are slow to set."""
+    wanted = frozenset(column)
+    found = ((row, term) for row, text in enumerate(texts) for term in wanted.intersection(text))
+    hits = [(row, column[term], texts[row].count(term)) for row, term in found]
+    counts = np.zeros((len(texts), len(column)))
+    if hits:
+        rows, columns, values = zip(*hits, strict=True)
+        counts[rows, columns] = values
+    return counts
 
 
 def _idf(corpus: Corpus, term: str) -> float:
@@ -149,43 +176,61 @@ def _idf(corpus: Corpus, term: str) -> float:
     return math.log(1 + max(corpus.size - frequency + 0.5, 0.5) / (frequency + 0.5))
 
 
+def _saturated(counts: Matrix, relative_length: Matrix) -> Matrix:
+    return counts / (counts + _K1 * (1 - _B + _B * relative_length)[:, None])
+
+
 def _padded(values: Matrix) -> Matrix:
     """With a row of zeros at the end, which index -1 (no neighbour) points at."""
     return np.concatenate([values, np.zeros((1, *values.shape[1:]))])
 
 
-def _neighbours(passages: Sequence[Passage], step: int) -> Indices:
-    """For each passage the row of the one `step` positions further in its session, or -1."""
-    rows = {(p.memory.session, p.memory.position): row for row, p in enumerate(passages) if p.memory.session}
-    places = ((p.memory.session, p.memory.position) for p in passages)
-    return np.array(
-        [rows.get((session, at + step), -1) if session and at is not None else -1 for session, at in places],
-        dtype=np.intp,
-    )
+def _neighbours(passages: Sequence[Passage]) -> dict[int, Indices]:
+    """Per step, for each passage the row of the one so many positions further in its session, or -1."""
+    places = [(p.memory.session, p.memory.position) for p in passages]
+    rows = {place: row for row, place in enumerate(places) if place[0]}
+    return {
+        step: np.array([-1 if at is None else rows.get((session, at + step), -1) for session, at in places], np.intp)
+        for step, _ in _NEIGHBOURS
+    }
 
 
 def _sessions(passages: Sequence[Passage]) -> Indices:
     """A number per session; a memory without one is a session of its own."""
-    numbers: dict[object, int] = {}
-    return np.array(
-        [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)], dtype=np.intp
-    )
+    numbers: dict[str | int, int] = {}
+    found = [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)]
+    return np.array(found, dtype=np.intp)
 
 
 def _scaled(scores: Matrix) -> Matrix:
     """Relative to the best passage."""
-    return scores / max(float(scores.max(initial=0.0)), _TINY)
+    return scores / max(float(scores.max()), _TINY)
 
 
-def _meaning(passages: Sequence[Passage]) -> Matrix:
-    """Similarity in the best tier there is: 0 for the mean passage, 1 for the best; 0 where there is no vector."""
-    for tier in (ENCODER, STATIC):
-        values = np.array([p.similarity.get(tier, math.nan) for p in passages])
-        known = values[~np.isnan(values)]
-        if known.size:
-            spread = max(float(known.max() - known.mean()), _TINY)
-            return np.nan_to_num((values - known.mean()) / spread, nan=0.0)
-    return np.zeros(len(passages))
+def _meaning(similarities: Mapping[str, Matrix], size: int) -> Matrix:
+    """Similarity over the tiers: 0 for the mean passage, 1 for the best.
+
+    The static tier has a say beside the encoder, because it reads long texts to their end.
+    """
+    total, shares = np.zeros(size), np.zeros(size)
+    for tier, values in similarities.items():
+        known = np.isfinite(values)
+        middle, best = float(values[known].mean()), float(values[known].max())
+        total[known] += _TIER_SHARES[tier] * (values[known] - middle) / max(best - middle, _TINY)
+        shares[known] += _TIER_SHARES[tier]
+    return total / np.maximum(shares, _TINY)
+
+
+def _helped(meaning: Matrix, neighbours: Mapping[int, Indices], openness: Matrix) -> Matrix:
+    """With the similarity of the turn before and the turn after."""
+    padded = _padded(meaning)
+    help_given = _MEANING_BEFORE * padded[neighbours[-1]] + _MEANING_AFTER * padded[neighbours[1]]
+    return meaning + openness * help_given
+
+
+def _nearest(similarities: Mapping[str, Matrix]) -> float:
+    best = next(iter(similarities.values()), None)
+    return 0.0 if best is None else float(np.nanmax(best))
 
 
 def _best_of(sessions: Indices, values: Matrix) -> Matrix:
@@ -199,14 +244,15 @@ def _speaker(query: Query, passages: Sequence[Passage]) -> Matrix:
     """1 for the words of whom the question is about, 0 for another's, between them when nobody is known."""
     if not query.authors and not query.roles:
         return np.zeros(len(passages))
-    return np.array([_said_by(query, passage.memory) for passage in passages])
+    return np.array([_said_by(query, passage) for passage in passages])
 
 
-def _said_by(query: Query, memory: Memory) -> float:
-    wanted, said = (query.authors, memory.author.casefold()) if query.authors else (query.roles, memory.role)
-    if not said:
-        return 0.5
-    return float(said in wanted)
+def _said_by(query: Query, passage: Passage) -> float:
+    if query.authors:
+        if author := passage.memory.author.casefold():
+            return float(author in query.authors)
+        return 0.5 if query.names.isdisjoint(passage.terms) else 1.0  # a fact that names the person is about them
+    return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
 
 
 def _date(query: Query, passages: Sequence[Passage]) -> Matrix:
@@ -218,3 +264,9 @@ def _date(query: Query, passages: Sequence[Passage]) -> Matrix:
         early = np.maximum(span.start - at, 0) / _DAY
         closeness = np.maximum(closeness, np.exp(-late / _LATE - early / _EARLY))
     return closeness
+
+
+def _answer_type(query: Query, passages: Sequence[Passage]) -> Matrix:
+    if not query.telling:
+        return np.zeros(len(passages))
+    return np.array([float(not query.telling.isdisjoint(passage.terms)) for passage in passages])

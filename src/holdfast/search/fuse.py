@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..types import Signal
-from .features import ENCODER, NAMES, STATIC, Matrix, Passage
+from .features import NAMES, Matrix, Passage, tiers
 
 RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
 LEXICAL = "lexical"
@@ -28,7 +28,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature adds (in the order of `features.NAMES`), and the sum at which the score is one half."""
+    """What each feature adds, in the order of `NAMES`, and how the sum is squeezed: one half at `middle`."""
 
     values: tuple[float, ...]
     middle: float
@@ -36,9 +36,8 @@ class Weights:
 
 
 def situation(passages: Sequence[Passage]) -> str:
-    """Which weights fit: the best tier of vectors among `passages`, or `lexical` when there are none."""
-    tiers = {tier for passage in passages for tier in passage.similarity}
-    return ENCODER if ENCODER in tiers else STATIC if STATIC in tiers else LEXICAL
+    """Which weights fit: the best tier of vectors that covers `passages`, or `lexical` when none does."""
+    return next(iter(tiers(passages)), LEXICAL)
 
 
 @lru_cache(maxsize=8)
@@ -53,14 +52,14 @@ def weights(name: str) -> Weights:
 def linear(matrix: Matrix, chosen: Weights) -> Matrix:
     """A score in [0, 1] per row, growing with the weighted sum of the row's features."""
     sums = matrix @ np.array(chosen.values)
-    return 1 / (1 + np.exp(-chosen.slope * (sums - chosen.middle)))
+    scores: Matrix = 0.5 + 0.5 * np.tanh(chosen.slope * (sums - chosen.middle) / 2)  # the logistic, safe for any sum
+    return scores
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
     """What each feature of one row added to its sum."""
-    return tuple(
-        Signal(name, float(value), weight) for name, value, weight in zip(NAMES, row, chosen.values, strict=True)
-    )
+    named = zip(NAMES, row, chosen.values, strict=True)
+    return tuple(Signal(name, float(value), weight) for name, value, weight in named)
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]], k: int = RANK_CONSTANT) -> dict[Item, float]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..text.tokens import query_terms
+from ..text.tokens import index_terms, query_terms
 from ..text.when import Span, spans
 
 _SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
@@ -25,11 +25,44 @@ _FIRST_PERSON = re.compile(
 )
 # What was said to that person: "you told me", "your advice", "our last chat", "remind me what you …".
 _SAID_BY_ASSISTANT = re.compile(
-    r"\byou(?:'d|'ve| had| have| did)?\s+(?:\w+ly\s+)?(?:said|say|told|tell|mention|suggest|recommend|propos|advis|gave|give|provid|list"
-    r"|explain|describ|show|wrote|write|generat|creat|share|help|claim|point|answer|compar|outlin|came up)"
-    r"|\b(?:did|had|have) you\b|\byour (?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
-    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)|\bwe (?:discuss|talk|chat)|\bremind me\b",
+    r"\byou(?:'d|'ve| had| have| did)?\s+(?:\w+ly\s+)?(?:said|say|told|tell|mention|suggest|recommend|propos|advis"
+    r"|gave|give|provid|list|explain|describ|show|wrote|write|generat|creat|share|help|claim|point|answer|compar"
+    r"|outlin|came up)|\b(?:did|had|have) you\b"
+    r"|\byour (?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
+    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)|\bwe (?:discuss|talk|chat)|\bremind me\b"
+    r"|\bhast du\b|\bdu (?:gesagt|empfohlen|vorgeschlagen)|\bas-tu\b|\bme dijiste\b|\bты (?:сказал|говорил)",
     re.IGNORECASE,
+)
+# Questions for a time and for a number, and the terms by which a passage tells one.
+_ASKS_WHEN = re.compile(
+    r"\bwhen\b|\bwhat (?:date|day|year|month|time)\b|\bhow long\b|\bwann\b|\bwie lange\b|\bcu[aá]ndo\b|\bquand\b"
+    r"|\bquando\b|\bwanneer\b|когда|何時|いつ|什么时候|언제",
+    re.IGNORECASE,
+)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|often)\b|\bwie ?(?:viele?|oft)\b|\bcu[aá]nt[oa]s?\b|\bcombien\b|\bquant[eio]s?\b"
+    r"|\bhoeveel\b|сколько|いくつ|多少|몇",
+    re.IGNORECASE,
+)
+_DIGITS = " ".join(str(number) for number in range(101))
+_TIME_TERMS = frozenset(
+    index_terms(
+        """yesterday today tomorrow last next ago week weekend month year morning night since recently just
+        monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+        september october november december gestern heute morgen woche monat jahr letzte letzten seit ayer hoy mañana
+        semana mes año pasado hier aujourd'hui semaine mois année dernier dernière вчера сегодня завтра неделю месяц год
+        昨 明 月 週 周 年 """
+        + " ".join(str(year) for year in range(1950, 2051))
+    )
+)
+_NUMBER_TERMS = frozenset(
+    index_terms(
+        """one two three four five six seven eight nine ten eleven twelve once twice couple dozen hundred thousand
+        eins zwei drei vier fünf sechs sieben acht neun zehn uno dos tres cuatro cinco seis siete ocho nueve diez
+        deux trois quatre cinq sept huit neuf dix один два три четыре пять шесть семь восемь девять десять
+        一 二 三 四 五 六 七 八 九 十 """
+        + _DIGITS
+    )
 )
 # Whoever is named is usually also who "she" is.
 _OWN_PRONOUNS = (
@@ -43,16 +76,19 @@ _OWN_PRONOUNS = (
 class Query:
     """A question, analysed.
 
-    `authors` are the known authors it names and `roles` the roles whose words it wants; both may be empty.
+    `authors` are the known authors it names, `names` the terms that name them, and `roles` the roles whose words
+    it wants. `telling` are terms of which an answer should have one. Each may be empty.
     `embed` is the text whose vector should be compared with memories.
     """
 
     text: str
     terms: tuple[str, ...]
     spans: tuple[Span, ...]
-    authors: frozenset[str]
-    roles: frozenset[str]
     embed: str
+    authors: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    telling: frozenset[str] = frozenset()
 
 
 def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
@@ -63,9 +99,11 @@ def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
         text=text,
         terms=tuple(query_terms(text)),
         spans=tuple(spans(text, now)),
-        authors=frozenset(author.casefold() for author in named),
-        roles=_roles(text) if not named else frozenset(),
         embed=_first_person(text, list(named.values())),
+        authors=frozenset(author.casefold() for author in named),
+        names=frozenset(index_terms(" ".join(named.values()))),
+        roles=_roles(text) if not named else frozenset(),
+        telling=_telling(text),
     )
 
 
@@ -80,6 +118,12 @@ def _alias(author: str, words: dict[str, str]) -> str:
         if is_name and any(part.startswith(word) for part in parts):
             return written
     return ""
+
+
+def _telling(text: str) -> frozenset[str]:
+    if _ASKS_WHEN.search(text):
+        return _TIME_TERMS
+    return _NUMBER_TERMS if _ASKS_NUMBER.search(text) else frozenset()
 
 
 def _roles(text: str) -> frozenset[str]:

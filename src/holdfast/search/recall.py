@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..models.tiers import Tiers
-from ..store.base import Filter, Store
-from ..store.rows import content_hash, indexed_text
+from ..store.base import Corpus, Filter, Store
+from ..store.rows import indexed_text
 from ..text.budget import count_tokens
 from ..text.tokens import index_terms
 from ..types import Clock, Hit, Memory, Reasons
@@ -20,6 +21,27 @@ from .features import Passage, features
 from .query import Query, analyse
 
 NEAR_COPY = 0.9  # share of words two texts must have in common to count as the same thing said twice
+NEGATIONS = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "don't",
+        "doesn't",
+        "isn't",
+        "won't",
+        "can't",
+        "kein",
+        "nicht",
+        "nie",
+        "no",
+        "nunca",
+        "pas",
+        "jamais",
+        "не",
+        "нет",
+    ]
+)
 DOUBT = 0.5  # what a memory of no confidence at all keeps of its score
 
 
@@ -44,22 +66,43 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """Every candidate, best first, ties in insertion order; reasons are worked out for those that are asked for."""
+
+    memories: Sequence[Memory]
+    scores: Sequence[float]
+    reasons: Callable[[int], Reasons]
+
+    def hit(self, place: int) -> Hit:
+        """The candidate at a place (from 0), with its reasons."""
+        return Hit(self.memories[place], self.scores[place], self.reasons(place))
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
-    """A finished recall: the hits, and what every stage before them saw."""
+    """A finished recall: the hits, and what every stage before them saw.
+
+    `order` is the places of the ranking as they would be shown; `copies` says which place repeats which.
+    """
 
     hits: list[Hit]
     gathered: Gathered
-    ranked: list[Hit] = field(default_factory=list)
-    copies: Mapping[int, int] = field(default_factory=dict)
+    ranking: Ranking
+    order: Sequence[int]
+    copies: Mapping[int, int]
 
 
-def recall(engine: Engine, question: Question) -> Recall:
-    """Memories that help answer the question, best first. Any text is legal; one without words finds nothing."""
+def recall(engine: Engine, question: Question, *, to_the_end: bool = False) -> Recall:
+    """Memories that help answer the question, best first. Any text is legal; one without words finds nothing.
+
+    `to_the_end` orders every candidate, not only as many as are shown.
+    """
     query = understand(engine, question)
     gathered = gather(engine.store, engine.tiers, query, question.where) if asks_something(query) else _nothing(query)
-    ranked = rank(engine, gathered)
-    distinct, copies = last_the_copies(ranked)
-    return Recall(fit(distinct[: question.limit], question.tokens), gathered, distinct, copies)
+    ranking = rank(engine, gathered)
+    order, copies = last_the_copies(ranking.memories, len(ranking.memories) if to_the_end else question.limit)
+    hits = [ranking.hit(place) for place in order[: question.limit]]
+    return Recall(fit(hits, question.tokens), gathered, ranking, order, copies)
 
 
 def understand(engine: Engine, question: Question) -> Query:
@@ -74,41 +117,40 @@ def asks_something(query: Query) -> bool:
 
 
 def _nothing(query: Query) -> Gathered:
-    from ..store.base import Corpus
-
     return Gathered(query, Corpus(0, 0.0), {}, {}, {})
 
 
-def rank(engine: Engine, gathered: Gathered) -> list[Hit]:
-    """Every candidate as a hit, best first, ties in insertion order."""
+def rank(engine: Engine, gathered: Gathered) -> Ranking:
+    """Every candidate in order, by learned weights or by reciprocal ranks."""
     if not gathered.memories:
-        return []
-    if engine.fusion == "rrf":
-        return _by_rank(gathered)
-    return _by_weight(gathered)
+        return Ranking((), (), lambda place: Reasons({}))
+    return _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
 
 
-def _by_weight(gathered: Gathered) -> list[Hit]:
+def _by_weight(gathered: Gathered) -> Ranking:
     memories = list(gathered.memories.values())
-    passages = [Passage(memory, _terms(memory), gathered.similarity[memory.seq]) for memory in memories]
+    passages = [Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories]
     matrix = features(gathered.query, gathered.corpus, passages)
     chosen = fuse.weights(fuse.situation(passages))
     scores = fuse.linear(matrix, chosen) * _trusted(memories)
-    places = _places(gathered.arms)
+    order = np.lexsort(([memory.seq for memory in memories], -scores)).tolist()
     model = ", ".join(view.model for view in gathered.views)
-    order = np.lexsort(([memory.seq for memory in memories], -scores))
-    return [
-        Hit(
-            memories[i],
-            float(scores[i]),
-            Reasons(places.get(memories[i].seq, {}), fuse.signals(matrix[i].tolist(), chosen), model),
-        )
-        for i in order
-    ]
+
+    def reasons(place: int) -> Reasons:
+        row = order[place]
+        return Reasons(_found_by(gathered, memories[row]), fuse.signals(matrix[row].tolist(), chosen), model)
+
+    return Ranking([memories[row] for row in order], [float(scores[row]) for row in order], reasons)
 
 
-def _terms(memory: Memory) -> list[str]:
-    return index_terms(indexed_text(memory.title, memory.content, memory.tags))
+def terms_of(memory: Memory) -> tuple[str, ...]:
+    """The index terms of a memory. Its text never changes, so they are kept for the next question."""
+    return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
+
+
+@lru_cache(maxsize=20_000)
+def _cached_terms(text: str) -> tuple[str, ...]:
+    return tuple(index_terms(text))
 
 
 def _trusted(memories: Sequence[Memory]) -> Any:
@@ -116,66 +158,53 @@ def _trusted(memories: Sequence[Memory]) -> Any:
     return np.array([DOUBT + (1 - DOUBT) * memory.confidence for memory in memories])
 
 
-def _by_rank(gathered: Gathered) -> list[Hit]:
-    fused = fuse.reciprocal_rank(gathered.arms)
-    places = _places(gathered.arms)
+def _by_rank(gathered: Gathered) -> Ranking:
     best = len(gathered.arms) / (fuse.RANK_CONSTANT + 1)  # first in every arm
-    hits = [
-        Hit(gathered.memories[seq], score / best, Reasons(places[seq]))
-        for seq, score in fused.items()
+    scored = [
+        (score / best, gathered.memories[seq])
+        for seq, score in fuse.reciprocal_rank(gathered.arms).items()
         if seq in gathered.memories
     ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.memory.seq))
+    scored.sort(key=lambda pair: (-pair[0], pair[1].seq))
+    memories = [memory for _, memory in scored]
+    return Ranking(
+        memories, [score for score, _ in scored], lambda place: Reasons(_found_by(gathered, memories[place]))
+    )
 
 
-def _places(arms: Mapping[str, list[int]]) -> dict[int, dict[str, int]]:
-    """For each memory, its rank (from 1) in the arms that found it."""
-    places: dict[int, dict[str, int]] = {}
-    for name, order in arms.items():
-        for rank_, seq in enumerate(order, start=1):
-            places.setdefault(seq, {})[name] = rank_
-    return places
+def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
+    """The arms that found a memory, with its rank (from 1) in each."""
+    return {name: order.index(memory.seq) + 1 for name, order in gathered.arms.items() if memory.seq in order}
 
 
-def last_the_copies(hits: Iterable[Hit]) -> tuple[list[Hit], dict[int, int]]:
-    """The hits with near-copies of better ones moved to the end, and which hit each copies (by `seq`)."""
-    distinct: list[Hit] = []
-    copies: list[Hit] = []
-    of: dict[int, int] = {}
-    by_hash: dict[bytes, int] = {}
-    by_rare_word: dict[str, list[tuple[int, set[str]]]] = {}
-    for hit in hits:
-        seq, mark = hit.memory.seq, content_hash(hit.memory.content)
-        words = set(hit.memory.content.casefold().split())
-        twin = by_hash.get(mark) or _near(words, by_rare_word)
-        if twin is not None:
-            of[seq] = twin
-            copies.append(hit)
-            continue
-        distinct.append(hit)
-        by_hash[mark] = seq
-        if words:
-            by_rare_word.setdefault(max(words, key=lambda word: (len(word), word)), []).append((seq, words))
-    return distinct + copies, of
+def last_the_copies(memories: Sequence[Memory], wanted: int) -> tuple[list[int], dict[int, int]]:
+    """The places of the first `wanted` memories that differ, near-copies of better ones behind them.
+
+    Also says which place each copy repeats.
+    """
+    distinct: list[int] = []
+    copies: dict[int, int] = {}
+    seen: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    for place, memory in enumerate(memories):
+        if len(distinct) >= wanted:
+            break
+        words = frozenset(memory.content.casefold().split())
+        longest = max(words, key=lambda word: (len(word), word), default="")
+        twin = next((other for other, others in seen.get(longest, ()) if near_copies(words, others)), None)
+        if twin is None:
+            distinct.append(place)
+            seen.setdefault(longest, []).append((place, words))
+        else:
+            copies[place] = twin
+    return distinct + list(copies), copies
 
 
-def _near(words: set[str], by_rare_word: Mapping[str, list[tuple[int, set[str]]]]) -> int | None:
-    """A better hit with nearly the same words. Two such texts share their longest word, or do not count."""
-    if not words:
-        return None
-    for seq, others in by_rare_word.get(max(words, key=lambda word: (len(word), word)), ()):
-        if len(words & others) >= NEAR_COPY * len(words | others) and _same_claim(words, others):
-            return seq
-    return None
-
-
-def _same_claim(words: set[str], others: set[str]) -> bool:
-    """A number or a negation that differs makes it another claim, however alike the rest is."""
+def near_copies(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether two texts say the same. A number or a negation that differs makes it another claim."""
+    if len(words & others) < NEAR_COPY * len(words | others):
+        return False
     differing = words ^ others
-    return not any(any(ch.isdigit() for ch in word) or word in _NEGATIONS for word in differing)
-
-
-_NEGATIONS = frozenset("not no never don't doesn't isn't won't can't kein nicht nie no nunca pas jamais не нет".split())
+    return not any(word in NEGATIONS or any(map(str.isdigit, word)) for word in differing)
 
 
 def fit(hits: list[Hit], tokens: int | None) -> list[Hit]:

@@ -43,9 +43,9 @@ def why(engine: Engine, question: Question, expected: Memory) -> Why:
     for stage in _stages(engine, question, expected):
         stages.append(stage)
         if not stage.passed:
-            explanation = f"{expected.id} was not recalled: {stage.detail}"
+            explanation = f"{expected.id} was not recalled. Stage {stage.name!r} dropped it: {stage.detail}"
             return Why(expected.id, False, None, stage.name, explanation, tuple(stages))
-    rank = _rank(recall(engine, question), expected)
+    rank = _rank(recall(engine, question, to_the_end=True), expected)
     explanation = f"{expected.id} was recalled at rank {rank}: {stages[-1].detail}"
     return Why(expected.id, True, rank, None, explanation, tuple(stages))
 
@@ -56,12 +56,11 @@ def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[St
     yield Stage(
         "question",
         asks_something(query),
-        f"looked for {', '.join(query.terms) or 'no words'}"
-        + "".join(f", {span.text}" for span in query.spans)
+        f"looked for {', '.join(query.terms) or 'no words'}" + "".join(f", {span.text}" for span in query.spans)
         if asks_something(query)
         else "the question has only stop words, so there is nothing to look for. Add a word that matters.",
     )
-    done = recall(engine, question)
+    done = recall(engine, question, to_the_end=True)
     yield _found(done, expected)
     yield _ordered(done, question, expected)
     yield _fitted(done, expected)
@@ -83,7 +82,9 @@ def _filters(question: Question, expected: Memory) -> Iterator[Stage]:
     yield Stage(
         "validity",
         valid,
-        "it holds now" if valid or bound is None else f"it does not hold now: its validity ends or begins {iso(bound)}.",
+        "it holds now"
+        if valid or bound is None
+        else f"it does not hold now: its validity ends or begins {iso(bound)}.",
     )
 
 
@@ -105,12 +106,13 @@ def _found(done: Recall, expected: Memory) -> Stage:
 
 def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
     rank = _rank(done, expected)
-    hit = next(hit for hit in done.ranked if hit.memory.seq == expected.seq)
-    detail = f"rank {rank} of {len(done.ranked)} with score {hit.score:.3f} ({hit.why})"
+    place = done.order[rank - 1]
+    hit = done.ranking.hit(place)
+    detail = f"rank {rank} of {len(done.order)} with score {hit.score:.3f} ({hit.why})"
     if rank <= question.limit:
         return Stage("order", True, detail)
-    if expected.seq in done.copies:
-        twin = next(hit.memory.id for hit in done.ranked if hit.memory.seq == done.copies[expected.seq])
+    if place in done.copies:
+        twin = done.ranking.memories[done.copies[place]].id
         return Stage("order", False, f"it says nearly the same as {twin}, which stands above it. {detail}.")
     return Stage("order", False, f"{detail}. A limit of {rank} would include it.")
 
@@ -118,9 +120,10 @@ def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
 def _fitted(done: Recall, expected: Memory) -> Stage:
     kept = any(hit.memory.seq == expected.seq for hit in done.hits)
     rank = _rank(done, expected)
-    detail = f"at rank {rank}; {done.ranked[rank - 1].why}" if kept else "the token budget was used up before it."
+    detail = f"{done.ranking.hit(done.order[rank - 1]).why}" if kept else "the token budget was used up before it."
     return Stage("budget", kept, detail)
 
 
 def _rank(done: Recall, expected: Memory) -> int:
-    return next(rank for rank, hit in enumerate(done.ranked, start=1) if hit.memory.seq == expected.seq)
+    shown = (done.ranking.memories[place].seq for place in done.order)
+    return next(rank for rank, seq in enumerate(shown, start=1) if seq == expected.seq)

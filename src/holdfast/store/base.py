@@ -14,7 +14,23 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy.typing as npt
 
 from ..errors import ScopeError
-from ..types import Edge, Entity, Event, Job, Kind, Memory, Micros, Scope, Session, Status
+from ..types import (
+    Edge,
+    Edges,
+    Entity,
+    Events,
+    Job,
+    Kind,
+    Memories,
+    Memory,
+    Micros,
+    Names,
+    Scope,
+    Scopes,
+    Session,
+    Sessions,
+    Status,
+)
 
 T = TypeVar("T")
 Vector = npt.NDArray[Any]
@@ -82,6 +98,9 @@ class Finding:
     repairable: bool = True
 
 
+Findings = list[Finding]
+
+
 class Writer(Protocol):
     """Changes inside one transaction. Each call is journalled; reads see the changes made so far."""
 
@@ -121,7 +140,7 @@ class Writer(Protocol):
     def finish(self, job: Job) -> None:
         """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was lost."""
 
-    def undo(self, scopes: Sequence[Scope], run: str) -> list[Event]:
+    def undo(self, scopes: Sequence[Scope], run: str) -> Events:
         """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing."""
 
     def purge(self, memory: Memory) -> None:
@@ -146,7 +165,7 @@ class Store(Protocol):
         `work` may run again if another writer got in the way, so it must do nothing but use its writer.
         """
 
-    def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> list[Memory]:
+    def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones are left out."""
 
     def list(
@@ -156,7 +175,7 @@ class Store(Protocol):
         limit: int | None = None,
         after: int | None = None,
         order: Literal["newest", "oldest"] = "newest",
-    ) -> list[Memory]:
+    ) -> Memories:
         """Memories in insertion order or its reverse; `after` is the `seq` to go on behind."""
 
     def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
@@ -172,15 +191,15 @@ class Store(Protocol):
         """The stored vectors of these memories; those without one are left out."""
 
     def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
-        """Memories that mention an entity with one of these names, newest first."""
+        """Memories that mention an entity with one of these names: more of the names first, then the newest."""
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, list[Memory]]:
+    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
         """For each memory's `seq`, the active turns of its session at most `reach` positions away, itself left out."""
 
-    def authors(self, scopes: Sequence[Scope]) -> list[str]:
+    def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
-    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> list[Memory]:
+    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
         """Memories that have no vector of `model` yet: durable kinds first, then newest first."""
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
@@ -198,10 +217,10 @@ class Store(Protocol):
     def touch(self, uses: Mapping[int, int], at: Micros) -> None:
         """Adds to the use counts of memories. Not journalled: reading is not a change."""
 
-    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> list[Session]:
+    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> Sessions:
         """Sessions, the most recently active first."""
 
-    def edges(self, scope: Scope, memory: str) -> list[Edge]:
+    def edges(self, scope: Scope, memory: str) -> Edges:
         """The edges from or to a memory, oldest first."""
 
     def events(
@@ -211,7 +230,7 @@ class Store(Protocol):
         run: str | None = None,
         target: str | None = None,
         limit: int | None = None,
-    ) -> list[Event]:
+    ) -> Events:
         """Journal entries, newest first."""
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -220,7 +239,7 @@ class Store(Protocol):
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         """Every row of one table in one scope, in insertion order, in the shape of an export; constant memory."""
 
-    def scopes(self) -> list[Scope]:
+    def scopes(self) -> Scopes:
         """The scopes that hold anything, in the order they were first used."""
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from typing import Any
 
 import apsw
 import numpy as np
@@ -31,21 +32,31 @@ def check_sqlite(connection: apsw.Connection) -> Iterator[Finding]:
 def _file(connection: apsw.Connection) -> Iterator[Finding]:
     for (message,) in connection.execute("PRAGMA integrity_check(20)"):
         if message != "ok":
-            # FTS5 reports its own damage here, and that can be rebuilt.
-            yield Finding("file", message, repairable="memory_terms" in message)
+            # Indexes, the full-text one among them, report their damage here, and they can be rebuilt.
+            yield Finding("file", message, repairable="memory_terms" in message or " index " in message)
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-        yield Finding("file", f"row {row} of {table} points to a missing row of {parent}", repairable=table == "vectors")
+        yield Finding(
+            "file", f"row {row} of {table} points to a missing row of {parent}", repairable=table == "vectors"
+        )
 
 
 def _schema(connection: apsw.Connection) -> Iterator[Finding]:
-    fresh = apsw.Connection(":memory:")
-    for step in migrate.migrations("sqlite"):
-        fresh.execute(step.sql)
-    wanted, there = _definitions(fresh), _definitions(connection)
+    wanted, there = _expected(), _definitions(connection)
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
             state = "missing" if name not in there else "unknown" if name not in wanted else "altered"
-            yield Finding("schema", f"{name} is {state}", repairable=False)
+            yield Finding("schema", f"{name} is {state}", repairable=_is_index(wanted.get(name, "")))
+
+
+def _expected() -> dict[str, str]:
+    fresh = apsw.Connection(":memory:")
+    for step in migrate.migrations("sqlite"):
+        fresh.execute(step.sql)
+    return _definitions(fresh)
+
+
+def _is_index(definition: str) -> bool:
+    return definition.startswith(("CREATE INDEX ", "CREATE UNIQUE INDEX "))
 
 
 def _definitions(connection: apsw.Connection) -> dict[str, str]:
@@ -58,13 +69,13 @@ def _definitions(connection: apsw.Connection) -> dict[str, str]:
 
 
 _ORPHANS = {
-    "edges": "SELECT source || ' → ' || target FROM edges e WHERE NOT EXISTS "
+    "edges": "SELECT source || ' → ' || target FROM edges AS e WHERE NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.source) OR NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target)",
-    "mentions": "SELECT memory || ' → ' || entity FROM mentions t WHERE NOT EXISTS "
+    "mentions": "SELECT memory || ' → ' || entity FROM mentions AS t WHERE NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = t.scope AND m.id = t.memory) OR NOT EXISTS "
     "(SELECT 1 FROM entities n WHERE n.scope = t.scope AND n.id = t.entity)",
-    "entity_names": "SELECT name FROM entity_names a WHERE NOT EXISTS "
+    "entity_names": "SELECT name FROM entity_names AS a WHERE NOT EXISTS "
     "(SELECT 1 FROM entities n WHERE n.scope = a.scope AND n.id = a.entity)",
 }
 
@@ -76,16 +87,19 @@ def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _hashes(connection: apsw.Connection) -> Iterator[Finding]:
-    for id_, content, stored, terms, length in _indexed(connection):
-        if content_hash(content) != stored or length != len(terms):
-            yield Finding("hashes", f"{id_}: its hash or length does not fit its text")
+    for id_, _, _ in _wrong_hashes(connection):
+        yield Finding("hashes", f"{id_}: its hash or length does not fit its text")
 
 
-def _indexed(connection: apsw.Connection) -> Iterator[tuple[str, str, bytes, list[str], int]]:
-    for id_, title, content, tags, stored, length in connection.cursor().execute(
-        "SELECT id, title, content, tags, content_hash, terms FROM memories ORDER BY seq"
+def _wrong_hashes(connection: apsw.Connection) -> Iterator[tuple[str, bytes, tuple[int, int]]]:
+    """Memories whose hash or length is wrong, with what they should be and the row's number."""
+    for seq, id_, title, content, tags, stored, length in connection.cursor().execute(
+        "SELECT seq, id, title, content, tags, content_hash, terms FROM memories ORDER BY seq"
     ):
-        yield id_, content, stored, index_terms(indexed_text(title, content, json.loads(tags or "[]"))), length
+        digest = content_hash(content)
+        terms = len(index_terms(indexed_text(title, content, json.loads(tags or "[]"))))
+        if (digest, terms) != (stored, length):
+            yield id_, digest, (terms, seq)
 
 
 def _totals(connection: apsw.Connection) -> Iterator[Finding]:
@@ -101,13 +115,16 @@ def _words(connection: apsw.Connection) -> Iterator[Finding]:
     """Compares the full-text index, word by word, with one built afresh from the memories."""
     fresh = apsw.Connection("")  # a temporary file that SQLite removes by itself
     fresh.execute(
-        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii tokenchars '_~'\"); "
-        "CREATE VIRTUAL TABLE memory_vocabulary USING fts5vocab (memory_terms, row)"
+        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii tokenchars '_~'\")"
     )
     with fresh:
         fresh.executemany("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection))
+    for side in (fresh, connection):
+        side.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, memory_terms, instance)"
+        )
     wanted, there = (
-        side.cursor().execute("SELECT term, doc, cnt FROM memory_vocabulary ORDER BY term") for side in (fresh, connection)
+        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places") for side in (fresh, connection)
     )
     for expected, found in zip_longest(wanted, there):
         if expected != found:
@@ -139,7 +156,7 @@ def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
             yield Finding("vectors", f"{count} vectors lie in another scope than their memory")
 
 
-def _sound(vector: bytes, dimensions: int) -> bool:
+def _sound(vector: Any, dimensions: Any) -> bool:
     if len(vector) != dimensions * 4:
         return False
     length = float(np.linalg.norm(np.frombuffer(vector, np.float32)))
@@ -161,7 +178,9 @@ def _journal(connection: apsw.Connection) -> Iterator[Finding]:
         "AND e.noun = 'memory' AND e.target = m.id AND e.before IS NULL)"
     ):
         yield Finding("journal", f"{id_} has no entry that says who added it")
-    for (count,) in connection.execute("SELECT coalesce(max(seq), 0) - count(*) FROM events"):
+    for (count,) in connection.execute(
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) FROM events"
+    ):
         if count:
             yield Finding("journal", f"{count} journal entries are missing", repairable=False)
     for (target,) in connection.execute(
@@ -172,10 +191,22 @@ def _journal(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("journal", f"{target} is gone, but the journal does not say who removed it", repairable=False)
 
 
+# Up to which memory each scope is wholly embedded: to just before the first one without a vector, or to the last.
+_MARKS = """
+INSERT INTO embedded (model, scope, seq)
+SELECT v.model, v.scope, coalesce(
+    (SELECT min(m.seq) - 1 FROM memories m WHERE m.scope = v.scope AND NOT EXISTS
+        (SELECT 1 FROM vectors w WHERE w.model = v.model AND w.scope = m.scope AND w.seq = m.seq)),
+    (SELECT max(m.seq) FROM memories m WHERE m.scope = v.scope))
+FROM vectors v GROUP BY v.model, v.scope
+"""
+
+
 def repair_sqlite(connection: apsw.Connection, *, at: Micros) -> None:
-    """Rebuilds words, totals, hashes, links and marks; drops vectors that cannot be used, to be made again."""
+    """Rebuilds indexes, words, totals, hashes, links and marks; drops vectors that cannot be used."""
+    _rebuild_indexes(connection)
     for table, sql in _ORPHANS.items():
-        connection.execute(f"DELETE FROM {table} {sql.split(f'FROM {table}', 1)[1]}".replace("\n", " "))
+        connection.execute("DELETE FROM" + sql.split("FROM", 1)[1])
     connection.execute("DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories)")
     _rehash(connection)
     connection.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
@@ -192,6 +223,7 @@ def repair_sqlite(connection: apsw.Connection, *, at: Micros) -> None:
             connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
     connection.execute("DELETE FROM vectors WHERE scope <> (SELECT m.scope FROM memories m WHERE m.seq = vectors.seq)")
     connection.execute("DELETE FROM embedded")
+    connection.execute(_MARKS)
     connection.execute(
         "INSERT INTO events (scope, run, at, actor, verb, noun, target) SELECT scope, ?, ?, 'doctor', 'repair', "
         "'memory', id FROM memories m WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope "
@@ -200,10 +232,15 @@ def repair_sqlite(connection: apsw.Connection, *, at: Micros) -> None:
     )
 
 
+def _rebuild_indexes(connection: apsw.Connection) -> None:
+    there = _definitions(connection)
+    for name, definition in _expected().items():
+        if _is_index(definition) and there.get(name) != definition:
+            connection.execute(f"DROP INDEX IF EXISTS {name}")
+            connection.execute(definition)
+    connection.execute("REINDEX")
+
+
 def _rehash(connection: apsw.Connection) -> None:
-    wrong = [
-        (content_hash(content), len(terms), id_)
-        for id_, content, stored, terms, length in _indexed(connection)
-        if content_hash(content) != stored or length != len(terms)
-    ]
-    connection.executemany("UPDATE memories SET content_hash = ?, terms = ? WHERE id = ?", wrong)
+    wrong = [(digest, *place) for _, digest, place in _wrong_hashes(connection)]
+    connection.executemany("UPDATE memories SET content_hash = ?, terms = ? WHERE seq = ?", wrong)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Rows = list[Sequence[Any]]
+Rows = list[tuple[Any, ...]]
 Read = Callable[[str, Sequence[Any]], Rows]
 Floats = npt.NDArray[np.float32]
 
@@ -27,6 +27,7 @@ class Matrix:
     """The active vectors of one scope and model, in a growing array; what is no longer active is masked."""
 
     def __init__(self, read: Read, model: int, scope: int) -> None:
+        self._lock = threading.Lock()  # a thread may search while another one brings the rows up to date
         self._model, self._scope = model, scope
         self._event, self._vector = newest(read)
         rows = read(
@@ -41,8 +42,8 @@ class Matrix:
         self._append({row[0]: row[1] for row in rows})
 
     @property
-    def bytes(self) -> int:
-        """What it occupies."""
+    def size(self) -> int:
+        """What it occupies, in bytes."""
         return int(self._vectors.nbytes + self._seqs.nbytes)
 
     def refresh(self, read: Read) -> None:
@@ -50,20 +51,22 @@ class Matrix:
         event, vector = newest(read)
         if (event, vector) == (self._event, self._vector):
             return
-        self._drop_inactive(read)
-        self._take_new(read)
-        self._event, self._vector = event, vector
+        with self._lock:
+            self._drop_inactive(read)
+            self._take_new(read)
+            self._event, self._vector = event, vector
 
     def _drop_inactive(self, read: Read) -> None:
         changed = read(
-            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status) FROM events e "
+            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status = 'active' AND v.seq IS NOT NULL) FROM events e "
             "LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "LEFT JOIN vectors v ON v.model = ? AND v.scope = m.scope AND v.seq = m.seq "
             "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
-            (self._event, self._scope),
+            (self._model, self._event, self._scope),
         )
-        for seq, status in changed:
+        for seq, alive in changed:
             if seq in self._place:
-                self._alive[self._place[seq]] = status == "active"
+                self._alive[self._place[seq]] = bool(alive)
 
     def _take_new(self, read: Read) -> None:
         rows = read(
@@ -71,11 +74,13 @@ class Matrix:
             "WHERE v.number > ? AND v.model = ? AND v.scope = ?",
             (self._vector, self._model, self._scope),
         )
-        restored = self._restored(read)
-        fresh = {seq: vector for seq, vector, status in rows if status == "active"} | restored
-        for seq in [seq for seq in fresh if seq in self._place]:
-            place = self._place[seq]
-            self._vectors[place], self._alive[place] = np.frombuffer(fresh.pop(seq), np.float32), True
+        fresh = self._restored(read)
+        for seq, vector, status in rows:
+            if seq in self._place:
+                place = self._place[seq]
+                self._vectors[place], self._alive[place] = np.frombuffer(vector, np.float32), status == "active"
+            elif status == "active":
+                fresh[seq] = vector
         self._append(fresh)
 
     def _restored(self, read: Read) -> dict[int, bytes]:
@@ -107,18 +112,23 @@ class Matrix:
         self._vectors = np.zeros((capacity, dimensions), np.float32)
         self._alive = np.zeros(capacity, bool)
         if used:
-            self._seqs[:used], self._vectors[:used], self._alive[:used] = seqs[:used], vectors[:used], alive[:used]
+            self._seqs[:used], self._vectors[:used], self._alive[:used] = (
+                seqs[:used],
+                vectors[:used],
+                alive[:used],
+            )
 
     def nearest(self, vector: Floats, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
         """The best `limit` rows that are alive and not hidden, best first, ties in insertion order."""
-        used = len(self._place)
-        if not used or self._vectors.shape[1] != len(vector):
-            return []
-        scores = self._vectors[:used] @ vector
-        scores[~self._alive[:used]] = ABSENT
-        for seq in hidden & self._place.keys():
-            scores[self._place[seq]] = ABSENT
-        return top(self._seqs[:used], scores, limit)
+        with self._lock:
+            used = len(self._place)
+            if not used or self._vectors.shape[1] != len(vector):
+                return []
+            scores = self._vectors[:used] @ vector
+            scores[~self._alive[:used]] = ABSENT
+            for seq in hidden & self._place.keys():
+                scores[self._place[seq]] = ABSENT
+            return top(self._seqs[:used], scores, limit)
 
 
 class Matrices:
@@ -154,14 +164,15 @@ class Matrices:
         return bool(size > CACHE_BYTES)
 
     def _trim(self) -> None:
-        while len(self._held) > 1 and sum(matrix.bytes for matrix in self._held.values()) > CACHE_BYTES:
+        while len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES:
             self._held.popitem(last=False)
 
 
 def newest(read: Read) -> tuple[int, int]:
     """How far the journal and the vectors have come."""
     ((event, vector),) = read(
-        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors)", ()
+        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors)",
+        (),
     )
     return event, vector
 

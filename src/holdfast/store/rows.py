@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from typing import Any
 
 from ..types import Edge, Entity, Event, Job, Memory, Scope, Session, Triple
 
-Row = Sequence[Any]
+Row = tuple[Any, ...]
+Rows = list[Row]
+Execute = Callable[..., Rows]
 ScopeOf = Callable[[int], Scope]
 
 
@@ -66,9 +67,7 @@ EDGES = Table(
     ("source", "target", "relation", "created_at", "reason"),
     order="created_at, source, target, relation",
 )
-ENTITIES = Table(
-    "entity", "entities", ("id",), ("id", "name", "type", "summary", "created_at"), order="created_at, id"
-)
+ENTITIES = Table("entity", "entities", ("id",), ("id", "name", "type", "summary", "created_at"), order="created_at, id")
 ENTITY_NAMES = Table(
     "entity_name", "entity_names", ("folded", "entity"), ("folded", "entity", "name"), order="folded, entity"
 )
@@ -85,8 +84,7 @@ EVENTS = Table(
 
 # In the order in which an import must see them: whatever a row points to comes first.
 TABLES: Mapping[str, Table] = {
-    table.noun: table
-    for table in (SESSIONS, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
+    table.noun: table for table in (SESSIONS, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
 }
 
 
@@ -149,7 +147,18 @@ def session_values(session: Session) -> dict[str, Any]:
 
 def session_from(row: Row, scope_of: ScopeOf) -> Session:
     """The session of a row read as scope and SESSIONS.columns."""
-    number, id_, agent, started_at, last_activity, ended_at, end_reason, consolidated_at, outcome, metadata = row
+    (
+        number,
+        id_,
+        agent,
+        started_at,
+        last_activity,
+        ended_at,
+        end_reason,
+        consolidated_at,
+        outcome,
+        metadata,
+    ) = row
     return Session(
         id_, scope_of(number), started_at, last_activity, agent, ended_at, end_reason, consolidated_at, outcome,
         json.loads(metadata) if metadata else {},
@@ -190,7 +199,14 @@ def entity_names(entity: Entity) -> dict[str, str]:
 
 
 def exported(table: Table, values: Row) -> dict[str, Any]:
-    """A row in the shape of an export: JSON columns opened, empty columns left out."""
+    """A row in the shape of an export: JSON columns opened, empty columns left out, no number of this store."""
+    row = _opened(table, values)
+    if table is EVENTS and row.get("before"):
+        row["before"].pop("seq", None)
+    return row
+
+
+def _opened(table: Table, values: Row) -> dict[str, Any]:
     return {
         column: json.loads(value) if column in table.json else value
         for column, value in zip(table.columns, values, strict=True)
@@ -219,11 +235,12 @@ def fold(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-_EDGE_PUNCTUATION = re.compile(r"^[\s\"'“”‘’«»]+|[\s.!。！\"'“”‘’«»]+$")
+_AROUND = " \t\r\n\"'“”‘’«»"
+_AFTER = _AROUND + ".!。！"
 
 
 def content_hash(content: str) -> bytes:
     """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
-    normal = " ".join(_EDGE_PUNCTUATION.sub("", text).casefold().split())
+    normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
     return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import NotFound
-from ..types import Edge, Event, Job, Memory, Micros, Scope, Session, new_id
+from ..types import Edges, Events, Job, Memories, Memory, Micros, Names, Scope, Scopes, Sessions, new_id
 from .base import Author, Filter, Ranked, T, Vector, Writer
 from .filters import marks, where_clause
 from .rows import (
@@ -20,7 +20,9 @@ from .rows import (
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
+    Execute,
     Row,
+    Rows,
     edge_from,
     event_from,
     exported,
@@ -31,6 +33,8 @@ from .rows import (
 
 DURABLE_FIRST = "m.kind IN ('turn', 'document')"
 PAGE = 500
+Numbers = list[int]
+Spot = tuple[int, str, int]
 
 
 class SQLStore(ABC):
@@ -43,11 +47,11 @@ class SQLStore(ABC):
         self._names: dict[int, Scope] = {}
 
     @abstractmethod
-    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Runs one SELECT and returns its rows."""
 
     @abstractmethod
-    def transact(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
+    def transact(self, work: Callable[[Execute], T]) -> T:
         """Runs `work(execute)` in one write transaction that is not journalled: bookkeeping, not memory."""
 
     @abstractmethod
@@ -56,10 +60,10 @@ class SQLStore(ABC):
 
     # Scopes
 
-    def scopes(self) -> list[Scope]:
+    def scopes(self) -> Scopes:
         return [self._learn(*row) for row in self.read("SELECT number, kind, key FROM scopes ORDER BY number")]
 
-    def numbers(self, scopes: Sequence[Scope]) -> list[int]:
+    def numbers(self, scopes: Sequence[Scope]) -> Numbers:
         """The numbers of the scopes that exist here. Reading from a scope never creates it."""
         for scope in scopes:
             if scope not in self._numbers:
@@ -67,7 +71,7 @@ class SQLStore(ABC):
                     "SELECT number, kind, key FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
                 ):
                     self._learn(*row)
-        return [self._numbers[scope] for scope in scopes if scope in self._numbers]
+        return [self._numbers[scope] for scope in dict.fromkeys(scopes) if scope in self._numbers]
 
     def _learn(self, number: int, kind: str, key: str) -> Scope:
         scope = self._names.get(number) or Scope(kind, key)
@@ -80,7 +84,7 @@ class SQLStore(ABC):
 
     # Memories
 
-    def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> list[Memory]:
+    def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         numbers = self.numbers(scopes)
         found: dict[str | int, Memory] = {}
         for start in range(0, len(refs), PAGE):
@@ -101,7 +105,7 @@ class SQLStore(ABC):
         limit: int | None = None,
         after: int | None = None,
         order: Literal["newest", "oldest"] = "newest",
-    ) -> list[Memory]:
+    ) -> Memories:
         numbers = self.numbers(where.scopes)
         condition, values = where_clause(where, numbers)
         direction, beyond = ("DESC", "<") if order == "newest" else ("ASC", ">")
@@ -110,39 +114,45 @@ class SQLStore(ABC):
         tail = f"ORDER BY m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
         return self._select(condition, values, tail) if numbers else []
 
-    def _select(self, condition: str, values: Sequence[Any], tail: str = "") -> list[Memory]:
+    def _select(self, condition: str, values: Sequence[Any], tail: str = "") -> Memories:
         rows = self.read(f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
         return [memory_from(row, self._scope) for row in rows]
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, list[Memory]]:
-        placed = [m for m in memories if m.session is not None and m.position is not None]
+    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
+        self.numbers([memory.scope for memory in memories])
         around: dict[int, list[Memory]] = {memory.seq: [] for memory in memories}
-        spots = {(m.scope, m.session, m.position + step) for m in placed for step in range(-reach, reach + 1)}  # type: ignore[operator]
-        there = {(m.scope, m.session, m.position): m for m in placed}
-        there |= self._at(sorted(spots - there.keys(), key=str))
-        for memory in placed:
-            for step in (*range(-reach, 0), *range(1, reach + 1)):
-                near = there.get((memory.scope, memory.session, memory.position + step))  # type: ignore[operator]
-                if near is not None:
-                    around[memory.seq].append(near)
+        placed = [(memory, spot) for memory in memories if (spot := self._spot(memory))]
+        there = {spot: memory for memory, spot in placed if memory.status == "active"}
+        steps = (*range(-reach, 0), *range(1, reach + 1))
+        wanted = {(number, session, at + step) for _, (number, session, at) in placed for step in steps}
+        there |= self._at(sorted(wanted - there.keys()))
+        for memory, (number, session, at) in placed:
+            near = (there.get((number, session, at + step)) for step in steps)
+            around[memory.seq] = [other for other in near if other is not None]
         return around
 
-    def _at(self, spots: Sequence[tuple[Scope, Any, int]]) -> dict[tuple[Scope, Any, Any], Memory]:
-        found: dict[tuple[Scope, Any, Any], Memory] = {}
+    def _spot(self, memory: Memory) -> Spot | None:
+        """Where a memory stands: its scope's number, its session and its position there."""
+        if memory.session is None or memory.position is None or memory.scope not in self._numbers:
+            return None
+        return self._numbers[memory.scope], memory.session, memory.position
+
+    def _at(self, spots: Sequence[Spot]) -> dict[Spot, Memory]:
+        found: dict[Spot, Memory] = {}
         for start in range(0, len(spots), PAGE):
             page = spots[start : start + PAGE]
-            values = [part for scope, session, at in page for part in (self._numbers[scope], session, at)]
             rows = self.read(
                 f"WITH spot (scope, session, position) AS (VALUES {','.join(['(?,?,?)'] * len(page))}) "
                 f"SELECT {SELECT_MEMORY} FROM spot s JOIN memories m ON m.scope = s.scope "
                 "AND m.session = s.session AND m.position = s.position WHERE m.status = 'active'",
-                values,
+                [part for spot in page for part in spot],
             )
             for memory in (memory_from(row, self._scope) for row in rows):
-                found[memory.scope, memory.session, memory.position] = memory
+                if spot := self._spot(memory):
+                    found[spot] = memory
         return found
 
-    def authors(self, scopes: Sequence[Scope]) -> list[str]:
+    def authors(self, scopes: Sequence[Scope]) -> Names:
         # Jumps from one author to the next along the index instead of reading every row.
         names: set[str] = set()
         for number in self.numbers(scopes):
@@ -180,10 +190,10 @@ class SQLStore(ABC):
             "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
             (*numbers, *folded_names, *values, limit),
         )
-        return [(seq, min(1.0, count / len(folded_names))) for seq, count in rows]
+        return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
 
     def touch(self, uses: Mapping[int, int], at: Micros) -> None:
-        def work(execute: Callable[..., list[Row]]) -> None:
+        def work(execute: Execute) -> None:
             for seq, count in uses.items():
                 execute(
                     "UPDATE memories SET access_count = access_count + ?, last_accessed = ? WHERE seq = ?",
@@ -207,7 +217,7 @@ class SQLStore(ABC):
             found |= {seq: np.frombuffer(vector, np.float32) for seq, vector in rows}
         return found
 
-    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> list[Memory]:
+    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
         if scopes is None:
             scopes = self.scopes()
         found: list[Memory] = []
@@ -216,7 +226,7 @@ class SQLStore(ABC):
                 found += self._without_vector(model, number, limit - len(found))
         return found
 
-    def _without_vector(self, model: str, number: int, limit: int) -> list[Memory]:
+    def _without_vector(self, model: str, number: int, limit: int) -> Memories:
         known = self.read(
             "SELECT d.number, coalesce(e.seq, 0) FROM models d LEFT JOIN embedded e ON e.model = d.number "
             "AND e.scope = ? WHERE d.identity = ?",
@@ -235,8 +245,10 @@ class SQLStore(ABC):
         for number in self.numbers(scopes):
             rows = self.read(
                 "SELECT d.identity, (SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = ? LIMIT 1), "
-                "coalesce((SELECT e.seq FROM embedded e WHERE e.model = d.number AND e.scope = ?), 0) >= "
-                "coalesce((SELECT max(m.seq) FROM memories m WHERE m.scope = ?), 0) FROM models d",
+                "NOT EXISTS (SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > coalesce("
+                "(SELECT e.seq FROM embedded e WHERE e.model = d.number AND e.scope = ?), 0) AND NOT EXISTS "
+                "(SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = m.scope AND v.seq = m.seq)) "
+                "FROM models d",
                 (number, number, number),
             )
             for identity, any_, all_ in rows:
@@ -252,12 +264,13 @@ class SQLStore(ABC):
             "GROUP BY d.identity ORDER BY d.identity",
             numbers,
         )
-        return dict(rows)  # type: ignore[arg-type]
+        return {row[0]: row[1] for row in rows}
 
     def drop_vectors(self, model: str) -> int:
-        def work(execute: Callable[..., list[Row]]) -> int:
+        def work(execute: Execute) -> int:
             ((count,),) = execute(
-                "SELECT count(*) FROM vectors v JOIN models d ON d.number = v.model WHERE d.identity = ?", (model,)
+                "SELECT count(*) FROM vectors v JOIN models d ON d.number = v.model WHERE d.identity = ?",
+                (model,),
             )
             execute("DELETE FROM models WHERE identity = ?", (model,))
             return int(count)
@@ -266,7 +279,7 @@ class SQLStore(ABC):
 
     # Sessions, edges, journal
 
-    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> list[Session]:
+    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> Sessions:
         numbers = self.numbers(scopes)
         ended = " AND ended_at IS NULL" if open_only else ""
         rows = self.read(
@@ -276,7 +289,7 @@ class SQLStore(ABC):
         )
         return [session_from(row, self._scope) for row in rows]
 
-    def edges(self, scope: Scope, memory: str) -> list[Edge]:
+    def edges(self, scope: Scope, memory: str) -> Edges:
         numbers = self.numbers((scope,))
         rows = self.read(
             f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope IN ({marks(numbers)}) "
@@ -292,12 +305,13 @@ class SQLStore(ABC):
         run: str | None = None,
         target: str | None = None,
         limit: int | None = None,
-    ) -> list[Event]:
+    ) -> Events:
         numbers = self.numbers(scopes)
-        condition, values = f"scope IN ({marks(numbers)})", list(numbers)
+        condition = f"scope IN ({marks(numbers)})"
+        values: list[Any] = list(numbers)
         for column, value in (("run", run), ("target", target)):
             if value is not None:
-                condition, values = f"{condition} AND {column} = ?", [*values, value]  # type: ignore[list-item]
+                condition, values = f"{condition} AND {column} = ?", [*values, value]
         if target is not None:
             condition += " AND noun = 'memory'"
         tail = "" if limit is None else f" LIMIT {int(limit)}"
@@ -335,7 +349,7 @@ class SQLStore(ABC):
     # Jobs
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        def work(execute: Callable[..., list[Row]]) -> None:
+        def work(execute: Execute) -> None:
             number = self._ensure_scope(execute, scope)
             execute(
                 "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
@@ -348,10 +362,11 @@ class SQLStore(ABC):
 
         self.transact(work)
 
-    def _ensure_scope(self, execute: Callable[..., list[Row]], scope: Scope) -> int:
+    def _ensure_scope(self, execute: Execute, scope: Scope) -> int:
         rows = execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
         rows = rows or execute(
-            "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) RETURNING number", (scope.kind, scope.key)
+            "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) RETURNING number",
+            (scope.kind, scope.key),
         )
         return int(rows[0][0])
 
@@ -363,7 +378,7 @@ class SQLStore(ABC):
             "(status = 'running' AND lease_until <= ?))"
         )
 
-        def work(execute: Callable[..., list[Row]]) -> Row | None:
+        def work(execute: Execute) -> Row | None:
             rows = execute(
                 f"UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ? WHERE (scope, kind, key) "
                 f"IN (SELECT scope, kind, key FROM jobs WHERE {due} ORDER BY coalesce(retry_at, 0), scope, kind, key "
@@ -389,9 +404,7 @@ class SQLStore(ABC):
             (error, retry_at),
         )
 
-    def _if_held(
-        self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()
-    ) -> bool:
+    def _if_held(self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()) -> bool:
         numbers = self.numbers((job.scope,))
         if not numbers:
             raise NotFound(f"No job {job.kind} {job.key!r} in scope '{job.scope}'.")
@@ -399,5 +412,3 @@ class SQLStore(ABC):
         sql = f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
         key = (numbers[0], job.kind, job.key, job.token)
         return bool(self.transact(lambda execute: execute(sql, (*values, *key, *more))))
-
-

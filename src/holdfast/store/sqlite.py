@@ -11,13 +11,14 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import apsw
 import numpy as np
-import sqlite_vec  # type: ignore[import-untyped]
+import sqlite_vec
 
 from ..errors import (
     DimensionMismatchError,
@@ -29,12 +30,12 @@ from ..errors import (
     StoreFull,
     StoreReadOnly,
 )
-from ..types import Micros, Scope, system_clock
+from ..types import Micros, Names, Scope, system_clock
 from . import checkup, migrate
 from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
 from .filters import marks, where_clause
 from .matrix import Matrices
-from .rows import Row
+from .rows import Execute, Row, Rows
 from .sql import SQLStore
 from .writer import RowWriter
 
@@ -49,12 +50,13 @@ class SQLiteWriter(RowWriter):
     def __init__(self, connection: apsw.Connection, author: Author) -> None:
         super().__init__(author)
         self._connection = connection
-        for number, kind, key in connection.execute("SELECT number, kind, key FROM scopes"):
-            self._names[number] = Scope(kind, key)
-        self._numbers = {scope: number for number, scope in self._names.items()}
 
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         return self._connection.execute(sql, values).fetchall()
+
+    def insert(self, sql: str, values: Sequence[Any]) -> int:
+        self._connection.execute(sql, values)
+        return self._connection.last_insert_rowid()
 
     def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
         prefix = scope_prefix(number, active=active)
@@ -82,6 +84,7 @@ class SQLiteStore(SQLStore):
         self._closed = False
         self._pid = os.getpid()
         self._writing = False
+        self._connections: WeakSet[apsw.Connection] = WeakSet()
         self._private = self.location == IN_MEMORY
         # In memory, all connections of this store share one database under a name nobody else has.
         self._uri = f"file:/{uuid.uuid4().hex}?vfs=memdb" if self._private else self.location
@@ -99,6 +102,7 @@ class SQLiteStore(SQLStore):
         if not self._private and not os.access(self._uri, os.W_OK):
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = apsw.Connection(self._uri, flags=flags)
+        self._connections.add(connection)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         self._refuse_foreign_file(connection)
         if not connection.readonly("main"):
@@ -111,9 +115,9 @@ class SQLiteStore(SQLStore):
         return connection
 
     def _refuse_foreign_file(self, connection: apsw.Connection) -> None:
-        known = connection.pragma("application_id")
+        # Tables first: a store that another process makes at this moment gets both in one commit.
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if known != APPLICATION_ID and tables and tables[0]:
+        if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
             raise StoreCorrupt(
                 f"{self.location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
                 "Choose another path with --store."
@@ -144,23 +148,24 @@ class SQLiteStore(SQLStore):
             raise StoreClosed()
         if self._pid != os.getpid():
             # After a fork the parent's connections must not be used, nor closed, by the child.
+            self._inherited = [self._local, *self._connections]
             self._lock, self._local, self._matrices = threading.RLock(), threading.local(), Matrices()
-            self._inherited = self._writer
+            self._connections, self._writing = WeakSet(), False
             self._writer, self._pid = self._connect(), os.getpid()
 
     def close(self) -> None:
-        with self._lock:
-            if self._closed:
-                return
+        if self._pid != os.getpid():
             self._closed = True
-            self._writer.close()
-            connection = getattr(self._local, "connection", None)
-            if connection is not None:
-                connection.close()
+            return
+        with self._lock:
+            self._closed = True
+            for connection in list(self._connections):
+                with suppress(apsw.Error):  # a thread in the middle of a read ends it and closes by itself
+                    connection.close()
 
     # Primitives
 
-    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         with translated(self.location):
             return self._reader().execute(sql, values).fetchall()
 
@@ -170,8 +175,8 @@ class SQLiteStore(SQLStore):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        connection = self._reader()
         with translated(self.location):
+            connection = self._reader()
             connection.execute("BEGIN")
             try:
                 yield
@@ -180,6 +185,7 @@ class SQLiteStore(SQLStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
+        self._check_open()  # before the lock, which in a forked child may be held by a thread that is not there
         with self._lock:
             self._check_open()
             if self._writing:
@@ -198,7 +204,7 @@ class SQLiteStore(SQLStore):
             finally:
                 self._writing = False
 
-    def transact(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
+    def transact(self, work: Callable[[Execute], T]) -> T:
         with self._transaction() as connection:
             return work(lambda sql, values=(): connection.execute(sql, values).fetchall())
 
@@ -215,7 +221,7 @@ class SQLiteStore(SQLStore):
         numbers = self.numbers(where.scopes)
         if not numbers or not terms:
             return []
-        match = " OR ".join(f'"{prefix}{term}"' for prefix in self._prefixes(where, numbers) for term in terms)
+        match = " OR ".join(quoted(prefix + term) for prefix in self._prefixes(where, numbers) for term in terms)
         condition, values = self._beside_match(where, numbers)
         rows = self.read(
             f"SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND {condition} "
@@ -224,7 +230,7 @@ class SQLiteStore(SQLStore):
         )
         return [(seq, score / (1.0 + score)) for seq, score in rows]
 
-    def _prefixes(self, where: Filter, numbers: Sequence[int]) -> list[str]:
+    def _prefixes(self, where: Filter, numbers: Sequence[int]) -> Names:
         only_active = where.statuses == ("active",) and where.as_of is None
         states = (True,) if only_active else (True, False)
         return [scope_prefix(number, active=active) for number in numbers for active in states]
@@ -249,7 +255,8 @@ class SQLiteStore(SQLStore):
                 row[0]
                 for number in numbers
                 for row in self.read(
-                    "SELECT doc FROM memory_vocabulary WHERE term = ?", (scope_prefix(number, active=True) + term,)
+                    "SELECT doc FROM memory_vocabulary WHERE term = ?",
+                    (scope_prefix(number, active=True) + term,),
                 )
             )
             for term in terms
@@ -264,6 +271,7 @@ class SQLiteStore(SQLStore):
         if not numbers or not known or known[0][1] != len(vector) or limit <= 0:
             return []
         found: Ranked = []
+        vector = np.asarray(vector, np.float32) / (float(np.linalg.norm(vector)) or 1.0)
         for number in numbers:
             matrix = None if where.narrow else self._matrices.get(self.read, known[0][0], number)
             if matrix is None:
@@ -301,9 +309,11 @@ class SQLiteStore(SQLStore):
     def repair(self) -> None:
         with self._transaction() as connection:
             checkup.repair_sqlite(connection, at=self._clock())
+        self._matrices = Matrices()  # vectors may have been dropped without a word in the journal
 
     def scrub(self) -> None:
         """Overwrites what deleted rows left behind in the file, its free pages and its log."""
+        self._check_open()
         with self._lock, translated(self.location):
             self._check_open()
             self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
@@ -316,6 +326,11 @@ def scope_prefix(number: int, *, active: bool) -> str:
     return f"{number}~" if active else f"{number}_"
 
 
+def quoted(term: str) -> str:
+    """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach other words."""
+    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
+
+
 def invalid_now(numbers: Sequence[int]) -> str:
     """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
     return (
@@ -324,7 +339,7 @@ def invalid_now(numbers: Sequence[int]) -> str:
     )
 
 
-def _add_vectors(execute: Callable[..., list[Row]], model: str, vectors: Mapping[int, Vector]) -> None:
+def _add_vectors(execute: Execute, model: str, vectors: Mapping[int, Vector]) -> None:
     lengths = {len(vector) for vector in vectors.values()}
     if len(lengths) != 1:
         raise DimensionMismatchError(f"Vectors of {model} differ in length: {sorted(lengths)}. None was stored.")
@@ -341,7 +356,7 @@ def _add_vectors(execute: Callable[..., list[Row]], model: str, vectors: Mapping
         _advance(execute, number, scope)
 
 
-def _model_number(execute: Callable[..., list[Row]], model: str, dimensions: int) -> int:
+def _model_number(execute: Execute, model: str, dimensions: int) -> int:
     rows = execute("SELECT number, dimensions FROM models WHERE identity = ?", (model,))
     if rows and rows[0][1] != dimensions:
         raise DimensionMismatchError(
@@ -354,7 +369,7 @@ def _model_number(execute: Callable[..., list[Row]], model: str, dimensions: int
     return int(rows[0][0])
 
 
-def _advance(execute: Callable[..., list[Row]], model: int, scope: int) -> None:
+def _advance(execute: Execute, model: int, scope: int) -> None:
     """Moves the mark up to which the scope is wholly embedded."""
     start = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
     first_missing = execute(
@@ -373,7 +388,7 @@ def _make_private_file(path: Path) -> None:
     """Creates the file for its owner only; a folder that is made on the way is private too."""
     try:
         if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, mode=0o700)
+            path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         if path.is_dir():
             raise InvalidInput(f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}.")
         if not path.exists():
@@ -387,8 +402,16 @@ def _make_private_file(path: Path) -> None:
 
 
 _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
-    ((apsw.BusyError, apsw.LockedError), StoreBusy, "is being written by another process. Try again in a moment."),
-    ((apsw.FullError,), StoreFull, "could not grow: the disk is full. The change was not made; free some space."),
+    (
+        (apsw.BusyError, apsw.LockedError),
+        StoreBusy,
+        "is being written by another process. Try again in a moment.",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFull,
+        "could not grow: the disk is full. The change was not made; free some space.",
+    ),
     (
         (apsw.ReadOnlyError, apsw.PermissionsError),
         StoreReadOnly,

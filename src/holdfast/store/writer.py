@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..text.tokens import index_terms
-from ..types import Edge, Entity, Event, Job, Memory, Scope, Session
+from ..types import Edge, Entity, Event, Events, Job, Memory, Scope, Session
 from .base import Author
 from .filters import marks
 from .rows import (
@@ -45,12 +45,24 @@ from .rows import (
 
 INSERT_MEMORY = (
     f"INSERT INTO memories (scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
-    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 3))}) RETURNING seq"
+    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 3))})"
 )
 INSERT_EVENT = (
     "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
 )
 PURGED = "purged"
+# What keeps an added thing from being taken back: later rows that would point to nothing.
+_STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "memory": (
+        ("SELECT 1 FROM edges WHERE scope = ? AND source = ? LIMIT 1", "linked to other memories"),
+        ("SELECT 1 FROM edges WHERE scope = ? AND target = ? LIMIT 1", "linked to by other memories"),
+    ),
+    "session": (("SELECT 1 FROM memories WHERE scope = ? AND session = ? LIMIT 1", "continued by later turns"),),
+    "entity": (
+        ("SELECT 1 FROM mentions WHERE scope = ? AND entity = ? LIMIT 1", "mentioned by other memories"),
+        ("SELECT 1 FROM entity_names WHERE scope = ? AND entity = ? LIMIT 1", "known by other names"),
+    ),
+}
 
 
 class RowWriter(ABC):
@@ -67,6 +79,10 @@ class RowWriter(ABC):
         """Runs one statement in this transaction and returns its rows."""
 
     @abstractmethod
+    def insert(self, sql: str, values: Sequence[Any]) -> int:
+        """Runs one INSERT and returns the number that the new row was given."""
+
+    @abstractmethod
     def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
         """Puts a memory into the full-text index, in place of what was there under its `seq`."""
 
@@ -79,23 +95,25 @@ class RowWriter(ABC):
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
         column = "seq" if isinstance(ref, int) else "id"
         rows = self.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.{column} = ?", (self.number(scope), ref)
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.{column} = ?",
+            (self.known(scope), ref),
         )
         return memory_from(rows[0], self.scope) if rows else None
 
     def same_content(self, memory: Memory) -> Memory | None:
-        rows = self.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.content_hash = ? AND m.kind = ? "
-            "AND m.status = 'active' ORDER BY m.seq LIMIT 1",
-            (self.number(memory.scope), content_hash(memory.content), memory.kind),
-        )
-        return memory_from(rows[0], self.scope) if rows else None
+        key = (self.known(memory.scope), content_hash(memory.content))
+        # Nearly always there is none, and the index alone says so.
+        for (seq,) in sorted(self.execute("SELECT seq FROM memories WHERE scope = ? AND content_hash = ?", key)):
+            known = self.memory(memory.scope, seq)
+            if known and (known.kind, known.status) == (memory.kind, "active"):
+                return known
+        return None
 
     def add(self, memory: Memory) -> Memory:
         number = self.number(memory.scope)
         terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
         values = (number, content_hash(memory.content), len(terms), *memory_values(memory))
-        (seq,) = self.execute(INSERT_MEMORY, values)[0]
+        seq = self.insert(INSERT_MEMORY, values)
         active = memory.status == "active"
         self.index(seq, number, terms, active=active)
         if active:
@@ -144,14 +162,14 @@ class RowWriter(ABC):
     def next_position(self, scope: Scope, session: str) -> int:
         rows = self.execute(
             "SELECT position FROM memories WHERE scope = ? AND session = ? ORDER BY position DESC LIMIT 1",
-            (self.number(scope), session),
+            (self.known(scope), session),
         )
         return rows[0][0] + 1 if rows and rows[0][0] is not None else 0
 
     def session(self, scope: Scope, session: str) -> Session | None:
         rows = self.execute(
             f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? AND id = ?",
-            (self.number(scope), session),
+            (self.known(scope), session),
         )
         return session_from(rows[0], self.scope) if rows else None
 
@@ -182,18 +200,18 @@ class RowWriter(ABC):
 
     def finish(self, job: Job) -> None:
         rows = self.execute(
-            "UPDATE jobs SET status = 'done', token = '', worker = '', lease_until = NULL, error = '', "
-            "done_watermark = ? WHERE scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running' "
-            "AND lease_until > ? RETURNING key",
-            (job.watermark, self.number(job.scope), job.kind, job.key, job.token, self._author.at),
+            "UPDATE jobs SET status = CASE WHEN watermark > ? THEN 'pending' ELSE 'done' END, token = '', worker = '', "
+            "lease_until = NULL, error = '', done_watermark = ? WHERE scope = ? AND kind = ? AND key = ? AND token = ? "
+            "AND status = 'running' AND lease_until > ? RETURNING key",
+            (job.watermark, job.watermark, self.known(job.scope), job.kind, job.key, job.token, self._author.at),
         )
         if not rows:
             raise Conflict(f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written.")
 
     # Undo
 
-    def undo(self, scopes: Sequence[Scope], run: str) -> list[Event]:
-        numbers = [self.number(scope) for scope in scopes]
+    def undo(self, scopes: Sequence[Scope], run: str) -> Events:
+        numbers = [self.known(scope) for scope in dict.fromkeys(scopes)]
         rows = self.execute(
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
             f"WHERE scope IN ({marks(numbers)}) AND run = ? ORDER BY seq DESC",
@@ -202,66 +220,64 @@ class RowWriter(ABC):
         if not rows:
             raise NotFound(f"No run {run!r} in {', '.join(map(str, scopes))}. `holdfast log` lists the runs.")
         events = [event_from(row, self.scope) for row in rows]
+        for changes in _by_target(events):
+            self._refuse_if_changed_since(changes)
         for event in events:
             self._take_back(event)
         return events
 
     def _take_back(self, event: Event) -> None:
-        table, key = TABLES[event.noun], tuple(json.loads(event.target)) if event.noun != "memory" else (event.target,)
-        if event.before and PURGED in event.before:
-            raise Refused(f"{event.target} was purged. What was purged cannot come back.")
-        row = self._row(table, event.scope, key)
-        later = self._later(event)
-        self._refuse_if_changed_since(event, row, later)
+        table, key = TABLES[event.noun], _key(event)
         if event.before is None:
             self._undo_add(table, event.scope, key)
         elif event.after is None:
             self._insert(table, event.scope, dict(event.before))
         else:
-            kept = {"updated_at"} if later else set()
-            back = {column: value for column, value in event.before.items() if column not in kept}
+            row, back = self._row(table, event.scope, key), dict(event.before)
+            if row is not None and row.get("updated_at") != event.after.get("updated_at"):
+                back.pop("updated_at", None)  # a later change of other columns stands, and so does its time
             self._update(table, event.scope, key, back)
 
     def _undo_add(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
-        if self._row(table, scope, key) is None:
-            raise Conflict(f"{key[0]} is no longer there, so what added it cannot be undone.")
-        if table is MEMORIES and self.execute(
-            "SELECT 1 FROM edges WHERE scope = ? AND (source = ? OR target = ?) LIMIT 1",
-            (self.number(scope), key[0], key[0]),
-        ):
-            raise Conflict(f"{key[0]} is linked to later memories. Undo the runs that made those first.")
+        for sql, standing in _STANDING_ON.get(table.noun, ()):
+            if self.execute(sql, (self.known(scope), key[0])):
+                raise Conflict(f"{key[0]} is {standing}. Undo the runs that did so first.")
         memory = self.memory(scope, str(key[0])) if table is MEMORIES else None
         if memory:
             self.remove(memory)
         else:
             self._delete(table, scope, key)
 
-    def _later(self, event: Event) -> list[Event]:
-        """What other runs did to the same thing afterwards, oldest first."""
-        rows = self.execute(
-            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE scope = ? AND noun = ? AND target = ? "
-            "AND seq > ? AND run NOT IN (?, ?) ORDER BY seq",
-            (self.number(event.scope), event.noun, event.target, event.seq, event.run, self._author.run),
-        )
-        return [event_from(row, self.scope) for row in rows]
-
-    def _refuse_if_changed_since(self, event: Event, row: dict[str, Any] | None, later: list[Event]) -> None:
-        """Raises Conflict unless the later changes cancel each other out, as after they were undone themselves."""
+    def _refuse_if_changed_since(self, changes: Events) -> None:
+        """Raises Conflict unless what other runs did to the same thing cancels out, as after they were undone."""
+        later = self._later(changes)
+        if any(PURGED in (event.before or ()) for event in (*changes, *later)):
+            raise Refused(f"{changes[0].target} was purged. What was purged cannot come back.")
         if not later:
             return
+        table = TABLES[changes[0].noun]
+        row = self._row(table, changes[0].scope, _key(changes[0]))
         then: dict[str, Any] = {}
         for change in later:
-            for column, value in (change.before or {}).items():
-                then.setdefault(column, value)
-        touched = set(then) if event.before is None else set(event.before)
+            then = {**(change.before or {}), **then}
+        touched = set(then)
+        if all(event.before is not None for event in changes):
+            touched &= {column for event in changes for column in event.before or ()}
+        touched = (touched & set(table.columns)) - table.observed - {"updated_at"}
         existed = later[0].before is not None
-        same = (row is not None) == existed and all(
-            row is None or row[column] == then[column] for column in touched & set(then) - {"updated_at"}
+        if (row is not None) != existed or (row and any(row[column] != then[column] for column in touched)):
+            run = later[-1].run
+            raise Conflict(f"{changes[0].target} was changed again by run {run}. Undo that run first.", run=run)
+
+    def _later(self, changes: Events) -> Events:
+        """What other runs did to a thing after the first of these changes, oldest first."""
+        first = changes[-1]
+        rows = self.execute(
+            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
+            "WHERE scope = ? AND noun = ? AND target = ? AND seq > ? AND run <> ? ORDER BY seq",
+            (self.known(first.scope), first.noun, first.target, first.seq, first.run),
         )
-        if not same:
-            raise Conflict(
-                f"{event.target} was changed again by run {later[-1].run}. Undo that run first.", run=later[-1].run
-            )
+        return [event_from(row, self.scope) for row in rows]
 
     # Export and import
 
@@ -300,16 +316,22 @@ class RowWriter(ABC):
 
     def number(self, scope: Scope) -> int:
         """The number of a scope in this store; a new scope gets one."""
-        if scope not in self._numbers:
-            key = (scope.kind, scope.key)
-            rows = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", key)
-            rows = rows or self.execute(
+        if not self.known(scope):
+            ((number,),) = self.execute(
                 "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
-                (*key, self._author.at),
+                (scope.kind, scope.key, self._author.at),
             )
-            self._numbers[scope] = rows[0][0]
-            self._names[rows[0][0]] = scope
+            self._numbers[scope], self._names[number] = number, scope
         return self._numbers[scope]
+
+    def known(self, scope: Scope) -> int:
+        """The number of a scope, or 0, which no scope has: reading never makes one."""
+        if scope not in self._numbers:
+            for (number,) in self.execute(
+                "SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
+            ):
+                self._numbers[scope], self._names[number] = number, scope
+        return self._numbers.get(scope, 0)
 
     def scope(self, number: int) -> Scope:
         """The scope with a number that this transaction has seen."""
@@ -319,7 +341,8 @@ class RowWriter(ABC):
         """Adds what the transaction counted to the scopes' totals; the last thing before the commit."""
         for number, (active, terms) in self._totals.items():
             self.execute(
-                "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
+                "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
+                (active, terms, number),
             )
         self._totals.clear()
 
@@ -334,7 +357,7 @@ class RowWriter(ABC):
         condition = "".join(f" AND {column} = ?" for column in table.key)
         rows = self.execute(
             f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
-            (self.number(scope), *key),
+            (self.known(scope), *key),
         )
         return dict(zip(table.columns, rows[0], strict=True)) if rows else None
 
@@ -362,13 +385,17 @@ class RowWriter(ABC):
 
     def _raw_insert_memory(self, number: int, values: dict[str, Any]) -> None:
         terms = self._terms(values)
-        head: dict[str, Any] = {"scope": number, "content_hash": content_hash(values["content"]), "terms": len(terms)}
+        head: dict[str, Any] = {
+            "scope": number,
+            "content_hash": content_hash(values["content"]),
+            "terms": len(terms),
+        }
         if "seq" in values:  # a removed row comes back under its old number
             head["seq"] = values["seq"]
         row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
         row["access_count"] = row["access_count"] or 0
-        ((seq,),) = self.execute(
-            f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))}) RETURNING seq", tuple(row.values())
+        seq = self.insert(
+            f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values())
         )
         active = values["status"] == "active"
         self.index(seq, number, terms, active=active)
@@ -435,10 +462,26 @@ class RowWriter(ABC):
         return row["id"] if table is MEMORIES else to_json([row[column] for column in table.key])
 
     def _journal(
-        self, number: int, noun: str, target: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+        self,
+        number: int,
+        noun: str,
+        target: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
     ) -> None:
         author = self._author
         images = [to_json(image) if image is not None else None for image in (before, after)]
-        self.execute(
-            INSERT_EVENT, (number, author.run, author.at, author.actor, author.verb, noun, target, *images)
-        )
+        self.execute(INSERT_EVENT, (number, author.run, author.at, author.actor, author.verb, noun, target, *images))
+
+
+def _key(event: Event) -> tuple[Any, ...]:
+    """The key of the row that an event is about; the reverse of `_target`."""
+    return (event.target,) if event.noun == "memory" else tuple(json.loads(event.target))
+
+
+def _by_target(events: Events) -> list[Events]:
+    """The events of one run in groups that are about one thing each, order kept."""
+    groups: dict[tuple[Scope, str, str], Events] = defaultdict(list)
+    for event in events:
+        groups[event.scope, event.noun, event.target].append(event)
+    return list(groups.values())

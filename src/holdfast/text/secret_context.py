@@ -10,66 +10,78 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .secret_formats import Found
-from .secret_values import How, Name, is_random, is_secret
+from .secret_formats import Secret
+from .secret_values import How, Name, is_random, is_secret, words
 
 # Names of passwords, also inside DB_PASSWORD and mypassword.
 _PASSWORDS = (
-    "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contrasen\u0303a motdepasse "
-    "mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola "
-    "пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호"
-).split() + ["mot de passe"]
+    *words("""
+    password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contraseña motdepasse
+    mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola
+    пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호
+"""),
+    "mot de passe",
+)
 # These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or `monkey`.
-_OTHERS = (
-    "pass pw pin key token secret credentials credential _auth schlüssel clave clé chave jeton "
-    "geheimnis secreto segredo токен ключ секрет 令牌 密钥 トークン"
-).split()
+_OTHERS = words("""
+    pass pw pin key token secret credentials credential _auth schlüssel clave clé chave jeton
+    geheimnis secreto segredo токен ключ секрет 令牌 密钥 トークン
+""")
 # What every name begins with: looking for these few strings is cheaper than looking for a pattern.
-_CORES = ("pass pw pin key token secret credential _auth contrase mot kennwort senha wachtwoord adgangskode salasana "
-          "haslo parola clave chave jeton geheimnis segredo").split()  # fmt: skip
-_FOREIGN_CORES = [name for name in _PASSWORDS + _OTHERS if not name.isascii()]
+_CORES = words("""
+    pass pw pin key token secret credential _auth contrase mot kennwort senha wachtwoord adgangskode salasana haslo
+    parola clave chave jeton geheimnis segredo
+""")
+_FOREIGN_CORES = tuple(name for name in _PASSWORDS + _OTHERS if not name.isascii())
 # What turns a mere key into a secret one, and what turns a key or token into a harmless one.
-_TELLING = frozenset(
-    "api access auth secret private encryption signing master account service deploy consumer license admin shared "
-    "app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root".split()
-)
-_HARMLESS = frozenset(
-    "page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation "
-    "public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host "
-    "tests checks design syntax parse lexer current max min num per input output prompt completion total".split()
-)
+_TELLING = words("""
+    api access auth secret private encryption signing master account service deploy consumer license admin shared
+    app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root
+""")
+_HARMLESS = words("""
+    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation
+    public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host
+    tests checks design syntax parse lexer current max min num per input output prompt completion total
+""")
 # Names that stand alone; every other one names a token.
 _LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
 _SUFFIX = r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary|base|value))?"
-_NAME = re.compile(
-    rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])"
-)
+_NAME = re.compile(rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])")
 
-LONGEST = 512  # no need to read more of a value to know what it is
+LONGEST = 512  # how far a value is read at first; one that is a secret goes to its end
+ENOUGH = 80  # how much of a value shows what it is
 _QUOTES = "\"'`“”‘’«»„"
-_QUOTED = rf"[bruf]{{0,2}}\\?[{_QUOTES}](?P<quoted>[^\n\\{_QUOTES}]{{1,{LONGEST}}})"
+# A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside JSON.
+_QUOTED = (
+    rf"[bruf]{{0,2}}(?:(?P<quote>\\?[\"'`])|[“”‘’«»„])"
+    rf"(?P<quoted>(?:(?(quote)(?!(?P=quote))|(?![“”‘’«»„]))(?:\\.|[^\n\\])){{1,{LONGEST}}}+)"
+)
 # A bare value ends at white space and at what ends an argument in code, URLs and connection strings.
-_BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)(?![(\[{{])"
+_BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)"
 # A told value ends with the sentence, and where the script changes back to one without spaces.
-_TELL = r"(?P<told>[!#-&*-\[\]-_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
-_ABOUT = r"(?:[ \t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b[^.:\n?!=]{1,40}?)?"
+_TELL = r"(?P<told>[!#-&*-Z\\^_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
+_ABOUT = (
+    r"(?:[ \t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b"
+    r"[^.:\n?!=]{1,40}?)?"
+)
 _IS = (
     r"(?:[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
     r"|['’]s\b|[ \t]{0,3}(?:[:：=]|是|为|為|は|는|은)|[ \t]{1,2}[—–-](?=[ \t]))"
     r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed to|jetzt|nun|ahora|maintenant|agora)\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
 )
-_ASSIGNED = re.compile(
-    rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}(?:=>|:=|[=:：＝](?![=:]))[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})"
-)
+_ASSIGNED = re.compile(rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}(?:=>|:=|[=:：＝](?![=:]))[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})")
 _TOLD = re.compile(rf"{_ABOUT}{_IS}(?:{_QUOTED}|{_TELL})", re.IGNORECASE)
 _ELEMENT = re.compile(r">(?P<bare>[^<>\s]{3,512})(?=</)")
-_FLAG_START = re.compile(r"(?:^|[ \t])--(?:[a-z]+-)*$")
+# `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: the value follows after a mere space.
+_FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _LINE = re.compile(r"[^\n]{0,80}")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
+_ODD_TAIL = re.compile(rf"[&;,|(){{}}\[\]][^\s={_QUOTES}<>\\]{{1,100}}(?=\s|$)")
+_DOTTED = re.compile(r"[\w.:>-]+$")
 _HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
 
 
@@ -99,6 +111,16 @@ _RULES = (
     ),
     _Rule(
         "password",
+        ("password ", "passwort ", "contraseña ", "mot de passe "),
+        "password",
+        re.compile(
+            r"\b(?:with|and|using|mit|und|con|y|avec|et)[ \t](?:(?:the|dem|la|le)[ \t])?"
+            rf"(?:password|passwort|contraseña|mot de passe)[ \t]{_TELL}",
+            re.IGNORECASE,
+        ),
+    ),
+    _Rule(
+        "password",
         ("password ", "sshpass ", "curl "),
         "password",
         re.compile(
@@ -110,7 +132,7 @@ _RULES = (
 )
 
 
-def find_named(text: str) -> list[Found]:
+def find_named(text: str) -> list[Secret]:
     """Every value in `text` that its surroundings call a secret."""
     lower = text.lower()
     found = [
@@ -124,7 +146,7 @@ def find_named(text: str) -> list[Found]:
     return found
 
 
-def _named(text: str, lower: str) -> Iterator[Found]:
+def _named(text: str, lower: str) -> Iterator[Secret]:
     if len(lower) != len(text):  # a few letters grow when lowered; positions have to stay
         lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
     done = 0
@@ -163,11 +185,11 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
     return None if inside else _LONELY.get(word, "token")
 
 
-def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Found]:
+def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret]:
     """The value that the name is said to have."""
     start, end = name_match.span()
-    told = () if name_match["other"] in ("pass", "pw") else (_TOLD,)  # one may pass a thing to `another`
-    flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 24), start) else ()
+    told = () if name_match["other"] == "pass" else (_TOLD,)  # one may pass a thing to `another`
+    flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
     for pattern in (_ASSIGNED, _ELEMENT, *told, *flag):
         match = pattern.match(text, end)
         if match and (secret := _judged(match, name, name)):
@@ -175,25 +197,38 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Found]
             return
 
 
-def _close_by(text: str, end: int) -> Iterator[Found]:
+def _close_by(text: str, end: int) -> Iterator[Secret]:
     """Random strings soon after a name in the same line; a name that goes on, as in `token_url`, has none."""
     if text[end : end + 1] in ("_", "-") or (line := _LINE.match(text, end)) is None:
         return
     for run in _RUN.finditer(text, end, line.end()):
         if is_random(run["bare"]):
-            yield Found(run.start(), _end_of_run(text, run.end()), "token")
+            yield Secret(run.start(), _end_of_run(text, run.end()), "token")
 
 
-def _judged(match: re.Match[str], name: Name, kind: str) -> Found | None:
-    how = next(how for how in _HOWS if match.groupdict().get(how) is not None)
+def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
+    groups = match.groupdict()
+    how = next(how for how in _HOWS if groups.get(how))
     value = match[how] if how == "quoted" else match[how].rstrip(".,:;")
-    if not is_secret(value, name=name, how=how):
+    if not is_secret(value[:ENOUGH], name=name, how=how) or _is_call(match, how, value):
         return None
-    start = match.start(how)
-    end = start + len(value)
-    if len(match[how]) >= LONGEST:  # judged by its beginning; all of it goes
+    start, end = match.start(how), match.start(how) + len(value)
+    if len(match[how]) >= LONGEST:
         end = _end_of_run(match.string, end)
-    return Found(start, end, "token" if kind == "key" else kind)
+    elif how == "bare" and name == "password":
+        end = _with_odd_tail(match.string, end)
+    return Secret(start, end, "token" if kind == "key" else kind)
+
+
+def _is_call(match: re.Match[str], how: How, value: str) -> bool:
+    """`token = parts[2]`, `password = ask(user1)`: what is called or indexed is code."""
+    return how == "bare" and match.string[match.end() : match.end() + 1] in tuple("([{") and bool(_DOTTED.match(value))
+
+
+def _with_odd_tail(text: str, end: int) -> int:
+    """Where a password ends that has characters in it which end an argument elsewhere: `DB_PASS=p4ss&w(rd`."""
+    tail = _ODD_TAIL.match(text, end)
+    return end + len(tail[0].rstrip(".,:;)]}")) if tail else end
 
 
 def _end_of_run(text: str, position: int) -> int:

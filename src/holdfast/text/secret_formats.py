@@ -46,13 +46,13 @@ _TOKENS = (
     ("azure-sas", "sig=", r"[?&;]sig=(?P<secret>[\w%+/-]{30,}+=?)"),
     ("databricks-token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
     ("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32,}+"),
-    ("mailgun-key", "key-", r"(?<![-_])key-[a-f0-9]{32}(?![A-Za-z0-9-])"),
+    ("mailgun-key", "key-", r"(?<![-_])key-[a-z0-9]{32}(?![A-Za-z0-9-])"),
     ("heroku-key", "HRKU-", r"HRKU-[\w-]{30,}+"),
     ("linear-key", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}+"),
     ("notion-token", "secret_ ntn_", r"(?:secret|ntn)_[A-Za-z0-9]{40,}+"),
     ("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{20,}+"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
-    ("jwt", "eyJ", r"eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+(?:\.[\w-]++)*+"),
+    ("jwt", "eyJ", r"eyJ(?:(?<![\w-]eyJ)|(?<=\\[nrt]eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+(?:\.[\w-]++)*+"),
     ("atlassian-token", "ATATT3", r"ATATT3[\w=-]{50,}+"),
     ("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
     ("cloud-token", "dckr_pat_ rubygems_ pscale_ sbp_ sb_secret_ figd_ sntrys_ sntryu_ fo1_",
@@ -68,14 +68,14 @@ _TOKENS = (
      r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)++)"),
     ("aws-secret-key", "AKIA ASIA aws AWS Aws",
      r"(?:AKIA|ASIA|aws|AWS|Aws|[sS]ecret|SECRET)[^\n]{0,60}?(?<![\w/+=])"
-     r"(?P<secret>(?=[a-z0-9/+]*[A-Z])(?=[A-Z0-9/+]*[a-z])(?=[A-Za-z/+]*\d)[A-Za-z0-9/+]{40})(?![\w/+=])"),
+     r"(?P<secret>(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}\d)[A-Za-z0-9/+]{40})(?![\w/+=])"),
     ("heroku-key", "heroku Heroku HEROKU",
      r"(?i:heroku)[^\n]{0,40}?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w-])"),
 )  # fmt: skip
 
 
-class Found(NamedTuple):
-    """A stretch of text that is a secret, and of which kind."""
+class Secret(NamedTuple):
+    """A secret's place in the text, and its kind, such as `github-token` or `password`."""
 
     start: int
     end: int
@@ -94,7 +94,7 @@ def _by_cue() -> dict[str, list[tuple[str, Finder]]]:
 _BY_CUE = tuple(_by_cue().items())
 
 
-def find_tokens(text: str) -> list[Found]:
+def find_tokens(text: str) -> list[Secret]:
     """Every token of a known format in `text`; one that two cues lead to may be listed twice."""
     if max(map(len, text.split()), default=0) < SHORTEST:
         return []
@@ -108,12 +108,12 @@ def find_tokens(text: str) -> list[Found]:
     ]
 
 
-def _found(kind: str, match: re.Match[str]) -> Found | None:
+def _found(kind: str, match: re.Match[str]) -> Secret | None:
     group = "secret" if "secret" in match.re.groupindex else 0
     start, end = match.span(group)
     if _is_filler(match.string[start:end]) or (not group and _INSIDE.match(match.string, start)):
         return None
-    return Found(start, end, kind)
+    return Secret(start, end, kind)
 
 
 def _is_filler(token: str) -> bool:

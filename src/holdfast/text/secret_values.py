@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Literal
 
 # password: a short guessable word may be one. token: needs digits. key: needs to look random. pin: is a number.
@@ -10,19 +11,27 @@ Name = Literal["password", "token", "key", "pin"]
 # quoted: "value". bare: name=value. told: the name is value. url: user:value@host
 How = Literal["quoted", "bare", "told", "url"]
 
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of `text`: a long table reads better as prose than as a list."""
+    return tuple(text.split())
+
+
 # Words that stand where a secret would stand. A value made of nothing but these says "put yours here".
 _FILLER_WORDS = frozenset(
-    "password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña clave senha parola "
-    "secret token key apikey api auth access credential credentials user username name value string text str int bool "
-    "boolean bytes number float object any none null nil undefined true false yes no on off default empty unset unknown "
-    "changeme change me changeit replace replaceme insert enter put set fill fixme todo tbd here this that your my the "
-    "our new old current confirm repeat again required optional requested hidden masked redacted removed omitted "
-    "encrypted hashed sensitive secretstr optionalstr example sample dummy fake test testing demo placeholder foo bar "
-    "baz qux foobar invalid incorrect wrong correct valid weak strong expired missing needed secure safe "
-    "unsafe stored saved sent same different client server private public hash field input type env var variable config "
-    "settings file path url id app prod dev local admin root self args kwargs prompt ask generate generated auto random "
-    "managed external keyring vault keychain basic bearer digest length min max count limit and or is not a an to of for "
-    "in by it if with was be must should".split()
+    words("""
+    password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña clave senha parola
+    secret token key apikey api auth access credential credentials user username name value string text str
+    int bool boolean bytes number float object any none null nil undefined true false yes no on off default
+    empty unset unknown changeme change me changeit replace replaceme insert enter put set fill fixme todo tbd
+    here this that your my the our new old current confirm repeat again required optional requested hidden
+    masked redacted removed omitted encrypted hashed sensitive secretstr optionalstr example sample dummy fake
+    test testing demo placeholder foo bar baz qux foobar invalid incorrect wrong correct valid weak strong
+    expired missing needed secure safe unsafe stored saved sent same different client server private public
+    hash field input type env var variable config settings file path url id app prod dev local admin root self
+    args kwargs prompt ask generate generated auto random managed external keyring vault keychain basic bearer
+    digest length min max count limit and or is not a an to of for in by it if with was be must should
+""")
 )
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _REFERENCE = re.compile(
@@ -66,7 +75,7 @@ def is_placeholder(value: str) -> bool:
     """Whether `value` only shows where a secret goes: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
     if _REFERENCE.match(value) or _MASK.search(value) or "REDACTED" in value or len(set(value)) < 3:
         return True
-    words = _WORDS.findall(value.lower())
+    words = (match[0] for match in _WORDS.finditer(value.lower()))
     return all(word in _FILLER_WORDS or (len(word) == 1 and word.isdecimal()) for word in words)
 
 
@@ -75,7 +84,7 @@ def is_random(value: str) -> bool:
     if len(value) < 20 or _NAME_LIKE.match(value) or _is_digest(value):
         return False
     classes = ["d" if c.isdecimal() else "u" if c.isupper() else "l" if c.isalpha() else "" for c in value]
-    changes = sum(a != b for a, b in zip(classes, classes[1:], strict=False))
+    changes = sum(a != b for a, b in pairwise(classes))
     return {"d", "u", "l"} <= set(classes) and changes / len(value) >= 0.3 and len(set(value)) >= 10
 
 

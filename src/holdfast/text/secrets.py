@@ -10,22 +10,13 @@ Formats that show what they are come from `secret_formats`, secrets that only th
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from .secret_context import find_named
-from .secret_formats import Found, find_tokens
+from .secret_formats import Secret, find_tokens
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
-
-
-class Secret(NamedTuple):
-    """A secret's place in the text, and its kind, such as `github-token` or `password`."""
-
-    start: int
-    end: int
-    kind: str
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -48,7 +39,7 @@ def redact(text: str) -> tuple[str, list[Secret]]:
     return _replaced(text, secrets), secrets
 
 
-def _scan(text: str) -> list[Found]:
+def _scan(text: str) -> list[Secret]:
     if "[REDACTED:" in text:  # the kind in a marker is not the name of what follows it
         text = _MARKER.sub(lambda match: f"[{_HIDDEN * (len(match[0]) - 2)}]", text)
     found = find_tokens(text) + find_named(text)

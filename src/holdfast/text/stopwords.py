@@ -102,11 +102,10 @@ LATIN_LANGUAGES = ("english", "german", "french", "spanish", "italian", "portugu
 
 # Stop words of one language that are words of content (or part of a name) in English: one of these alone
 # does not make a text foreign.
-ENGLISH_LOOKALIKES = frozenset(
-    """
+_LOOKALIKES = """
     a ad ai al as at ben come con da dal dan de dei del dem den der des die do dos du e el en er es et fin fur ha hat
     he hem her hier him hun i in is it ja je ka la las le les los ma man mar me men met mi mia mon na
     no on or os par per pour sin so son sole sol sur ta te ten ton tot tu un una us van von war was weg will
     y yo ya ni fa fu li lo sei sta su ti vi o u une plus sans tous vers via non om op over al all
-    """.split()
-)
+"""
+ENGLISH_LOOKALIKES = frozenset(_LOOKALIKES.split())

@@ -216,7 +216,7 @@ class _Stemmer(Protocol):
 def _stem(word: str, language: str) -> str:
     stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
-        import Stemmer
+        import Stemmer  # noqa: PLC0415 (a fifth of the start-up time, and only writing and recall need it)
 
         stemmers[language] = Stemmer.Stemmer(language)
     return stemmers[language].stemWord(word) or word

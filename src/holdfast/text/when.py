@@ -13,9 +13,11 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
 
 BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
 END = 253_402_300_800_000_000  # year 10000: where "after …" ends
+_LONGEST_QUESTION = 2000  # characters; beyond it a question is a pasted document
 _DAY_MICROS = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -41,6 +43,7 @@ class _Found:
 
 
 _Days = tuple[date, date] | None
+_Value = TypeVar("_Value", int, str)
 
 
 def _numbered(names: str) -> dict[str, int]:
@@ -69,25 +72,30 @@ _NUMBERS = {
                 " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis seven|sieben|siete|sept"
                 " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once twelve|zwolf|doce|douze"),
 }  # fmt: skip
+def _meaning(words: str, value: _Value) -> dict[str, _Value]:
+    """Every word of `words` means `value`; `_` stands for a space inside one."""
+    return {word.replace("_", " "): value for word in words.split()}
+
+
 _UNITS = {
-    **dict.fromkeys("day days tag tage tagen dia dias jour jours".split(), "day"),
-    **dict.fromkeys("week weeks woche wochen semana semanas semaine semaines".split(), "week"),
-    **dict.fromkeys("weekend weekends wochenende".split(), "weekend"),
-    **dict.fromkeys("month months monat monate monaten mes meses mois".split(), "month"),
-    **dict.fromkeys("quarter quarters quartal trimestre".split(), "quarter"),
-    **dict.fromkeys("year years jahr jahre jahren ano anos an ans annee annees".split(), "year"),
+    **_meaning("day days tag tage tagen dia dias jour jours", "day"),
+    **_meaning("week weeks woche wochen semana semanas semaine semaines", "week"),
+    **_meaning("weekend weekends wochenende", "weekend"),
+    **_meaning("month months monat monate monaten mes meses mois", "month"),
+    **_meaning("quarter quarters quartal trimestre", "quarter"),
+    **_meaning("year years jahr jahre jahren ano anos an ans annee annees", "year"),
 }
 _DAY_WORDS = {
-    **dict.fromkeys("today tonight heute hoy aujourd'hui".split() + ["this morning", "this afternoon"], 0),
-    **dict.fromkeys("yesterday gestern ayer hier".split() + ["last night"], -1),
-    **dict.fromkeys("vorgestern anteayer avant-hier".split() + ["day before yesterday"], -2),
-    **dict.fromkeys("tomorrow morgen demain".split(), 1),
+    **_meaning("today tonight this_morning this_afternoon heute hoy aujourd'hui", 0),
+    **_meaning("yesterday last_night gestern ayer hier", -1),
+    **_meaning("day_before_yesterday vorgestern anteayer avant-hier", -2),
+    **_meaning("tomorrow demain", 1),
 }
 _STEPS = {
-    **dict.fromkeys("last past previous letzte letzten letzter letztes vergangene vergangenen".split(), -1),
-    **dict.fromkeys("pasado pasada dernier derniere".split(), -1),
-    **dict.fromkeys("this current diese diesen dieser dieses este esta ce cet cette".split(), 0),
-    **dict.fromkeys("next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine".split(), 1),
+    **_meaning("last past previous letzte letzten letzter letztes vergangene vergangenen", -1),
+    **_meaning("pasado pasada dernier derniere", -1),
+    **_meaning("this current diese diesen dieser dieses este esta ce cet cette", 0),
+    **_meaning("next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine", 1),
 }
 
 
@@ -234,6 +242,7 @@ def _season(match: re.Match[str], today: date) -> _Days:
     return latest
 
 
+_OF_YEAR = rf"(?:,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR}))?"
 _ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
     (re.compile(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
@@ -241,18 +250,17 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?", _iso, True),
         (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
         (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
-        (rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<year>{_YEAR}))?",
-         _dated, False),
-        (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}(?:,?\s+(?:of\s+)?(?P<year>{_YEAR}))?", _dated, False),
+        (rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?{_OF_YEAR}", _dated, False),
+        (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}", _dated, False),
         (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
-        (r"(?:day before yesterday|last night|this (?:morning|afternoon)|today|tonight|yesterday|tomorrow|heute|gestern"
-         r"|vorgestern|hoy|ayer|anteayer|aujourd'hui|avant-hier|hier|demain)", _day_word, True),
+        (rf"(?:{_any(_DAY_WORDS)})", _day_word, True),
         (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
         (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
         (rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
          rf"(?:\s+of)?\s+(?P<unit>{_UNIT})", _past, True),
         (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
-        (rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])", _stepped, True),
+        (rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])",
+         _stepped, True),
         (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
         (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
         (rf"(?P<season>{_SEASON})\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _season, True),
@@ -264,15 +272,20 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
     )
 )  # fmt: skip
-# A sentence without any of these letters' beginnings has no time in it: most questions stop here.
+# A question without any of these has no time in it: most stop here.
 _HINT = re.compile(
     rf"\d|\b(?:{_any(_DAY_WORDS)}|{_any(_STEPS)}|{_MONTH}|{_WEEKDAY}|{_SEASON}|ago|back|earlier|vor|hace|il y a)\b"
 )
-_UNTIL = re.compile(r"\b(?:before|until|till|prior to|up to|earlier than|vor dem|vor|bis|antes del?|hasta|avant)\s+(?:the\s+|el\s+|le\s+|dem\s+)?$")
-_FROM = re.compile(r"\b(?:after|later than|nach dem|nach|despues del?|apres)\s+(?:the\s+|el\s+|le\s+)?$")
-_SINCE = re.compile(r"\b(?:since|starting|seit|ab|desde|depuis)\s+(?:the\s+|el\s+|le\s+|dem\s+)?$")
-_RANGE_WORD = re.compile(r"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+(?:the\s+)?$")
-_RANGE_JOINT = re.compile(r"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*(?:the\s+|el\s+|le\s+)?")
+_ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
+_UNTIL = re.compile(
+    rf"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes del?|hasta|avant)\s+{_ARTICLE}$"
+)
+_FROM = re.compile(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
+_SINCE = re.compile(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
+_RANGE_WORD = re.compile(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
+_RANGE_JOINT = re.compile(
+    rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}"
+)
 
 
 def spans(text: str, now: int) -> list[Span]:
@@ -290,7 +303,8 @@ def spans(text: str, now: int) -> list[Span]:
 
 def _plain(text: str) -> str:
     """Lower case without accents, as many characters as `text` has, so positions stay true."""
-    return "".join(_plain_letter(letter) for letter in text[:2000]) if not text.isascii() else text[:2000].lower()
+    start = text[:_LONGEST_QUESTION]
+    return start.lower() if start.isascii() else "".join(map(_plain_letter, start))
 
 
 def _plain_letter(letter: str) -> str:

@@ -8,7 +8,13 @@ from .commit import Draft, remember
 
 
 def turn(
-    *, session: str, role: str, text: str, author: str = "", event_time: int | None = None, trust: str = "user"
+    *,
+    session: str,
+    role: str,
+    text: str,
+    author: str = "",
+    event_time: int | None = None,
+    trust: str = "user",
 ) -> Draft:
     """One turn of a conversation, as a draft."""
     return Draft(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
-from ..errors import InvalidInput, Nothing
+from ..errors import InvalidInput, Nothing, TooLarge
 from ..store.base import Writer
-from ..text.secrets import redact
 from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
-from .guard import guard, one_line
+from .guard import clean, guard, guard_data, one_line, without_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +43,9 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
     if not guarded.text:
         echo = "There is nothing to remember: the text is only what memory itself had injected."
         raise Nothing(echo if guarded.echoes else None)
-    if not 0.0 <= draft.confidence <= 1.0:
-        raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence}.")
-    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
-        raise InvalidInput("valid_from must come before valid_until.")
+    _check_fields(draft)
     kind = check_kind(draft.kind)
-    metadata = dict(draft.metadata)
+    metadata = _metadata(draft.metadata, max_bytes=max_bytes)
     if guarded.secrets:
         metadata["redacted"] = list(guarded.secrets)
     return Memory(
@@ -68,17 +65,65 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
         valid_until=draft.valid_until,
         confidence=float(draft.confidence),
         decay_rate=float(draft.decay_rate),
-        source=draft.source,
+        source=without_secrets(draft.source),
         trust=draft.trust,
-        quote=redact(draft.quote)[0] if draft.quote else "",
-        triple=draft.triple,
+        quote=guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
+        triple=Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
         tags=tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
         metadata=metadata,
     )
 
 
+_TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
+_TIMES = ("event_time", "valid_from", "valid_until")
+_LONGEST_SESSION_ID = 255
+
+
+def _check_fields(draft: Draft) -> None:
+    """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
+    for name in _TEXTS:
+        if not isinstance(getattr(draft, name), str):
+            raise InvalidInput(f"{name} must be text, not {getattr(draft, name)!r}.")
+    for name in _TIMES:
+        time = getattr(draft, name)
+        if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
+            raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
+    if not isinstance(draft.confidence, int | float) or not 0.0 <= draft.confidence <= 1.0:
+        raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence!r}.")
+    if not isinstance(draft.decay_rate, int | float) or not 0.0 <= draft.decay_rate <= 1.0:
+        raise InvalidInput(f"decay_rate must lie between 0 and 1, not {draft.decay_rate!r}.")
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InvalidInput("valid_from must come before valid_until.")
+    if isinstance(draft.tags, str) or not all(isinstance(tag, str) for tag in draft.tags):
+        raise InvalidInput(f"tags must be a list of texts, not {draft.tags!r}.")
+    if draft.triple is not None and not isinstance(draft.triple, Triple):
+        raise InvalidInput("triple must be a Triple(subject, predicate, object).")
+    if draft.session is not None:
+        check_session(draft.session)
+
+
+def check_session(session: Any) -> str:
+    """`session` itself, when it can name a conversation."""
+    if not isinstance(session, str) or not session.strip() or len(session) > _LONGEST_SESSION_ID:
+        raise InvalidInput(f"A session id is text of 1 to {_LONGEST_SESSION_ID} characters.")
+    if clean(session) != session:
+        raise InvalidInput("A session id may not hold NUL or half a surrogate pair.")
+    return session
+
+
+def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
+    if not metadata and isinstance(metadata, Mapping):
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping such as {{'ticket': 12}}, not {type(metadata).__name__}.")
+    guarded: dict[str, Any] = guard_data(metadata, name="metadata")
+    if len(json.dumps(guarded)) > max_bytes:
+        raise TooLarge(f"The metadata is over the limit of {max_bytes:,} bytes. Nothing was stored.")
+    return guarded
+
+
 def remember(writer: Writer, memory: Memory) -> Memory:
-    """Stores a memory. A durable one that is already there, word for word, is kept once and counts as confirmed anew."""
+    """Stores a memory. A fact or rule that is already there, word for word, is kept once and renewed."""
     if memory.kind in ("fact", "rule") and memory.session is None:
         known = writer.same_content(memory)
         if known and (known.category, known.author) == (memory.category, memory.author):
@@ -92,11 +137,22 @@ def remember(writer: Writer, memory: Memory) -> Memory:
 def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
     return writer.change(
         known,
+        **_renewed_validity(known, again),
         confidence=max(known.confidence, again.confidence),
         tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
         metadata={**known.metadata, **again.metadata},
         updated_at=again.updated_at,
     )
+
+
+def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
+    """What is said again holds now: bounds that are given replace the old, and old ones that exclude now fall."""
+    now, bounds = again.created_at, dict[str, Micros | None]()
+    if again.valid_from is not None or (known.valid_from is not None and known.valid_from > now):
+        bounds["valid_from"] = again.valid_from
+    if again.valid_until is not None or (known.valid_until is not None and known.valid_until <= now):
+        bounds["valid_until"] = again.valid_until
+    return bounds
 
 
 def _take_place(writer: Writer, memory: Memory) -> int:
@@ -115,7 +171,7 @@ def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Me
     added = writer.add(new)
     at = new.created_at
     set_status(writer, old, "superseded", at=at, reason=f"corrected by {added.id}")
-    writer.link(Edge(old.scope, added.id, old.id, "supersedes", at, reason))
+    writer.link(Edge(old.scope, added.id, old.id, "supersedes", at, without_secrets(reason)))
     return added
 
 
@@ -128,4 +184,5 @@ def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reaso
     """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals once."""
     if memory.status == status:
         return memory
-    return writer.change(memory, status=status, status_at=at, status_reason=reason, updated_at=at)
+    told = without_secrets(reason)
+    return writer.change(memory, status=status, status_at=at, status_reason=told, updated_at=at)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from ..errors import InvalidInput, TooLarge
 from ..text.fences import strip_fences
@@ -42,9 +46,40 @@ def clean(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
+@lru_cache(maxsize=1024)
+def without_secrets(text: str) -> str:
+    """A text beside the content, such as a reason or a source: cleaned and redacted, otherwise as it is."""
+    return redact(clean(text))[0]
+
+
+def guard_data(value: Any, *, name: str) -> Any:
+    """A JSON value with every text in it guarded; a text is judged together with the key it stands under."""
+    match value:
+        case str():
+            return without_secrets(value)
+        case None | bool() | int():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return {without_secrets(key): _under(key, item, name=name) for key, item in value.items()}
+        case list() | tuple():
+            return [guard_data(item, name=name) for item in value]
+    raise InvalidInput(f"{name} must be what JSON can hold, not {type(value).__name__} ({value!r:.60}).")
+
+
+def _under(key: str, value: Any, *, name: str) -> Any:
+    if not isinstance(value, str):
+        return guard_data(value, name=name)
+    head = f"{without_secrets(key)}: "
+    line = without_secrets(head + clean(value))
+    return line[len(head) :] if line.startswith(head) else without_secrets(value)
+
+
+@lru_cache(maxsize=1024)
 def one_line(value: str, *, name: str, limit: int = 200) -> str:
     """A short label such as a category or an author: guarded like any text, on one line."""
-    label = " ".join(clean(str(value)).split())
+    label = " ".join(clean(value).split())
     if len(label) > limit:
         raise TooLarge(f"The {name} is {len(label)} characters long; the limit is {limit}. Nothing was stored.")
     return redact(label)[0]

@@ -1,0 +1,100 @@
+"""What every test may ask for. Nothing here touches the real home, the environment, a network or the real time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import Settings
+from holdfast.memory import Holdfast, _scopes
+from holdfast.models.fake import FakeEmbedder
+from holdfast.models.tiers import Tiers
+from holdfast.store import SQLiteStore
+from holdfast.types import from_datetime
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of its own for each test, and no setting from outside."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "_HOLDFAST_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+
+
+class Clock:
+    """A clock that stands still until it is told otherwise. It begins on Wednesday, 18 March 2026, noon UTC."""
+
+    def __init__(self) -> None:
+        self.now = from_datetime(datetime(2026, 3, 18, 12, tzinfo=UTC))
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, **time: float) -> int:
+        """Moves on by so many days, hours, seconds… and says what time it is then."""
+        self.now += timedelta(**time) // timedelta(microseconds=1)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def fake() -> FakeEmbedder:
+    """The embedder of `hf`; set its `fault`, or count its `calls`."""
+    return FakeEmbedder()
+
+
+class Opener:
+    """Opens memories on one file; all of them are closed at the end of the test."""
+
+    def __init__(self, path: Path, clock: Clock, fake: FakeEmbedder) -> None:
+        self.path, self._clock, self._fake = path, clock, fake
+        self._opened: list[Holdfast] = []
+
+    def __call__(
+        self,
+        *scopes: str,
+        path: str | Path | None = None,
+        embedders: tuple[FakeEmbedder, ...] | None = None,
+        settings: Settings | None = None,
+    ) -> Holdfast:
+        tiers = Tiers.of(*((self._fake,) if embedders is None else embedders), clock=self._clock)
+        store = SQLiteStore(path or self.path, clock=self._clock)
+        wanted = _scopes(scopes or ("user:ann",))
+        hf = Holdfast(store, wanted, settings=settings, tiers=tiers, clock=self._clock)
+        self._opened.append(hf)
+        return hf
+
+    def close(self) -> None:
+        for hf in self._opened:
+            hf.close()
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, clock: Clock, fake: FakeEmbedder) -> Iterator[Opener]:
+    """Opens a memory: `open_memory("user:bob")`; the same file each time unless told a `path`."""
+    opener = Opener(tmp_path / "memory.db", clock, fake)
+    yield opener
+    opener.close()
+
+
+@pytest.fixture
+def hf(open_memory: Opener) -> Holdfast:
+    """Ann's memory in a real file, with the fake embedder and a clock that stands still."""
+    return open_memory("user:ann")
+
+
+@pytest.fixture
+def words(open_memory: Opener) -> Holdfast:
+    """Ann's memory without any embedder: words must do."""
+    return open_memory("user:ann", embedders=())

@@ -1,0 +1,55 @@
+"""The backends that the store contract runs on. A new one is one more `pytest.param` below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.store import SQLiteStore, Store
+
+pytest.register_assert_rewrite("holdfast.testing")
+
+Opener = Callable[[], Store]
+
+
+def sqlite_file(folder: Path) -> Opener:
+    """Opens the same file at each call."""
+    return lambda: SQLiteStore(folder / "memory.db", clock=lambda: 0)
+
+
+def sqlite_memory(folder: Path) -> Opener:
+    """Opens one store; a second one on the same data is what a store in memory cannot have."""
+    opened: list[Store] = []
+
+    def open_once() -> Store:
+        if opened:
+            pytest.skip("a store in memory has one object")
+        opened.append(SQLiteStore(":memory:", clock=lambda: 0))
+        return opened[0]
+
+    return open_once
+
+
+BACKENDS = [pytest.param(sqlite_file, id="sqlite"), pytest.param(sqlite_memory, id="sqlite-memory")]
+
+
+@pytest.fixture(params=BACKENDS)
+def again(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    """Opens one more store object on the data of this test; all of them are closed at its end."""
+    opener, opened = request.param(tmp_path), list[Store]()
+
+    def open_one() -> Store:
+        opened.append(opener())
+        return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(again: Opener) -> Store:
+    """A new, empty store."""
+    return again()
