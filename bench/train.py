@@ -18,20 +18,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from holdfast.models.embed import Embedder, embedder_for
 from holdfast.search.features import ENCODER, NAMES, STATIC, Corpus, Matrix, Passage, features
-from holdfast.search.fuse import LEXICAL, Weights, linear
+from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear
 from holdfast.search.query import Query, analyse
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope, from_datetime
 
 WEIGHTS = Path(__file__).parents[1] / "src/holdfast/search/weights.json"
-SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER, STATIC)}
+SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER,), BOTH: (ENCODER, STATIC)}
 MODELS = {STATIC: "static", ENCODER: "arctic"}
 CONSTANT = ("covered", "near")  # equal for all passages of a question: they calibrate, they cannot rank
 POOLS = (None, 25, 60)  # sessions; None is all of them
@@ -70,29 +70,23 @@ class Pool:
         self.lengths = np.array([len(each) for each in terms], dtype=float)
         self.place = {(turn.session, turn.position): row for row, turn in enumerate(turns)}
 
-    @cached_property
-    def postings(self) -> dict[str, Counter[int]]:
-        postings: dict[str, Counter[int]] = {}
-        for row, terms in enumerate(self.terms):
-            for term in terms:
-                postings.setdefault(term, Counter())[row] += 1
-        return postings
-
     def corpus(self, query: Query) -> Corpus:
-        frequency = {term: len(self.postings.get(term, ())) for term in query.terms}
+        wanted = frozenset(query.terms)
+        frequency = Counter(term for terms in self.terms for term in wanted.intersection(terms))
         return Corpus(len(self.turns), float(self.lengths.mean()), frequency)
 
-    def bm25(self, query: Query) -> Matrix:
-        scores, corpus = np.zeros(len(self.turns)), self.corpus(query)
-        for term in query.terms:
-            if found := self.postings.get(term):
-                rows, counts = np.array(list(found)), np.array(list(found.values()), dtype=float)
-                idf = math.log(1 + (corpus.size - len(found) + 0.5) / (len(found) + 0.5))
-                scores[rows] += idf * counts / (counts + 0.3 + 0.9 * self.lengths[rows] / corpus.mean_length)
+    def bm25(self, query: Query, corpus: Corpus) -> Matrix:
+        """The lexical arm: plain BM25 of each turn, any term may match."""
+        wanted, scores = frozenset(query.terms), np.zeros(len(self.turns))
+        for row, terms in enumerate(self.terms):
+            for term in wanted.intersection(terms):
+                count, frequency = terms.count(term), corpus.frequency[term]
+                idf = math.log(1 + (corpus.size - frequency + 0.5) / (frequency + 0.5))
+                scores[row] += idf * count / (count + 0.3 + 0.9 * self.lengths[row] / corpus.mean_length)
         return scores
 
-    def candidates(self, query: Query, similar: dict[str, Matrix]) -> list[int]:
-        words = self.bm25(query)
+    def candidates(self, words: Matrix, similar: dict[str, Matrix]) -> list[int]:
+        """What recall would fetch: the best of each arm and the turns around the best of those."""
         arms = [[int(row) for row in best(words) if words[row] > 0], *map(best, similar.values())]
         rows = dict.fromkeys(row for arm in arms for row in arm)
         for row in [row for arm in arms for row in arm[:NEIGHBOURED]]:
@@ -170,13 +164,15 @@ def sampled(turns: Sequence[Memory], question: Question, size: int, *, answered:
 def example(pool: Pool, question: Question, asked: dict[str, Matrix]) -> Example:
     query = analyse(question.text, question.now)
     similar = {tier: pool.vectors[tier] @ vector for tier, vector in asked.items()}
-    rows = pool.candidates(query, similar)
+    corpus = pool.corpus(query)
+    words = pool.bm25(query, corpus)
+    rows = pool.candidates(words, similar)
     passages = pool.passages(rows, similar)
     ids = [passage.memory.id for passage in passages]
     gold = np.array([float(each in question.gold) for each in ids])
-    matrix = features(query, pool.corpus(query), passages)
+    matrix = features(query, corpus, passages)
     sessions = tuple(str(passage.memory.session) for passage in passages)
-    return Example(question, matrix, gold, len(question.gold), pool.bm25(query)[rows], sessions)
+    return Example(question, matrix, gold, len(question.gold), words[rows], sessions)
 
 
 def examples(
@@ -343,11 +339,13 @@ def learn_all(turns: Sequence[Memory], questions: Sequence[Question], cache: Pat
         vectors[tier] = embedded(texts, embedder, cache)
         asked[tier] = np.stack([np.asarray(embedder.embed_query(each.text), dtype=float) for each in questions])
     return {
-        name: learn(
-            Pool(turns, terms, {tier: vectors[tier] for tier in tiers}), questions, {tier: asked[tier] for tier in tiers}
-        )
+        name: learn(Pool(turns, terms, only(tiers, vectors)), questions, only(tiers, asked))
         for name, tiers in SITUATIONS.items()
     }
+
+
+def only(tiers: Sequence[str], vectors: dict[str, Matrix]) -> dict[str, Matrix]:
+    return {tier: vectors[tier] for tier in tiers}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from holdfast.config import Settings
 from holdfast.memory import Holdfast, _scopes
@@ -15,6 +16,11 @@ from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import Tiers
 from holdfast.store import SQLiteStore
 from holdfast.types import from_datetime
+
+# Few examples by default; `--hypothesis-profile=thorough` looks harder.
+settings.register_profile("quick", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)
+settings.load_profile("quick")
 
 
 @pytest.fixture(autouse=True)

@@ -113,6 +113,10 @@ def test_a_fact_said_again_after_it_had_expired_holds_again(hf, clock):
         ({"content": "x", "triple": ("Ann", "likes", "tea")}, "triple"),
         ({"content": "x", "session": " "}, "session"),
         ({"content": "x", "title": "t" * 501}, "title is 501 characters"),
+        ({"content": "x", "author": 7}, "author must be text"),
+        ({"content": "x", "event_time": 1 << 70}, "event_time"),
+        ({"content": "x", "metadata": {"x": float("inf")}}, "metadata"),
+        ({"content": "x", "metadata": {"x": "y" * 100_001}}, "metadata is over the limit"),
         ({"content": ""}, "empty"),
         ({"content": " \n\t "}, "empty"),
         ({"content": None}, "not NoneType"),
@@ -263,14 +267,14 @@ def test_an_archived_memory_is_listed_on_request_but_not_recalled(hf, clock):
     assert contents(hf.list(statuses=["archived"])) == ["Prefers green tea"]
 
 
-def test_restore_brings_back_what_was_archived_forgotten_or_superseded(hf):
-    one, two, three = (hf.remember(text) for text in ("tea one", "tea two", "tea three"))
-    hf.archive(one.id)
-    hf.forget(two.id)
-    hf.correct(three.id, "coffee")
+def test_restore_brings_back_what_was_archived_forgotten_or_superseded(words):
+    one, two, three = (words.remember(text) for text in ("tea one", "tea two", "tea three"))
+    words.archive(one.id)
+    words.forget(two.id)
+    words.correct(three.id, "coffee")
     for memory in (one, two, three):
-        assert hf.restore(memory.id).status == "active"
-    assert sorted(found(hf, "tea")) == ["tea one", "tea three", "tea two"]
+        assert words.restore(memory.id).status == "active"
+    assert sorted(found(words, "tea")) == ["tea one", "tea three", "tea two"]
 
 
 def test_forget_takes_several_and_recalls_none_of_them(hf):
@@ -560,12 +564,12 @@ def test_a_scoped_view_shares_the_store_and_sees_only_its_scopes(hf):
 # Reinforcement
 
 
-def test_recall_counts_as_use_without_being_journalled(hf, open_memory, clock):
-    tea, chess = hf.remember("Prefers green tea"), hf.remember("Plays chess")
-    events = hf.log()
-    hf.recall("tea")
-    hf.recall("green tea")
-    hf.close()
+def test_recall_counts_as_use_without_being_journalled(words, open_memory, clock):
+    tea, chess = words.remember("Prefers green tea"), words.remember("Plays chess")
+    events = words.log()
+    words.recall("tea")
+    words.recall("green tea")
+    words.close()
     again = open_memory("user:ann")
     assert (again.get(tea.id).access_count, again.get(tea.id).last_accessed) == (2, clock.now)
     assert (again.get(chess.id).access_count, again.log()) == (0, events)
@@ -633,6 +637,7 @@ SECRET_PLACES = {
     "quote": lambda hf, text: hf.remember("x", quote=f"the key is {text}"),
     "source": lambda hf, text: hf.remember("x", source=f"https://x.example/?key={text}"),
     "metadata": lambda hf, text: hf.remember("x", metadata={"env": [{"deep": f"KEY={text}"}]}),
+    "metadata under a telling key": lambda hf, text: hf.remember("x", metadata={"password": text}),
     "metadata key": lambda hf, text: hf.remember("x", metadata={text: 1}),
     "triple": lambda hf, text: hf.remember("x", triple=Triple("Ann", "has key", text)),
     "turn": lambda hf, text: hf.capture("s1", "user", f"use {text}"),

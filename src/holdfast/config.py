@@ -81,6 +81,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         values = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}. Fix that line and try again.") from error
     for name in values:
@@ -109,17 +111,17 @@ def _check_name(name: str, where: str) -> None:
 def _checked(name: str, value: Any, source: str) -> Any:
     known = next(known for known in fields(Settings) if known.name == name)
     if isinstance(known.default, int):
-        try:
-            number = int(value)
-        except (TypeError, ValueError):
-            number = 0
-        if number < 1:
+        # In the environment everything is text; in the file a number is written as a number.
+        digits = str(value) if isinstance(value, str | int) else ""
+        if not (digits.isascii() and digits.isdigit()) or int(digits) < 1:
             raise InvalidInput(f"{name} must be a whole number above 0, not {value!r} (from {source}).")
-        return number
+        return int(digits)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text, not {value!r} (from {source}). Put it in quotes.")
     choices = known.metadata["choices"]
     if choices and value not in choices:
         raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {value!r} (from {source}).")
-    return str(value)
+    return value
 
 
 def config_file(environ: Mapping[str, str] | None = None) -> Path:

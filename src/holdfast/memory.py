@@ -485,7 +485,9 @@ def _ref(ref: Ref) -> Ref:
 
 
 def _draft(**fields: Any) -> Draft:
-    times = {name: _micros(fields[name]) for name in ("event_time", "valid_from", "valid_until") if name in fields}
+    times: dict[str, Any] = {
+        name: _micros(fields[name]) for name in ("event_time", "valid_from", "valid_until") if name in fields
+    }
     try:
         return Draft(**{**fields, **times})
     except TypeError as error:
@@ -504,9 +506,9 @@ def _turn(turn: Mapping[str, Any]) -> Draft:
         raise InvalidInput(f"A turn needs session, role and text; {', '.join(sorted(missing))} is missing.")
     if unknown := set(turn) - known:
         raise InvalidInput(f"A turn has no {', '.join(sorted(unknown))}. It may have: {', '.join(sorted(known))}.")
-    draft = capture_.turn(**{**turn, "event_time": _micros(turn.get("event_time"))})
     commit.check_session(turn["session"])
-    return draft
+    optional = {"author": turn.get("author") or "", "event_time": _micros(turn.get("event_time"))}
+    return capture_.turn(**{**turn, **optional})
 
 
 def _fresh(writer: Writer, memory: Memory) -> Memory:

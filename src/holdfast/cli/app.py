@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__, config
 from ..errors import HoldfastError, InvalidInput
-from ..memory import Holdfast
 from ..text.when import spans
 from ..types import Micros, from_datetime, iso, system_clock
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
 
 app = typer.Typer(
     name="holdfast",
@@ -27,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-WRITING, READING, UPKEEP = "Write", "Read", "Look after"
+START, WRITING, READING, UPKEEP = "Start here", "Write", "Read", "Look after"
 
 
 def complete_ids(incomplete: str) -> list[tuple[str, str]]:
@@ -76,6 +78,8 @@ Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or numbers.
 @contextmanager
 def open_memory(store: str | None, scope: str | Sequence[str] | None) -> Iterator[Holdfast]:
     """An open memory for one command; embedding in the background would only delay its end."""
+    from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
+
     settings = config.load()
     wanted = [scope] if isinstance(scope, str) else list(scope or ())
     hf = Holdfast.open(

@@ -8,15 +8,17 @@ import tempfile
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import config
-from ..memory import Holdfast
 from ..types import Hit, from_datetime
 from . import show
-from .app import READING, app, when
+from .app import START, app, when
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
 
 QUESTIONS = (
     "When do we move to Lisbon?",
@@ -28,7 +30,7 @@ SCOPE = "user:demo"
 STORE_OPTION = typer.Option("--store", metavar="PATH", help="Where to put the demo's file.")
 
 
-@app.command(rich_help_panel=READING)
+@app.command(rich_help_panel=START)
 def demo(
     store: Annotated[str | None, STORE_OPTION] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
@@ -64,6 +66,8 @@ class _Teller:
 
 
 def _open(path: Path) -> Holdfast:
+    from ..memory import Holdfast
+
     # Only what installs with the package: the tour must not depend on anyone's settings.
     return Holdfast.open(path, scope=SCOPE, settings=config.Settings(), actor="demo", background=False)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InvalidInput
-from ..memory import Holdfast
 from ..types import KINDS, Memory
 from . import show
 from .app import WRITING, Id, Ids, Json, Scope, Store, app, confirmed, moment, open_memory, text_or_stdin
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
 
 Text = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe.")

@@ -82,10 +82,12 @@ class Tiers:
         if embedder is None:
             return None
         try:
-            return embedder.embed_query(text)
+            vector = embedder.embed_query(text)
         except EmbedderError as error:
             self.rest(identity, error)
             return None
+        self.works(identity)
+        return vector
 
     def rest(self, identity: str, error: Exception) -> None:
         """Notes a failure and leaves the model alone for a while."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ..store.base import Filter
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
-from ..types import Hit, Memory, Micros, to_datetime
+from ..types import STATUSES, Hit, Memory, Micros, to_datetime
 from .recall import Engine, Question, recall
 
 STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
@@ -51,7 +51,7 @@ def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> 
         (
             (
                 "## Learned Procedures and Policies",
-                ((m, f"- [{m.category}] {_safe(m.content)}") for m in rules),
+                ((m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules),
             ),
             ("## Weekly insight", ((m, _safe(m.content)) for m in reflections)),
         ),
@@ -61,9 +61,14 @@ def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> 
 
 
 def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
-    """When the session began, or None for one that has not been heard of."""
-    known = (found for found in engine.store.sessions(where.scopes) if found.id == session)
-    return next((found.started_at for found in known), None)
+    """When the first turn of the session was stored, or None for a session that has not been heard of.
+
+    Not when it was said: a conversation may be told long after, and what was known is what counts.
+    """
+    if session is None:
+        return None
+    turns = Filter(where.scopes, sessions=(session,), statuses=STATUSES)
+    return next((first.created_at for first in engine.store.list(turns, limit=1, order="oldest")), None)
 
 
 def _turn(hits: Iterable[Hit], tokens: int) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from ..types import Signal
 from .features import NAMES, Matrix, Passage, tiers
 
 RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
-LEXICAL = "lexical"
+LEXICAL, BOTH = "lexical", "encoder+static"
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -36,8 +36,8 @@ class Weights:
 
 
 def situation(passages: Sequence[Passage]) -> str:
-    """Which weights fit: the best tier of vectors that covers `passages`, or `lexical` when none does."""
-    return next(iter(tiers(passages)), LEXICAL)
+    """Which weights fit: the tiers of vectors that cover `passages`, or `lexical` when none does."""
+    return "+".join(tiers(passages)) or LEXICAL
 
 
 @lru_cache(maxsize=8)

@@ -76,16 +76,15 @@ def _filters(question: Question, expected: Memory) -> Iterator[Stage]:
         active,
         "it is active" if active else f"it is {expected.status}{reason}. Bring it back with restore.",
     )
-    at = where.valid_at
-    valid = at is None or is_valid(expected, at)
-    bound = expected.valid_until if expected.valid_until is not None else expected.valid_from
-    yield Stage(
-        "validity",
-        valid,
-        "it holds now"
-        if valid or bound is None
-        else f"it does not hold now: its validity ends or begins {iso(bound)}.",
-    )
+    yield _valid(expected, where.valid_at)
+
+
+def _valid(expected: Memory, at: int | None) -> Stage:
+    if at is None or is_valid(expected, at):
+        return Stage("validity", True, "it holds now")
+    if expected.valid_from is not None and expected.valid_from > at:
+        return Stage("validity", False, f"it does not hold now: its validity begins {iso(expected.valid_from)}.")
+    return Stage("validity", False, f"it does not hold now: its validity ended {iso(expected.valid_until or at)}.")
 
 
 def _found(done: Recall, expected: Memory) -> Stage:
@@ -93,7 +92,7 @@ def _found(done: Recall, expected: Memory) -> Stage:
     arms = {name: order.index(expected.seq) + 1 for name, order in gathered.arms.items() if expected.seq in order}
     if arms:
         return Stage("arms", True, "found by " + ", ".join(f"{name} #{rank}" for name, rank in arms.items()))
-    if expected.seq in gathered.memories:
+    if any(memory.seq == expected.seq for memory in done.ranking.memories):
         return Stage("arms", True, "found as a neighbour of a better match")
     shared = set(query_terms(expected.content)) & set(gathered.query.terms)
     if not shared:

@@ -87,15 +87,15 @@ class SQLStore(ABC):
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         numbers = self.numbers(scopes)
         found: dict[str | int, Memory] = {}
-        for start in range(0, len(refs), PAGE):
-            page = refs[start : start + PAGE]
-            ids, seqs = [r for r in page if isinstance(r, str)], [r for r in page if isinstance(r, int)]
-            for memory in self._select(
-                f"m.scope IN ({marks(numbers)}) AND (m.id IN ({marks(ids)}) OR m.seq IN ({marks(seqs)}))",
-                (*numbers, *ids, *seqs),
-            ):
-                found.setdefault(memory.id, memory)
-                found[memory.seq] = memory
+        for column, kind in (("id", str), ("seq", int)):
+            wanted = [ref for ref in refs if isinstance(ref, kind)]
+            for start in range(0, len(wanted), PAGE):
+                page = wanted[start : start + PAGE]
+                for memory in self._select(
+                    f"m.{column} IN ({marks(page)}) AND m.scope IN ({marks(numbers)})", (*page, *numbers)
+                ):
+                    found.setdefault(memory.id, memory)
+                    found[memory.seq] = memory
         return [found[ref] for ref in refs if ref in found]
 
     def list(
@@ -183,12 +183,19 @@ class SQLStore(ABC):
         if not numbers or not folded_names:
             return []
         condition, values = where_clause(where, numbers)
+        entities = self.read(
+            f"SELECT DISTINCT entity FROM entity_names WHERE scope IN ({marks(numbers)}) "
+            f"AND folded IN ({marks(folded_names)})",
+            (*numbers, *folded_names),
+        )
+        if not entities:
+            return []
         rows = self.read(
-            "SELECT m.seq, count(*) FROM entity_names n JOIN mentions t ON t.scope = n.scope AND t.entity = n.entity "
-            "JOIN memories m ON m.scope = t.scope AND m.id = t.memory "
-            f"WHERE n.scope IN ({marks(numbers)}) AND n.folded IN ({marks(folded_names)}) AND {condition} "
+            # A cross join keeps the planner from starting with every memory of the scope.
+            "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope AND m.id = t.memory "
+            f"AND t.scope IN ({marks(numbers)}) AND t.entity IN ({marks(entities)}) AND {condition} "
             "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
-            (*numbers, *folded_names, *values, limit),
+            (*numbers, *(entity for (entity,) in entities), *values, limit),
         )
         return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
 
@@ -210,9 +217,10 @@ class SQLStore(ABC):
         for start in range(0, len(seqs), PAGE):
             page = seqs[start : start + PAGE]
             rows = self.read(
-                "SELECT v.seq, v.vector FROM vectors v JOIN models d ON d.number = v.model "
-                f"WHERE d.identity = ? AND v.seq IN ({marks(page)})",
-                (model, *page),
+                # The plus makes the planner look memories up one by one instead of reading the whole model.
+                f"SELECT v.seq, v.vector FROM vectors v WHERE v.seq IN ({marks(page)}) "
+                "AND +v.model IN (SELECT number FROM models WHERE identity = ?)",
+                (*page, model),
             )
             found |= {seq: np.frombuffer(vector, np.float32) for seq, vector in rows}
         return found

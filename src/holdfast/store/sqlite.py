@@ -8,10 +8,12 @@ and -shm, so a copy of the three is a copy of the memory.
 from __future__ import annotations
 
 import os
+import random
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -98,21 +100,26 @@ class SQLiteStore(SQLStore):
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-        if not self._private and not os.access(self._uri, os.W_OK):
-            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(self._uri, flags=flags)
+        connection = apsw.Connection(*self._how_to_open())
         self._connections.add(connection)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         self._refuse_foreign_file(connection)
         if not connection.readonly("main"):
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_log(connection)
         # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         connection.enable_load_extension(False)
         return connection
+
+    def _how_to_open(self) -> tuple[str, int]:
+        if self._private or os.access(self._uri, os.W_OK):
+            return self._uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        path = Path(self._uri)
+        # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
+        alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+        return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
     def _refuse_foreign_file(self, connection: apsw.Connection) -> None:
         # Tables first: a store that another process makes at this moment gets both in one commit.
@@ -303,8 +310,11 @@ class SQLiteStore(SQLStore):
     # Upkeep
 
     def check(self) -> Iterator[Finding]:
-        with translated(self.location):
-            yield from checkup.check_sqlite(self._reader())
+        self._check_open()
+        # A connection of its own: FTS5 checks what it has cached, which may be older than the last write.
+        with translated(self.location), closing(self._connect()) as connection:
+            connection.execute("BEGIN")  # one moment for all checks, or a write in between would look like damage
+            yield from checkup.check_sqlite(connection)
 
     def repair(self) -> None:
         with self._transaction() as connection:
@@ -319,6 +329,21 @@ class SQLiteStore(SQLStore):
             self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
             self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take turns."""
+    connection.set_busy_timeout(0)
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
 
 
 def scope_prefix(number: int, *, active: bool) -> str:

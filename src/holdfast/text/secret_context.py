@@ -37,11 +37,13 @@ _FOREIGN_CORES = tuple(name for name in _PASSWORDS + _OTHERS if not name.isascii
 _TELLING = words("""
     api access auth secret private encryption signing master account service deploy consumer license admin shared
     app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root
+    wifi wlan wpa network
 """)
 _HARMLESS = words("""
     page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation
     public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host
     tests checks design syntax parse lexer current max min num per input output prompt completion total
+    unexpected invalid
 """)
 # Names that stand alone; every other one names a token.
 _LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
@@ -65,7 +67,8 @@ _ABOUT = (
     r"[^.:\n?!=]{1,40}?)?"
 )
 _IS = (
-    r"(?:[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
+    r"(?:(?:[ \t](?:changed|set|updated|reset|geändert|gesetzt))?"
+    r"[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
     r"|['’]s\b|[ \t]{0,3}(?:[:：=]|是|为|為|は|는|은)|[ \t]{1,2}[—–-](?=[ \t]))"
     r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed to|jetzt|nun|ahora|maintenant|agora)\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
@@ -76,11 +79,13 @@ _ELEMENT = re.compile(r">(?P<bare>[^<>\s]{3,512})(?=</)")
 # `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: the value follows after a mere space.
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
+_BESIDE = re.compile(rf"[ \t]{_QUOTED}")
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _LINE = re.compile(r"[^\n]{0,80}")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
-_ODD_TAIL = re.compile(rf"[&;,|(){{}}\[\]][^\s={_QUOTES}<>\\]{{1,100}}(?=\s|$)")
+# A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a digit to show for it.
+_ODD_TAIL = re.compile(rf"[&|(){{}}\[\]](?=\D{{0,99}}\d)[^\s=;,:{_QUOTES}<>\\]{{1,100}}(?=\s|$)")
 _DOTTED = re.compile(r"[\w.:>-]+$")
 _HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
 
@@ -189,8 +194,9 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret
     """The value that the name is said to have."""
     start, end = name_match.span()
     told = () if name_match["other"] == "pass" else (_TOLD,)  # one may pass a thing to `another`
+    beside = (_BESIDE,) if name == "token" else ()
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
-    for pattern in (_ASSIGNED, _ELEMENT, *told, *flag):
+    for pattern in (_ASSIGNED, _ELEMENT, *told, *beside, *flag):
         match = pattern.match(text, end)
         if match and (secret := _judged(match, name, name)):
             yield secret
@@ -209,26 +215,27 @@ def _close_by(text: str, end: int) -> Iterator[Secret]:
 def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     groups = match.groupdict()
     how = next(how for how in _HOWS if groups.get(how))
-    value = match[how] if how == "quoted" else match[how].rstrip(".,:;")
-    if not is_secret(value[:ENOUGH], name=name, how=how) or _is_call(match, how, value):
+    start, text = match.start(how), match.string
+    if how == "bare" and _is_call(match, groups["bare"]):
         return None
-    start, end = match.start(how), match.start(how) + len(value)
-    if len(match[how]) >= LONGEST:
-        end = _end_of_run(match.string, end)
-    elif how == "bare" and name == "password":
-        end = _with_odd_tail(match.string, end)
-    return Secret(start, end, "token" if kind == "key" else kind)
+    for end in _ends(match, how, name):
+        if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
+            whole = _end_of_run(text, end) if end - start >= LONGEST - 8 else end  # a read that stopped short
+            return Secret(start, whole, "token" if kind == "key" else kind)
+    return None
 
 
-def _is_call(match: re.Match[str], how: How, value: str) -> bool:
+def _ends(match: re.Match[str], how: How, name: Name) -> Iterator[int]:
+    """Where the value may end, the furthest first."""
+    end = match.end(how)
+    if how == "bare" and name == "password" and (tail := _ODD_TAIL.match(match.string, end)):
+        yield end + len(tail[0].rstrip(".,:;)]}"))
+    yield end if how == "quoted" else match.start(how) + len(match[how].rstrip(".,:;"))
+
+
+def _is_call(match: re.Match[str], value: str) -> bool:
     """`token = parts[2]`, `password = ask(user1)`: what is called or indexed is code."""
-    return how == "bare" and match.string[match.end() : match.end() + 1] in tuple("([{") and bool(_DOTTED.match(value))
-
-
-def _with_odd_tail(text: str, end: int) -> int:
-    """Where a password ends that has characters in it which end an argument elsewhere: `DB_PASS=p4ss&w(rd`."""
-    tail = _ODD_TAIL.match(text, end)
-    return end + len(tail[0].rstrip(".,:;)]}")) if tail else end
+    return match.string[match.end() : match.end() + 1] in tuple("([{") and bool(_DOTTED.match(value))
 
 
 def _end_of_run(text: str, position: int) -> int:

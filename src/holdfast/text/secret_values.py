@@ -30,7 +30,7 @@ _FILLER_WORDS = frozenset(
     expired missing needed secure safe unsafe stored saved sent same different client server private public
     hash field input type env var variable config settings file path url id app prod dev local admin root self
     args kwargs prompt ask generate generated auto random managed external keyring vault keychain basic bearer
-    digest length min max count limit and or is not a an to of for in by it if with was be must should
+    digest length min max count limit and or is not a an to of for in by it if with was be must should see readme docs
 """)
 )
 _WORDS = re.compile(r"[^\W\d_]+|\d+")

@@ -14,6 +14,8 @@ import re
 from .secret_context import find_named
 from .secret_formats import Secret, find_tokens
 
+__all__ = ["Secret", "find_secrets", "redact"]
+
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived

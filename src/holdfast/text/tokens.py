@@ -122,11 +122,8 @@ def _language(tokens: list[str]) -> str:
     words = {_surface(token) for token in tokens[:_DETECTION_TOKENS]}
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
     best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
-    if hits[best] == hits["english"]:
-        return "english"
-    if hits[best] == 1 and not words & _DISTINCTIVE[best]:
-        return "english"
-    return best
+    clear = hits[best] > hits["english"] and words & _DISTINCTIVE[best]
+    return best if clear else "english"
 
 
 @lru_cache(maxsize=16)

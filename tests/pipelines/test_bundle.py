@@ -1,0 +1,336 @@
+"""Export and import: lossless, streaming, all or nothing."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holdfast import Conflict, InvalidInput, NotFound, Refused
+from holdfast.pipelines import bundle
+from holdfast.types import Triple
+
+
+@pytest.fixture
+def fresh(open_memory, tmp_path):
+    """Opens a memory on a new, empty file each time."""
+    numbers = count()
+    return lambda *scopes, **options: open_memory(*scopes, path=tmp_path / f"fresh{next(numbers)}.db", **options)
+
+
+def lived_in(hf, clock):
+    """A memory with everything that can happen in one."""
+    tea = hf.remember("Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]}, confidence=0.25)
+    hf.remember("Ann drinks tea", kind="rule", title="Tea", quote="tea!", triple=Triple("Ann", "drinks", "tea"))
+    clock.forward(hours=1)
+    hf.capture("s1", "user", 'Line one\nline "two" \u2028 🦊 \t', author="Ann", event_time=0)
+    hf.capture("s1", "assistant", "Noted")
+    hf.correct(tea.id, "Prefers coffee", reason="changed")
+    hf.undo()
+    gone = hf.remember("A word to erase")
+    hf.confirm(gone.id)
+    hf.purge(gone.id)
+    clock.forward(hours=1)
+    hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
+    hf.recall("tea")
+    return hf
+
+
+def again(hf, fresh, **options):
+    """The export of a new memory that took in the export of `hf`."""
+    scopes = [str(scope) for scope in hf.scopes]
+    copy = fresh(*scopes)
+    copy.import_(hf.export(**options))
+    assert copy.doctor() == []
+    return list(copy.export(**options))
+
+
+# There and back
+
+
+@pytest.mark.parametrize("options", [{}, {"vectors": True}])
+def test_export_import_export_gives_the_same_bytes(hf, clock, fresh, options):
+    lived_in(hf, clock)
+    assert again(hf, fresh, **options) == list(hf.export(**options))
+
+
+def test_the_contents_are_the_same_too(hf, clock, fresh):
+    lived_in(hf, clock)
+    copy = fresh("user:ann")
+    copy.import_(hf.export())
+    statuses = ("active", "archived", "superseded")
+    assert [m.with_(seq=0) for m in copy.list(statuses=statuses)] == [m.with_(seq=0) for m in hf.list(statuses=statuses)]
+    assert copy.stats()["memories"] == hf.stats()["memories"]
+    assert [(e.run, e.verb, e.before, e.after) for e in copy.log(limit=None) if e.noun != "memory" or e.before] == [
+        (e.run, e.verb, e.before, e.after) for e in hf.log(limit=None) if e.noun != "memory" or e.before
+    ]
+
+
+def test_several_scopes_travel_together(hf, open_memory, clock, fresh):
+    lived_in(hf, clock)
+    lived_in(open_memory("user:bob"), clock)
+    both = open_memory("user:ann", "user:bob")
+    both.recall("tea")
+    for options in ({}, {"vectors": True}):
+        assert again(both, fresh, **options) == list(both.export(**options))
+
+
+def test_what_was_imported_is_recalled(hf, clock, fresh):
+    lived_in(hf, clock)
+    copy = fresh("user:ann")
+    copy.import_(hf.export())
+    assert [hit.memory.id for hit in copy.recall("green tea")] == [hit.memory.id for hit in hf.recall("green tea")]
+
+
+def test_with_vectors_nothing_is_embedded_again(hf, fresh, fake):
+    hf.remember_many(["green tea", "black tea"])
+    hf.recall("tea")
+    copy = fresh("user:ann")
+    assert copy.import_(hf.export(vectors=True)).vectors == 2
+    assert copy.stats()["vectors"] == {fake.identity: 2}
+    calls = fake.calls
+    copy.recall("tea")
+    assert fake.calls == calls + 1
+
+
+def test_an_imported_history_can_still_be_undone(hf, fresh):
+    tea = hf.remember("green tea")
+    hf.archive(tea.id)
+    copy = fresh("user:ann")
+    copy.import_(hf.export())
+    copy.undo(hf.last_run)
+    assert copy.get(tea.id).status == "active"
+    assert [event.verb for event in copy.history(tea.id)] == ["remember", "archive", "undo"]
+
+
+texts = st.text(min_size=1, max_size=60)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("remember"), texts, st.sampled_from(["fact", "rule", "episode"]), st.lists(texts, max_size=2)),
+        st.tuples(st.just("capture"), st.sampled_from(["s1", "s2"]), texts),
+        st.tuples(st.sampled_from(["archive", "confirm", "purge", "restore"]), st.integers(1, 8)),
+        st.tuples(st.just("correct"), st.integers(1, 8), texts),
+        st.tuples(st.just("undo")),
+    ),
+    max_size=12,
+)
+
+
+def take(hf, step):
+    match step:
+        case "remember", text, kind, tags:
+            hf.remember(text, kind=kind, tags=tags, metadata={"tags": tags})
+        case "capture", session, text:
+            hf.capture(session, "user", text)
+        case "correct", number, text:
+            hf.correct(number, text)
+        case "undo",:
+            hf.undo()
+        case verb, number:
+            getattr(hf, verb)(number)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_whatever_happened_the_round_trip_gives_the_same_bytes(open_memory, clock, steps):
+    hf, copy = (open_memory("user:ann", path=":memory:") for _ in range(2))
+    for step in steps:
+        clock.forward(seconds=1)
+        try:
+            take(hf, step)
+        except (NotFound, InvalidInput, Conflict, Refused):
+            continue
+    lines = list(hf.export())
+    copy.import_(lines)
+    assert list(copy.export()) == lines
+    assert copy.doctor() == []
+
+
+# Streaming
+
+
+def test_an_export_is_made_line_by_line(hf):
+    hf.remember_many([f"fact number {number}" for number in range(2000)])
+    lines = hf.export()
+    first = [next(lines), next(lines)]
+    assert '"bundle":"holdfast"' in first[0]
+    assert "fact number 0" in first[1]
+    assert sum(1 for _ in lines) > 2000
+
+
+def test_an_import_asks_for_each_line_when_the_one_before_is_stored(hf, fresh):
+    hf.remember_many([f"fact number {number}" for number in range(300)])
+    taken, ahead = [], []
+
+    def lines():
+        for number, line in enumerate(hf.export(history=False)):
+            ahead.append(number - len(taken))
+            yield line
+
+    fresh("user:ann").import_(lines(), progress=taken.append)
+    assert (len(ahead), max(ahead)) == (302, 1)
+
+
+def test_every_line_of_an_export_shows_the_same_moment(hf, open_memory):
+    hf.remember_many([f"fact {number}" for number in range(5)])
+    lines = hf.export()
+    first = next(lines) + next(lines)
+    open_memory("user:ann").remember("written meanwhile")
+    assert "written meanwhile" not in first + "".join(lines)
+    assert "written meanwhile" in "".join(hf.export())
+
+
+# What is wrong with a bundle
+
+
+def broken(lines):
+    first_memory = next(number for number, line in enumerate(lines) if '"type":"memory"' in line)
+    row = json.loads(lines[first_memory])
+
+    def with_row(**changes):
+        line = json.dumps(row | changes) + "\n"
+        return [*lines[:first_memory], line, *lines[first_memory + 1 :]]
+
+    return {
+        "empty": ([], "not a Holdfast bundle"),
+        "a blank line": (["\n"], "not a Holdfast bundle"),
+        "without its last line": (lines[:-1], "cut off"),
+        "without a line in the middle": (lines[:first_memory] + lines[first_memory + 1 :], "checksum"),
+        "with a line cut in half": ([*lines[:-2], lines[-2][:20]], "not JSON"),
+        "with a changed text": (with_row(content="another"), "checksum"),
+        "with lines swapped": ([lines[0], *lines[1:3][::-1], *lines[3:]], "checksum"),
+        "with a line twice": ([*lines[:2], *lines[1:]], "checksum"),
+        "of another program": (['{"bundle":"other"}\n', *lines[1:]], "not a Holdfast bundle"),
+        "that is not JSON at all": (["hello\n"], "not JSON"),
+        "that is a list": (["[1,2]\n"], "not a JSON object"),
+        "of a newer version": (['{"bundle":"holdfast","version":99,"history":true}\n', *lines[1:]], "version 99"),
+        "with garbage inside": ([*lines[:2], "\x00\x01 garbage\n", *lines[2:]], "Line 3 is not JSON"),
+        "with a number as a line": ([*lines[:2], "17\n", *lines[2:]], "Line 3 is not a JSON object"),
+        "nested too deeply": ([*lines[:2], "[" * 100_000 + "\n", *lines[2:]], "Line 3"),
+        "of an unknown type": ([*lines[:2], '{"type":"ghost"}\n', *lines[2:]], "unknown type 'ghost'"),
+        "without a scope": ([lines[0], '{"type":"memory"}\n'], "Line 2: this memory is incomplete"),
+        "with a scope of no kind": (with_row(scope="planet:earth"), "Unknown scope kind"),
+        "with a number for a text": (with_row(content=17), "Line"),
+        "with a text for a time": (with_row(created_at="now"), "Line"),
+        "with half a surrogate pair": (with_row(content="\ud800"), "Line"),
+        "with half a surrogate pair unescaped": ([*lines[:2], '"\ud800"\n', *lines[2:]], "Line 3"),
+    }
+
+
+BROKEN = sorted(broken(['{"bundle":"holdfast"}\n', '{"type":"memory"}\n', '{"type":"end"}\n']))
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_bundle_that_is_wrong_is_refused_and_nothing_is_imported(hf, clock, fresh, how):
+    lines, complaint = broken(list(lived_in(hf, clock).export()))[how]
+    target = fresh("user:ann")
+    target.remember("was here before")
+    before = list(target.export())
+    with pytest.raises(InvalidInput, match=complaint):
+        target.import_(lines)
+    assert list(target.export()) == before
+    assert target.doctor() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "garbage\n",
+        '{"type":"vector"}\n',
+        '{"type":"vector","scope":"user:ann","memory":"m","model":"x","vector":"!"}\n',
+        '{"type":"memory","scope":"user:ann"}\n',
+    ],
+)
+def test_a_bad_vector_line_is_refused_and_the_message_says_what_is_in(hf, fresh, line):
+    hf.remember("green tea")
+    target = fresh("user:ann")
+    with pytest.raises(InvalidInput, match="memories were imported.*reembed") as caught:
+        target.import_([*hf.export(), line])
+    assert "Nothing was imported" not in str(caught.value)
+    assert [memory.content for memory in target.list()] == ["green tea"]
+    assert target.doctor() == []
+
+
+# Twice, conflicts, other scopes, without history
+
+
+def test_importing_twice_equals_once(hf, clock, fresh):
+    lived_in(hf, clock)
+    copy = fresh("user:ann")
+    once = copy.import_(hf.export(vectors=True))
+    twice = copy.import_(hf.export(vectors=True))
+    assert (sum(twice.added.values()), twice.skipped) == (0, sum(once.added.values()))
+    assert list(copy.export(vectors=True)) == list(hf.export(vectors=True))
+
+
+def test_importing_into_the_memory_it_came_from_changes_nothing(hf, clock):
+    before = list(lived_in(hf, clock).export())
+    assert sum(hf.import_(before).added.values()) == 0
+    assert list(hf.export()) == before
+
+
+def test_a_newer_export_adds_only_what_is_new(hf, fresh):
+    hf.remember("one")
+    copy = fresh("user:ann")
+    copy.import_(hf.export())
+    hf.remember("two")
+    assert copy.import_(hf.export()).added["memory"] == 1
+    assert list(copy.export()) == list(hf.export())
+
+
+def test_a_row_that_is_already_there_but_different_is_refused_whole(hf, fresh):
+    tea = hf.remember("green tea")
+    lines = list(hf.export())
+    copy = fresh("user:ann")
+    copy.import_(lines)
+    copy.archive(tea.id)
+    hf.remember("new")
+    with pytest.raises(Conflict, match="already here with another"):
+        copy.import_(hf.export())
+    assert len(copy.list(statuses=["active", "archived"])) == 1
+
+
+def test_a_bundle_can_be_put_into_another_scope(hf, clock, fresh):
+    lived_in(hf, clock)
+    copy = fresh("project:acme")
+    copy.import_(hf.export(vectors=True), into="project:acme")
+    renamed = [line.replace('"user:ann"', '"project:acme"') for line in hf.export(vectors=True)]
+    ours = list(copy.export(vectors=True))
+    assert [line for line in ours if "sha256" not in line] == [line for line in renamed if "sha256" not in line]
+    assert copy.scoped("user:ann").list() == []
+
+
+def test_a_copy_in_another_scope_of_the_same_store_keeps_its_vectors_apart(hf, open_memory, fresh):
+    hf.remember_many(["green tea", "black tea"])
+    hf.recall("tea")
+    hf.import_(hf.export(vectors=True), into="user:bob")
+    both = open_memory("user:ann", "user:bob")
+    assert set(both.stats()["vectors"].values()) == {4}
+    assert again(both, fresh, vectors=True) == list(both.export(vectors=True))
+
+
+def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fresh):
+    lived_in(hf, clock)
+    copy = fresh("user:ann")
+    copy.import_(hf.export(history=False))
+    assert {event.verb for event in copy.log(limit=None)} == {"import"}
+    assert list(copy.export(history=False)) == list(hf.export(history=False))
+    copy.undo()
+    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions()) == ([], [])
+    assert copy.doctor() == []
+
+
+def test_progress_is_told_for_every_row(hf, fresh):
+    hf.remember_many(["one", "two"])
+    told = []
+    fresh("user:ann").import_(hf.export(), progress=told.append)
+    assert sum(told) == 4
+
+
+def test_there_may_be_nothing_to_export(hf):
+    assert len(list(hf.export())) == 2
+    with pytest.raises(NotFound, match="nothing to export"):
+        bundle.scopes_or_all(hf.store, None)

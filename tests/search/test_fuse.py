@@ -1,0 +1,84 @@
+"""How signals become one score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.search.features import ENCODER, NAMES, STATIC, Passage
+from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear, logit, reciprocal_rank, signals, situation, weights
+from holdfast.types import Memory, Scope
+
+SITUATIONS = (LEXICAL, STATIC, ENCODER, BOTH)
+ROW = st.lists(st.floats(-3, 3), min_size=len(NAMES), max_size=len(NAMES))
+MEMORY = Memory("m", Scope("user", "alice"), "fact", "x", 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_shipped_weights_know_every_feature_and_have_the_signs_that_reason_demands(name: str) -> None:
+    found = dict(zip(NAMES, weights(name).values, strict=True))
+    assert found["words"] > 0
+    assert found["speaker"] > 0
+    assert found["date"] > 0
+    assert all(value >= 0 for feature, value in found.items() if feature != "question")
+    assert max(map(abs, found.values())) < 15
+    assert weights(name).slope > 0
+
+
+def test_vectors_carry_weight_only_where_there_are_vectors() -> None:
+    found = {name: dict(zip(NAMES, weights(name).values, strict=True)) for name in SITUATIONS}
+    assert found[LEXICAL]["meaning"] == 0.0
+    assert found[STATIC]["meaning"] > 0
+    assert found[ENCODER]["meaning"] > 0
+    assert found[BOTH]["meaning"] > 0
+
+
+@given(ROW, st.sampled_from(SITUATIONS))
+def test_a_score_lies_between_zero_and_one(row: list[float], name: str) -> None:
+    (score,) = linear(np.array([row]), weights(name))
+    assert 0.0 <= score <= 1.0
+
+
+@given(ROW, st.sampled_from(SITUATIONS), st.integers(0, len(NAMES) - 1), st.floats(0.1, 2))
+def test_more_of_a_good_thing_never_lowers_a_score(row: list[float], name: str, place: int, more: float) -> None:
+    better = list(row)
+    better[place] += more if weights(name).values[place] >= 0 else -more
+    low, high = linear(np.array([row, better]), weights(name))
+    assert high >= low
+
+
+def test_sums_beyond_all_bounds_are_still_scores() -> None:
+    heavy = Weights((1e300,) * len(NAMES), 0.0, 1.0)
+    ones = np.ones((1, len(NAMES)))
+    assert list(linear(np.concatenate([ones, -ones]), heavy)) == [1.0, 0.0]
+
+
+def test_signals_add_up_to_the_sum_that_was_squeezed() -> None:
+    row = [0.5] * len(NAMES)
+    chosen = weights(STATIC)
+    total = sum(signal.share for signal in signals(row, chosen))
+    (score,) = linear(np.array([row]), chosen)
+    assert logit(score) == pytest.approx(chosen.slope * (total - chosen.middle))
+
+
+def test_the_tiers_that_cover_the_passages_choose_the_weights() -> None:
+    assert situation([Passage(MEMORY, [], {})]) == LEXICAL
+    assert situation([Passage(MEMORY, [], {STATIC: 0.1})]) == STATIC
+    assert situation([Passage(MEMORY, [], {STATIC: 0.1, ENCODER: 0.3})]) == BOTH
+    assert situation([Passage(MEMORY, [], {ENCODER: 0.3})]) == ENCODER
+
+
+def test_reciprocal_rank_adds_one_over_sixty_plus_the_rank() -> None:
+    fused = reciprocal_rank({"words": ["a", "b"], "meaning": ["b", "c"]})
+    assert list(fused) == ["b", "a", "c"]
+    assert fused["b"] == pytest.approx(1 / 62 + 1 / 61)
+
+
+@given(st.lists(st.permutations(list("abcde")), min_size=1, max_size=4))
+def test_what_leads_every_ranking_leads_the_fusion(rankings: list[list[str]]) -> None:
+    led = {str(number): ["z", *ranking] for number, ranking in enumerate(rankings)}
+    fused = reciprocal_rank(led)
+    assert next(iter(fused)) == "z"
+    assert set(fused) == set("abcdez")

@@ -1,0 +1,116 @@
+"""The awaitable twin: the same verbs with the same signatures, and nothing of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import pytest
+
+from holdfast import AsyncHoldfast, Holdfast, NotFound, Settings
+from holdfast.errors import StoreClosed
+
+OFFLINE = Settings(embedding_models="none")
+
+
+def verbs(cls):
+    return {name: method for name, method in inspect.getmembers(cls, callable) if not name.startswith("_")}
+
+
+def signature(method):
+    parameters = inspect.signature(method).parameters.values()
+    return [(p.name, p.kind, "a callback" if callable(p.default) and p.name == "progress" else p.default, p.annotation) for p in parameters]
+
+
+def test_both_have_the_same_verbs_with_the_same_signatures():
+    ours, theirs = verbs(Holdfast), verbs(AsyncHoldfast)
+    assert theirs.keys() == ours.keys()
+    assert {name: signature(method) for name, method in theirs.items()} == {
+        name: signature(method) for name, method in ours.items()
+    }
+
+
+def test_every_verb_is_awaitable_but_the_view():
+    waiting = {name for name, method in verbs(AsyncHoldfast).items() if inspect.iscoroutinefunction(method)}
+    assert verbs(AsyncHoldfast).keys() - waiting == {"scoped", "export"}
+    assert inspect.isasyncgenfunction(AsyncHoldfast.export)
+
+
+async def use_every_verb(path):
+    async with await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
+        tea = await hf.remember("Prefers green tea", category="taste")
+        await hf.remember_many(["Plays chess", "Lives in Lisbon"])
+        await hf.capture("s1", "user", "I bought tea")
+        await hf.capture_many([{"session": "s1", "role": "user", "text": "and cups"}])
+        await hf.confirm(tea.id)
+        coffee = await hf.correct(tea.id, "Prefers coffee", reason="changed")
+        assert [edge.source for edge in await hf.links(tea.id)] == [coffee.id]
+        await hf.undo()
+        assert (await hf.why("green tea", expect=tea.id)).recalled
+        assert (await hf.recall("green tea", limit=1))[0].memory.id == tea.id
+        assert "green tea" in (await hf.context("which tea?")).turn
+        await hf.archive(tea.id)
+        await hf.restore(tea.id)
+        await hf.forget(tea.id)
+        assert [event.verb for event in await hf.history(tea.id)][-3:] == ["archive", "restore", "forget"]
+        assert (await hf.get(tea.seq)).status == "archived"
+        assert [session.id for session in await hf.sessions()] == ["s1"]
+        assert await hf.purge(tea.id) == 1
+        assert [memory.content for memory in await hf.list(limit=2)] == ["and cups", "I bought tea"]
+        assert (await hf.stats())["active"] == 4
+        assert (await hf.log(limit=1))[0].verb == "purge"
+        assert await hf.doctor() == []
+        with pytest.raises(NotFound, match="No embedding model"):
+            await hf.reembed()
+        return [line async for line in hf.export()]
+
+
+async def take_in(path, lines):
+    async with await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
+        await hf.import_(lines)
+        return [line async for line in hf.export()]
+
+
+def test_every_verb_works_when_awaited_and_a_bundle_makes_the_round_trip(tmp_path):
+    lines = asyncio.run(use_every_verb(tmp_path / "a.db"))
+    assert asyncio.run(take_in(tmp_path / "b.db", lines)) == lines
+    with Holdfast.open(tmp_path / "a.db", scope="user:ann", settings=OFFLINE) as hf:
+        assert list(hf.export()) == lines
+
+
+async def ask_at_once(path, times):
+    async with await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
+        tea = await hf.remember("Prefers green tea")
+        await asyncio.gather(*(hf.recall("tea") for _ in range(times)))
+    return tea.id
+
+
+def test_recalls_at_the_same_time_are_all_counted(tmp_path):
+    tea = asyncio.run(ask_at_once(tmp_path / "m.db", 25))
+    with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=OFFLINE) as hf:
+        assert hf.get(tea).access_count == 25
+
+
+async def leave_an_export_early(path):
+    async with await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
+        await hf.remember_many([f"fact {number}" for number in range(1200)])
+        lines = hf.export()
+        first = await anext(lines)
+        await lines.aclose()
+        await hf.scoped("user:bob").remember("still writable")
+        return first
+
+
+def test_an_export_may_be_left_early(tmp_path):
+    assert '"bundle":"holdfast"' in asyncio.run(leave_an_export_early(tmp_path / "m.db"))
+
+
+async def use_after_close(path):
+    hf = await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE)
+    await hf.close()
+    await hf.list()
+
+
+def test_a_closed_memory_says_so(tmp_path):
+    with pytest.raises(StoreClosed):
+        asyncio.run(use_after_close(tmp_path / "m.db"))
