@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.models.embed import Embedder, embedder_for
-from holdfast.search.features import ENCODER, NAMES, STATIC, Corpus, Matrix, Passage, features
+from holdfast.search.features import ENCODER, NAMES, STATIC, Matrix, Passage, features
 from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear
 from holdfast.search.query import Query, analyse
 from holdfast.text.tokens import index_terms

@@ -10,6 +10,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,17 +61,18 @@ class Answer:
 
 def locomo(path: Path) -> Iterator[Pool]:
     """The conversations of a LoCoMo file, each a pool of its own."""
-    for number, sample in enumerate(_load(path, list), start=1):
-        turns = list(_locomo_turns(sample["conversation"]))
-        now = max(turn["event_time"] for turn in turns)
-        known = {turn["key"] for turn in turns}
-        questions = []
-        for index, question in enumerate(sample["qa"]):
-            gold = frozenset(_evidence(question.get("evidence") or [])) & known
-            if gold:
-                category = LOCOMO_CATEGORIES[question["category"]]
-                questions.append(Asked(f"{number}-{index}", str(question["question"]), now, category, gold))
-        yield Pool(str(sample.get("sample_id", number)), turns, questions)
+    with _read_as(path):
+        for number, sample in enumerate(_load(path, list), start=1):
+            turns = list(_locomo_turns(sample["conversation"]))
+            now = max(turn["event_time"] for turn in turns)
+            known = {turn["key"] for turn in turns}
+            questions = []
+            for index, question in enumerate(sample["qa"]):
+                gold = frozenset(_evidence(question.get("evidence") or [])) & known
+                if gold:
+                    category = LOCOMO_CATEGORIES[question["category"]]
+                    questions.append(Asked(f"{number}-{index}", str(question["question"]), now, category, gold))
+            yield Pool(str(sample.get("sample_id", number)), turns, questions)
 
 
 def _locomo_turns(conversation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -99,37 +101,52 @@ def _evidence(cells: Iterable[str]) -> Iterator[str]:
 
 def longmemeval(path: Path) -> Iterator[Pool]:
     """All sessions of a LongMemEval file in one pool; a session that several questions share is there once."""
-    entries = _load(path, list)
-    turns: dict[str, dict[str, Any]] = {}
-    questions = []
-    for entry in entries:
-        gold = set()
-        sessions = zip(entry["haystack_session_ids"], entry["haystack_dates"], entry["haystack_sessions"], strict=True)
-        for session, date, dialogue in sessions:
-            at = _longmemeval_time(date)
-            for position, turn in enumerate(dialogue):
-                key = f"{session}#{position}"
-                turns[key] = {
-                    "key": key, "session": session, "role": turn["role"], "text": turn["content"], "event_time": at
-                }  # fmt: skip
-                if turn.get("has_answer"):
-                    gold.add(key)
-        if gold:
-            now = _longmemeval_time(entry["question_date"])
-            category = entry["question_type"]
-            questions.append(Asked(entry["question_id"], entry["question"], now, category, frozenset(gold)))
-    yield Pool("longmemeval", list(turns.values()), questions)
+    with _read_as(path):
+        entries = _load(path, list)
+        turns: dict[str, dict[str, Any]] = {}
+        questions = []
+        for entry in entries:
+            gold = set()
+            sessions = zip(
+                entry["haystack_session_ids"], entry["haystack_dates"], entry["haystack_sessions"], strict=True
+            )
+            for session, date, dialogue in sessions:
+                at = _longmemeval_time(date)
+                for position, turn in enumerate(dialogue):
+                    key = f"{session}#{position}"
+                    turns[key] = {
+                        "key": key, "session": session, "role": turn["role"], "text": turn["content"], "event_time": at
+                    }  # fmt: skip
+                    if turn.get("has_answer"):
+                        gold.add(key)
+            if gold:
+                now = _longmemeval_time(entry["question_date"])
+                category = entry["question_type"]
+                questions.append(Asked(entry["question_id"], entry["question"], now, category, frozenset(gold)))
+        if turns:
+            yield Pool("longmemeval", list(turns.values()), questions)
 
 
 def _longmemeval_time(text: str) -> Micros:
     return from_datetime(datetime.strptime(re.sub(r"\s*\(.*?\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC))
 
 
+@contextmanager
+def _read_as(path: Path) -> Iterator[None]:
+    """Whatever does not fit while a file is read means that it is another kind of file."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{path} is not a file of this data set: {type(error).__name__} {error}.") from error
+
+
 def _load(path: Path, kind: type) -> Any:
     try:
         data = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise InvalidInput(f"There is no file {path}.") from error
+    except OSError as error:
+        raise InvalidInput(f"Cannot read {path}: {error.strerror}.") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not JSON: {error}.") from error
     if not isinstance(data, kind):

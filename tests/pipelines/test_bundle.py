@@ -64,8 +64,8 @@ def test_the_contents_are_the_same_too(hf, clock, fresh):
     statuses = ("active", "archived", "superseded")
     assert [m.with_(seq=0) for m in copy.list(statuses=statuses)] == [m.with_(seq=0) for m in hf.list(statuses=statuses)]
     assert copy.stats()["memories"] == hf.stats()["memories"]
-    assert [(e.run, e.verb, e.before, e.after) for e in copy.log(limit=None) if e.noun != "memory" or e.before] == [
-        (e.run, e.verb, e.before, e.after) for e in hf.log(limit=None) if e.noun != "memory" or e.before
+    assert [(e.run, e.verb, e.target) for e in copy.log(limit=None)] == [
+        (e.run, e.verb, e.target) for e in hf.log(limit=None)
     ]
 
 

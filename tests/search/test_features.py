@@ -9,7 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.features import ENCODER, NAMES, STATIC, Corpus, Passage, features, tiers
+from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features, tiers
+from holdfast.store.base import Corpus
+from holdfast.search.fuse import linear, weights
 from holdfast.search.query import analyse
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
@@ -20,7 +22,8 @@ CORPUS = Corpus(size=100, mean_length=8, frequency={})
 
 
 def passage(content: str, similarity: Mapping[str, float] | None = None, **fields: Any) -> Passage:
-    memory = Memory("m", Scope("user", "alice"), "turn", content, NOW, NOW, fields.pop("event_time", NOW), **fields)
+    kind, at = fields.pop("kind", "turn"), fields.pop("event_time", NOW)
+    memory = Memory("m", Scope("user", "alice"), kind, content, NOW, NOW, at, **fields)
     return Passage(memory, index_terms(content), similarity or {})
 
 
@@ -37,7 +40,9 @@ def test_no_passages_give_an_empty_matrix() -> None:
     st.text(max_size=40),
     st.lists(st.tuples(st.text(max_size=60), st.none() | st.integers(0, 5), st.none() | st.floats(-1, 1)), min_size=1),
 )
-def test_every_feature_is_finite_for_any_passage(question: str, rows: list[tuple[str, int | None, float | None]]) -> None:
+def test_every_feature_is_finite_for_any_passage(
+    question: str, rows: list[tuple[str, int | None, float | None]]
+) -> None:
     passages = [
         passage(text, {} if near is None else {STATIC: near}, session=None if at is None else "s", position=at)
         for text, at, near in rows
@@ -116,6 +121,20 @@ def test_a_passage_that_tells_a_time_answers_when() -> None:
     rows = [passage("It was last week"), passage("It was nice")]
     assert column("answer type", "When was it?", *rows) == [1.0, 0.0]
     assert column("answer type", "Was it nice?", *rows) == [0.0, 0.0]
+
+
+def test_a_short_turn_says_little_but_a_short_fact_is_whole() -> None:
+    rows = passage("Thanks!"), passage("Tea is out", kind="fact"), passage("a " * 40)
+    thanks, fact, long = column("length", "q", *rows)
+    assert thanks < fact == long == 1.0
+
+
+def test_a_fact_outranks_a_turn_that_says_the_same_to_somebody_else() -> None:
+    fact = passage("Caroline drinks sencha", {STATIC: 0.6}, kind="fact")
+    turn = passage("Do you know who drinks sencha?", {STATIC: 0.6}, author="Bob", session="s", position=0)
+    matrix = features(analyse("What does Caroline drink?", NOW, authors=("Caroline", "Bob")), CORPUS, [fact, turn])
+    first, second = linear(matrix, weights(STATIC))
+    assert first > second
 
 
 def test_how_good_the_best_passage_is_is_told_to_all() -> None:

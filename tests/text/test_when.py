@@ -94,6 +94,7 @@ def test_before_and_after_are_open_ended() -> None:
     ("le 7 mai 2023", "2023-05-07", "2023-05-08"),
     ("la semaine dernière", "2023-07-10", "2023-07-17"),
     ("il y a deux semaines", "2023-07-01", "2023-07-09"),
+    ("Qu'ai-je fait hier ?", "2023-07-18", "2023-07-19"),
     ("l’année dernière", "2022-01-01", "2023-01-01"),
 ])  # fmt: skip
 def test_german_spanish_and_french_are_read(text: str, start: str, end: str) -> None:
@@ -101,7 +102,8 @@ def test_german_spanish_and_french_are_read(text: str, start: str, end: str) -> 
 
 
 @pytest.mark.parametrize("text", [
-    "before we moved", "I may march on", "Will Mark sit in the sun?", "room 12", "", "the second time",
+    "before we moved", "I may march on", "where is it and may I see it", "Was ist hier?",
+    "vamos en el mar", "Will Mark sit in the sun?", "room 12", "", "the second time",
 ])  # fmt: skip
 def test_words_that_name_no_time_give_no_span(text: str) -> None:
     assert spans(text, NOW) == []

@@ -129,16 +129,17 @@ def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], into: 
         row["scope"] = str(into)
     try:
         return writer.restore_row(noun, row, journal=journal)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except InvalidInput as error:
+        raise InvalidInput(f"Line {number}: {error} Nothing was imported.") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInput(f"Line {number}: this {noun} is incomplete ({error}). Nothing was imported.") from error
 
 
 def _parsed(number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
+        line.encode()
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
     if not isinstance(row, dict):
         raise InvalidInput(f"Line {number} is not a JSON object. Nothing was imported.")
@@ -146,26 +147,43 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
 
 
 def _take_vectors(store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress) -> int:
-    waiting: list[dict[str, Any]] = []
-    count = 0
+    waiting: dict[str, Any] = {}
+    place, count = None, 0
     for number, line in source:
-        row = _parsed(number, line)
-        if waiting and (row.get("model") != waiting[0]["model"] or len(waiting) >= VECTOR_STEP):
-            count += _store_vectors(store, waiting, into)
-            waiting = []
-        waiting.append(row)
+        here, memory, vector = _vector(number, line, into)
+        if waiting and (here != place or len(waiting) >= VECTOR_STEP):
+            count += _store_vectors(store, place, waiting)
+            waiting = {}
+        place, waiting[memory] = here, vector
         progress(1)
-    return count + (_store_vectors(store, waiting, into) if waiting else 0)
+    return count + _store_vectors(store, place, waiting)
 
 
-def _store_vectors(store: Store, rows: list[dict[str, Any]], into: Scope | None) -> int:
-    scopes = [into] if into else sorted({Scope.parse(row["scope"]) for row in rows})
-    seqs = {memory.id: memory.seq for memory in store.get(scopes, [row["memory"] for row in rows])}
-    known = [row for row in rows if row["memory"] in seqs]
-    store.add_vectors(
-        rows[0]["model"],
-        {seqs[row["memory"]]: np.frombuffer(base64.b64decode(row["vector"]), np.float32) for row in known},
-    )
+Place = tuple[Scope, str]
+"""The scope of vectors and the model that made them."""
+
+
+def _vector(number: int, line: str, into: Scope | None) -> tuple[Place, str, Any]:
+    """One vector of a bundle. The memories are in by now, so what is wrong here costs only vectors."""
+    try:
+        row = _parsed(number, line)
+        vector = np.frombuffer(base64.b64decode(row["vector"], validate=True), np.float32)
+        if row["type"] != "vector" or not vector.size or not np.isfinite(vector).all():
+            raise ValueError("no vector")
+        return (into or Scope.parse(row["scope"]), str(row["model"])), str(row["memory"]), vector
+    except (InvalidInput, KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Line {number} is not a vector. The memories were imported, the vectors from here on were not. "
+            "Make them anew with `holdfast reembed`."
+        ) from error
+
+
+def _store_vectors(store: Store, place: Place | None, vectors: Mapping[str, Any]) -> int:
+    if place is None:
+        return 0
+    scope, model = place
+    known = {memory.seq: vectors[memory.id] for memory in store.get([scope], list(vectors))}
+    store.add_vectors(model, known)
     return len(known)
 
 

@@ -16,6 +16,7 @@ from ..types import Memory, Scope
 log = logging.getLogger(__name__)
 
 STEP = 256  # texts per transaction: a killed process repeats at most this much
+DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
 BACKGROUND_STEP = 16  # smaller, so that closing waits for a moment only
 
 
@@ -69,6 +70,7 @@ def reembed(
     """
     done: dict[str, int] = {}
     for embedder in tiers:
+        tiers.works(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
         if fresh:
             store.drop_vectors(embedder.identity)
         done[embedder.identity] = 0
@@ -86,17 +88,18 @@ def reembed(
 class Upgrader:
     """A thread that embeds in the background while the program lives. It starts at the first nudge."""
 
-    def __init__(self, store: Store, tiers: Tiers) -> None:
-        self._store, self._tiers = store, tiers
-        self._wake, self._stop = threading.Event(), threading.Event()
+    def __init__(self, store: Store, tiers: Tiers, *, delay: float = DELAY) -> None:
+        self._store, self._tiers, self._delay = store, tiers, delay
+        self._wake, self._stop, self._starting = threading.Event(), threading.Event(), threading.Lock()
         self._thread: threading.Thread | None = None
 
     def nudge(self) -> None:
         """Says that there may be something to embed."""
         self._wake.set()
-        if self._thread is None and not self._stop.is_set():
-            self._thread = threading.Thread(target=self._work, name="holdfast-embed", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._work, name="holdfast-embed", daemon=True)
+                self._thread.start()
 
     def stop(self) -> None:
         """Ends the thread after the step it is in."""
@@ -106,16 +109,17 @@ class Upgrader:
             self._thread.join()
 
     def _work(self) -> None:
-        # Short scripts end within this second and never pay for loading a model.
-        self._stop.wait(1.0)
-        while not self._stop.is_set():
+        self._stop.wait(self._delay)
+        while self._wake.wait():
+            # Cleared before looking at `stop`, which is set before `wake`: so neither can be missed.
             self._wake.clear()
+            if self._stop.is_set():
+                return
             try:
                 while not self._stop.is_set() and self._step():
                     pass
             except HoldfastError as error:
                 log.warning("embedding in the background paused: %s", error)
-            self._wake.wait()
 
     def _step(self) -> int:
         for embedder in self._tiers:

@@ -47,13 +47,15 @@ class Gathered:
 def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
     """Asks every arm and fetches what they found, with the turns around the best of it."""
     corpus = store.corpus(where.scopes, query.terms)
-    query = replace(query, terms=rarest(query.terms, corpus))
+    occurring = rarest(query.terms, corpus)
+    if len(query.terms) > MOST_TERMS:
+        query = replace(query, terms=occurring)
     views = vectors(store, tiers, query, where)
-    ranked = {"words": store.by_text(where, query.terms, DEPTH)}
+    ranked = {"words": store.by_text(where, occurring, DEPTH)}
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, DEPTH)
     ranked["entities"] = store.by_entity(where, names_in(query.text), DEPTH)
-    ranked["time"] = timely(store, query, where, views)
+    ranked["time"] = timely(store, query, where, views, occurring)
     arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
     memories = fetch(store, where, arms)
     similarity = similarities(store, views, ranked, memories)
@@ -96,14 +98,16 @@ def names_in(text: str) -> list[str]:
     ]
 
 
-def timely(store: Store, query: Query, where: Filter, views: Sequence[View]) -> Ranked:
+def timely(
+    store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]
+) -> Ranked:
     """Candidates from inside the times that the question names."""
     if where.since is not None or where.until is not None:
         return []
     found: dict[int, float] = {}
     for span in query.spans:
         inside = replace(where, since=span.start, until=span.end)
-        found.update(store.by_text(inside, query.terms, TIMELY))
+        found.update(store.by_text(inside, occurring, TIMELY))
         for view in views[:1]:
             found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
         if not query.terms:

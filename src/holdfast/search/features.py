@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..store.base import Corpus
 from ..types import Memory
 from .query import Query
 
@@ -33,7 +34,7 @@ NAMES: Final = (
     "speaker",  # said by the person the question is about
     "date",  # happened when the question says
     "answer type",  # tells a time where the question asks when, a number where it asks how many
-    "length",  # long enough to say something
+    "length",  # not a turn too short to say something
     "question",  # asks rather than answers
     "covered",  # share of the question's words that the best passage covers
     "near",  # similarity of the nearest passage
@@ -52,15 +53,6 @@ _LATE, _EARLY = 7.0, 2.0  # days; people tell of things after they happened, so 
 _DAY = 86_400_000_000
 _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """The scope as a whole: how many memories, their mean length in terms, how many of them hold each term."""
-
-    size: int
-    mean_length: float
-    frequency: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +89,7 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
         "speaker": _speaker(query, passages),
         "date": _date(query, passages),
         "answer type": _answer_type(query, passages),
-        "length": np.minimum(words.lengths / _FULL_LENGTH, 1.0),
+        "length": _length(words.lengths, passages),
         "question": np.array([float(p.memory.content.rstrip().endswith(_QUESTION_MARKS)) for p in passages]),
         "covered": constant * min(float(window.max()) / max(float(words.idf.sum()), _TINY), 1.0),
         "near": constant * _nearest(similarities),
@@ -264,6 +256,12 @@ def _date(query: Query, passages: Sequence[Passage]) -> Matrix:
         early = np.maximum(span.start - at, 0) / _DAY
         closeness = np.maximum(closeness, np.exp(-late / _LATE - early / _EARLY))
     return closeness
+
+
+def _length(lengths: Matrix, passages: Sequence[Passage]) -> Matrix:
+    """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to it."""
+    turns = np.array([passage.memory.kind == "turn" for passage in passages])
+    return np.where(turns, np.minimum(lengths / _FULL_LENGTH, 1.0), 1.0)
 
 
 def _answer_type(query: Query, passages: Sequence[Passage]) -> Matrix:

@@ -60,6 +60,12 @@ class SQLiteWriter(RowWriter):
         self._connection.execute(sql, values)
         return self._connection.last_insert_rowid()
 
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
+        try:
+            return super().restore_row(noun, row, journal=journal)
+        except apsw.ConstraintError as error:
+            raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
+
     def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
         prefix = scope_prefix(number, active=active)
         text = prefix + f" {prefix}".join(terms) if terms else ""

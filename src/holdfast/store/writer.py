@@ -34,6 +34,7 @@ from .rows import (
     encode,
     entity_names,
     event_from,
+    exported,
     imported,
     indexed_text,
     memory_from,
@@ -289,6 +290,9 @@ class RowWriter(ABC):
             known = self._row(table, scope, tuple(values[column] for column in table.key))
             if known is not None:
                 return self._same_or_conflict(table, known, values)
+        elif table is EVENTS:
+            if self._has_event(number, values):
+                return False
         elif self.execute(
             f"SELECT 1 FROM {table.name} WHERE scope = ? AND "
             + " AND ".join(f"{column} IS NOT DISTINCT FROM ?" for column in table.columns)
@@ -301,6 +305,15 @@ class RowWriter(ABC):
         else:
             self._raw_insert(table, number, values)
         return True
+
+    def _has_event(self, number: int, values: dict[str, Any]) -> bool:
+        """Whether the journal has this entry already; the numbers of a store are no part of what it says."""
+        rows = self.execute(
+            f"SELECT {', '.join(EVENTS.columns)} FROM events WHERE scope = ? AND noun = ? AND target = ? AND run = ?",
+            (number, values["noun"], values["target"], values["run"]),
+        )
+        wanted = exported(EVENTS, tuple(values.values()))
+        return any(exported(EVENTS, row) == wanted for row in rows)
 
     def _same_or_conflict(self, table: Table, known: dict[str, Any], values: dict[str, Any]) -> bool:
         differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]

@@ -112,9 +112,7 @@ def _unicode_token() -> re.Pattern[str]:
     word = rf"[^\W{_UNSPACED}]+(?:[{marks}]+[^\W{_UNSPACED}]*)*"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     character = rf"(?=\w)[{_UNSPACED}][{marks}]*"
-    return re.compile(
-        rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]"
-    )
+    return re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]")
 
 
 def _language(tokens: list[str]) -> str:

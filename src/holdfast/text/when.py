@@ -1,8 +1,8 @@
 """When a question is about: its time expressions as spans of time.
 
 First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it:
-"before", "since", "between … and …". A month or weekday alone needs a preposition, because `may`, `march` and
-`mar` are also words. A date without a year is the latest such date that has begun. Days are UTC days; seasons
+"before", "since", "between … and …". A month or weekday alone needs a preposition, because `may` and
+`march` are also words. A date without a year is the latest such date that has begun. Days are UTC days; seasons
 are those of the northern hemisphere.
 """
 
@@ -72,6 +72,8 @@ _NUMBERS = {
                 " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis seven|sieben|siete|sept"
                 " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once twelve|zwolf|doce|douze"),
 }  # fmt: skip
+
+
 def _meaning(words: str, value: _Value) -> dict[str, _Value]:
     """Every word of `words` means `value`; `_` stands for a space inside one."""
     return {word.replace("_", " "): value for word in words.split()}
@@ -87,7 +89,7 @@ _UNITS = {
 }
 _DAY_WORDS = {
     **_meaning("today tonight this_morning this_afternoon heute hoy aujourd'hui", 0),
-    **_meaning("yesterday last_night gestern ayer hier", -1),
+    **_meaning("yesterday last_night gestern ayer", -1),
     **_meaning("day_before_yesterday vorgestern anteayer avant-hier", -2),
     **_meaning("tomorrow demain", 1),
 }
@@ -107,6 +109,9 @@ _MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
 _NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEPS)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH_NAME = "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
+_GERMAN = re.compile(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
+_BEFORE_A_MONTH = r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
 _BEFORE_A_NAME = (
     r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
     r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et)"
@@ -178,6 +183,13 @@ def _whole_year(match: re.Match[str], _today: date) -> _Days:
 def _day_word(match: re.Match[str], today: date) -> _Days:
     that_day = today + timedelta(days=_DAY_WORDS[re.sub(r"\s+", " ", match[0])])
     return that_day, that_day
+
+
+def _french_yesterday(match: re.Match[str], today: date) -> _Days:
+    """`hier`, unless the question is German, where it means "here"."""
+    if _GERMAN.search(match.string):
+        return None
+    return today - timedelta(days=1), today - timedelta(days=1)
 
 
 def _count(word: str) -> int:
@@ -254,6 +266,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}", _dated, False),
         (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
         (rf"(?:{_any(_DAY_WORDS)})", _day_word, True),
+        (r"hier", _french_yesterday, True),
         (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
         (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
         (rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
@@ -268,13 +281,15 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?<=in )(?P<season>{_SEASON})", _season, False),
         (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
         (rf"(?P<year>{_YEAR})", _whole_year, True),
-        (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH})", _month_alone, False),
+        (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)", _month_alone, False),
+        (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
     )
 )  # fmt: skip
 # A question without any of these has no time in it: most stop here.
 _HINT = re.compile(
-    rf"\d|\b(?:{_any(_DAY_WORDS)}|{_any(_STEPS)}|{_MONTH}|{_WEEKDAY}|{_SEASON}|ago|back|earlier|vor|hace|il y a)\b"
+    rf"\d|\b(?:{_any(_DAY_WORDS)}|{_any(_STEPS)}|{_MONTH}|{_WEEKDAY}|{_SEASON}|ago|back|earlier|vor|hace|il y a|hier)\b"
 )
 _ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
 _UNTIL = re.compile(
@@ -283,9 +298,7 @@ _UNTIL = re.compile(
 _FROM = re.compile(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
 _SINCE = re.compile(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
 _RANGE_WORD = re.compile(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
-_RANGE_JOINT = re.compile(
-    rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}"
-)
+_RANGE_JOINT = re.compile(rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}")
 
 
 def spans(text: str, now: int) -> list[Span]:
@@ -323,7 +336,8 @@ def _expressions(plain: str, today: date) -> list[_Found]:
     found: list[_Found] = []
     for pattern, days_of, year_given in _RULES:
         for match in pattern.finditer(plain):
-            if any(match.start() < other.end and other.start < match.end() for other in found):
+            start = _start_of_name(match)
+            if any(start < other.end and other.start < match.end() for other in found):
                 continue
             try:
                 days = days_of(match, today)
@@ -331,7 +345,7 @@ def _expressions(plain: str, today: date) -> list[_Found]:
                 continue
             if days:
                 given = year_given or bool(match.groupdict().get("year"))
-                found.append(_Found(_start_of_name(match), match.end(), *days, year_given=given))
+                found.append(_Found(start, match.end(), *days, year_given=given))
     return sorted(found, key=lambda each: each.start)
 
 
