@@ -27,6 +27,7 @@ from holdfast.models.embed import Embedder, embedder_for
 from holdfast.search.features import ENCODER, NAMES, STATIC, Matrix, Passage, features
 from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear
 from holdfast.search.query import Query, analyse
+from holdfast.store.base import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope, from_datetime
 

@@ -19,7 +19,10 @@ def verbs(cls):
 
 def signature(method):
     parameters = inspect.signature(method).parameters.values()
-    return [(p.name, p.kind, "a callback" if callable(p.default) and p.name == "progress" else p.default, p.annotation) for p in parameters]
+    return [
+        (p.name, p.kind, "a callback" if callable(p.default) and p.name == "progress" else p.default, p.annotation)
+        for p in parameters
+    ]
 
 
 def test_both_have_the_same_verbs_with_the_same_signatures():

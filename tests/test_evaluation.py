@@ -75,7 +75,13 @@ def test_malformed_evidence_is_read_as_far_as_it_can_be(file):
         {"question": "no evidence", "category": 1},
     ]
     (pool,) = locomo(file([conversation(*qa)]))
-    assert [sorted(asked.gold) for asked in pool.questions] == [["D1:1", "D2:1"], ["D2:2"], ["D2:1"], ["D1:2"], ["D1:1"]]
+    assert [sorted(asked.gold) for asked in pool.questions] == [
+        ["D1:1", "D2:1"],
+        ["D2:2"],
+        ["D2:1"],
+        ["D1:2"],
+        ["D1:1"],
+    ]
 
 
 def test_the_figures_of_a_tiny_locomo_file_are_right(file, tmp_path):
@@ -91,7 +97,10 @@ def test_the_figures_of_a_tiny_locomo_file_are_right(file, tmp_path):
     assert result["turns"]["adversarial"]["R@20"] == 0
     assert result["turns"]["all"]["R@1"] == pytest.approx(0.5)
     assert result["turns"]["answerable"] | {"questions": 2, "R@1": 0.75, "R@5": 1} == result["turns"]["answerable"]
-    assert result["sessions"]["multi-hop"] | {"R@1": 0.5, "any@1": 1, "all@1": 0, "all@5": 1} == result["sessions"]["multi-hop"]
+    assert (
+        result["sessions"]["multi-hop"] | {"R@1": 0.5, "any@1": 1, "all@1": 0, "all@5": 1}
+        == result["sessions"]["multi-hop"]
+    )
 
 
 def test_each_conversation_is_searched_on_its_own(file, tmp_path):
@@ -122,7 +131,10 @@ def entry(id_, text, sessions, **more):
 
 
 SAID = {
-    "s1": [{"role": "user", "content": "My greyhound is called Otto", "has_answer": True}, {"role": "assistant", "content": "Nice"}],
+    "s1": [
+        {"role": "user", "content": "My greyhound is called Otto", "has_answer": True},
+        {"role": "assistant", "content": "Nice"},
+    ],
     "s2": [{"role": "user", "content": "I play the xylophone"}],
 }  # fmt: skip
 
@@ -144,7 +156,13 @@ def test_the_figures_of_a_tiny_longmemeval_file_are_right(file, tmp_path):
 @pytest.mark.parametrize("read", [locomo, longmemeval])
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"{}", "does not hold a list"), (b"nope", "is not JSON"), (b"\xff", "is not JSON"), (b"[17]", "this data set"), (b"[{}]", "this data set")],
+    [
+        (b"{}", "does not hold a list"),
+        (b"nope", "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b"[17]", "this data set"),
+        (b"[{}]", "this data set"),
+    ],
 )
 def test_a_file_that_is_no_such_data_set_is_an_error_that_names_it(tmp_path, read, content, complaint):
     path = tmp_path / "data.json"

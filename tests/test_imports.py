@@ -39,7 +39,8 @@ def test_every_public_name_can_be_had_and_is_listed():
 
 OPEN = (
     "from holdfast import Holdfast, Settings; "
-    "hf = Holdfast.open(':memory:', scope='user:ann', settings=Settings(embedding_models={models!r}), background=False); "
+    "settings = Settings(embedding_models={models!r}); "
+    "hf = Holdfast.open(':memory:', scope='user:ann', settings=settings, background=False); "
 )
 
 

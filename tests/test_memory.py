@@ -142,7 +142,9 @@ def test_nul_and_lone_surrogates_become_replacement_characters(hf):
 
 
 def test_remember_many_takes_texts_and_mappings_in_order(hf):
-    stored = hf.remember_many(["one", {"content": "two", "kind": "rule", "event_time": datetime(2026, 1, 1, tzinfo=UTC)}])
+    stored = hf.remember_many(
+        ["one", {"content": "two", "kind": "rule", "event_time": datetime(2026, 1, 1, tzinfo=UTC)}]
+    )
     assert [(memory.content, memory.kind) for memory in stored] == [("one", "fact"), ("two", "rule")]
     assert len({event.run for event in hf.log()}) == 1
 
@@ -157,9 +159,7 @@ def test_remember_many_is_all_or_nothing(hf):
 
 
 def test_captured_turns_have_positions_in_their_session(hf):
-    places = [
-        hf.capture(session, "user", text).position for session, text in [("s1", "a"), ("s2", "b"), ("s1", "c")]
-    ]
+    places = [hf.capture(session, "user", text).position for session, text in [("s1", "a"), ("s2", "b"), ("s1", "c")]]
     assert places == [0, 0, 1]
 
 
@@ -217,7 +217,7 @@ def test_sessions_are_listed_with_the_latest_activity_first(hf, clock):
     assert [session.id for session in hf.sessions()] == ["s2", "s1"]
     clock.forward(hours=1)
     hf.capture("s1", "user", "c")
-    assert [(session.id, session.last_activity) for session in hf.sessions(open_only=True)][0] == ("s1", clock.now)
+    assert next((session.id, session.last_activity) for session in hf.sessions(open_only=True)) == ("s1", clock.now)
 
 
 # Correct, confirm, archive, restore, forget
@@ -585,6 +585,7 @@ def test_uses_through_a_scoped_view_are_counted_too(hf, open_memory):
 def test_why_and_context_do_not_count_as_use(hf, open_memory):
     tea = hf.remember("Prefers green tea")
     hf.why("tea", expect=tea.id)
+    hf.context("tea")
     hf.close()
     assert open_memory("user:ann").get(tea.id).access_count == 0
 

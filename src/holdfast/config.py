@@ -71,8 +71,7 @@ def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) 
             value, source = from_file[known.name], str(file)
         if known.name in from_env:
             value, source = from_env[known.name], PREFIX + known.name.upper()
-        checked = _checked(known.name, value, source)
-        found.append(Origin(known.name, checked, source, known.metadata["help"]))
+        found.append(Origin(known.name, checked(known.name, value, source), source, known.metadata["help"]))
     return found
 
 
@@ -108,7 +107,8 @@ def _check_name(name: str, where: str) -> None:
         raise UnknownSetting(f"There is no setting {name!r} ({where}).{hint} `holdfast settings` lists them all.")
 
 
-def _checked(name: str, value: Any, source: str) -> Any:
+def checked(name: str, value: Any, source: str) -> Any:
+    """`value` as the setting `name` may have it; InvalidInput, with where it came from, otherwise."""
     known = next(known for known in fields(Settings) if known.name == name)
     if isinstance(known.default, int):
         # In the environment everything is text; in the file a number is written as a number.

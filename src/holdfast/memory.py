@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import weakref
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

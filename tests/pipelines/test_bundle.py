@@ -62,7 +62,9 @@ def test_the_contents_are_the_same_too(hf, clock, fresh):
     copy = fresh("user:ann")
     copy.import_(hf.export())
     statuses = ("active", "archived", "superseded")
-    assert [m.with_(seq=0) for m in copy.list(statuses=statuses)] == [m.with_(seq=0) for m in hf.list(statuses=statuses)]
+    assert [m.with_(seq=0) for m in copy.list(statuses=statuses)] == [
+        m.with_(seq=0) for m in hf.list(statuses=statuses)
+    ]
     assert copy.stats()["memories"] == hf.stats()["memories"]
     assert [(e.run, e.verb, e.target) for e in copy.log(limit=None)] == [
         (e.run, e.verb, e.target) for e in hf.log(limit=None)
@@ -109,7 +111,9 @@ def test_an_imported_history_can_still_be_undone(hf, fresh):
 texts = st.text(min_size=1, max_size=60)
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("remember"), texts, st.sampled_from(["fact", "rule", "episode"]), st.lists(texts, max_size=2)),
+        st.tuples(
+            st.just("remember"), texts, st.sampled_from(["fact", "rule", "episode"]), st.lists(texts, max_size=2)
+        ),
         st.tuples(st.just("capture"), st.sampled_from(["s1", "s2"]), texts),
         st.tuples(st.sampled_from(["archive", "confirm", "purge", "restore"]), st.integers(1, 8)),
         st.tuples(st.just("correct"), st.integers(1, 8), texts),
@@ -127,7 +131,7 @@ def take(hf, step):
             hf.capture(session, "user", text)
         case "correct", number, text:
             hf.correct(number, text)
-        case "undo",:
+        case ("undo",):
             hf.undo()
         case verb, number:
             getattr(hf, verb)(number)
@@ -247,7 +251,7 @@ def test_a_bundle_that_is_wrong_is_refused_and_nothing_is_imported(hf, clock, fr
 def test_a_bad_vector_line_is_refused_and_the_message_says_what_is_in(hf, fresh, line):
     hf.remember("green tea")
     target = fresh("user:ann")
-    with pytest.raises(InvalidInput, match="memories were imported.*reembed") as caught:
+    with pytest.raises(InvalidInput, match=r"memories were imported.*reembed") as caught:
         target.import_([*hf.export(), line])
     assert "Nothing was imported" not in str(caught.value)
     assert [memory.content for memory in target.list()] == ["green tea"]

@@ -44,7 +44,9 @@ def test_words_match_in_other_forms(words):
     assert found(words, "Which country's marathon did she run?")
 
 
-@pytest.mark.parametrize("question", ["", "   ", "the of and is", "What did you do?", "?!… — ()", "\x00", "***", "\n\t"])
+@pytest.mark.parametrize(
+    "question", ["", "   ", "the of and is", "What did you do?", "?!… — ()", "\x00", "***", "\n\t"]
+)
 def test_a_question_without_a_word_that_matters_finds_nothing(hf, question):
     hf.remember("What did you do? The tea of the house and its ()")
     assert found(hf, question) == []
@@ -80,7 +82,27 @@ def test_titles_and_tags_are_searched_too(words):
 
 LEGAL = st.text(st.characters(codec=None, exclude_categories=()), max_size=200) | st.lists(
     st.sampled_from(
-        ["tea", '"', "'", "NEAR(", ")", "*", "AND", "OR", "NOT", "^", "content:", "-", "\x00", "\ud800", "🦊", "茶", "%", ";--", "last week"]
+        [
+            "tea",
+            '"',
+            "'",
+            "NEAR(",
+            ")",
+            "*",
+            "AND",
+            "OR",
+            "NOT",
+            "^",
+            "content:",
+            "-",
+            "\x00",
+            "\ud800",
+            "🦊",
+            "茶",
+            "%",
+            ";--",
+            "last week",
+        ]
     ),
     max_size=30,
 ).map("".join)
@@ -103,7 +125,9 @@ def test_any_text_is_a_legal_question(hf, question):
     hf.context(question, session="s1")
 
 
-@pytest.mark.parametrize("question", ["a\x00b tea", "\ud800 tea", '"tea', "tea*" * 20_000, "🦊 tea", "茶" * 5000 + " tea"])
+@pytest.mark.parametrize(
+    "question", ["a\x00b tea", "\ud800 tea", '"tea', "tea*" * 20_000, "🦊 tea", "茶" * 5000 + " tea"]
+)
 def test_any_text_is_legal_for_the_model_that_ships_too(tmp_path, question):
     quick = Settings(embedding_models="static")
     with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=quick, background=False) as hf:
@@ -157,7 +181,9 @@ def test_a_session_can_be_left_out(words):
 
 
 def test_neighbours_of_a_match_pass_the_filters_too(words):
-    words.capture_many([{"session": "s1", "role": "user", "text": text} for text in ("Where do we eat?", "Ramen place")])
+    words.capture_many(
+        [{"session": "s1", "role": "user", "text": text} for text in ("Where do we eat?", "Ramen place")]
+    )
     words.archive(words.remember("x", kind="turn", session="s1").id)
     assert found(words, "ramen") == ["Ramen place", "Where do we eat?"]
     assert found(words, "ramen", exclude_session="s1") == []
@@ -197,7 +223,9 @@ def test_scores_fall_from_first_to_last_and_lie_between_0_and_1(hf):
 
 
 def test_near_copies_do_not_fill_the_list(words):
-    text = "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+    text = (
+        "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+    )
     words.remember_many([{"content": f"{text} {end}", "kind": "episode"} for end in ("now", "today", "again", "ok")])
     words.remember("A room")
     question = "in which corner room upstairs is the planning meeting?"

@@ -13,7 +13,15 @@ def test_a_recalled_memory_has_its_rank_and_reasons(hf):
     why = hf.why("green tea", expect=green.id)
     assert (why.memory, why.recalled, why.rank, why.dropped_by) == (green.id, True, 1, None)
     assert "recalled at rank 1" in why.explanation
-    assert [stage.name for stage in why.stages] == ["scope", "status", "validity", "question", "arms", "order", "budget"]
+    assert [stage.name for stage in why.stages] == [
+        "scope",
+        "status",
+        "validity",
+        "question",
+        "arms",
+        "order",
+        "budget",
+    ]
     assert all(stage.passed for stage in why.stages)
     assert "words #1, meaning (static) #1" in why.stages[4].detail
 
@@ -51,7 +59,10 @@ def test_a_status_that_is_not_recalled_is_named_with_its_reason(hf):
 def test_what_does_not_hold_now_is_named_with_the_date(hf, clock):
     over = hf.remember("green tea", valid_until=clock.now)
     to_come = hf.remember("black tea", valid_from=clock.now + 1)
-    assert dropped(hf, "tea", over) == ("validity", "it does not hold now: its validity ended 2026-03-18T12:00:00+00:00.")
+    assert dropped(hf, "tea", over) == (
+        "validity",
+        "it does not hold now: its validity ended 2026-03-18T12:00:00+00:00.",
+    )
     stage, detail = dropped(hf, "tea", to_come)
     assert stage == "validity"
     assert "begins 2026-03-18" in detail
@@ -95,7 +106,9 @@ def test_a_memory_beyond_the_limit_is_told_which_limit_would_do(words):
 
 
 def test_a_near_copy_is_told_which_memory_stands_above_it(words):
-    text = "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+    text = (
+        "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+    )
     first = words.remember(f"{text} now")
     copy = words.remember(f"{text} today")
     words.remember("A corner room")

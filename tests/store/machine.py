@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from holdfast.errors import Conflict, NotFound, Refused
 from holdfast.store import Filter, Store, Writer
-from holdfast.testing import ANN, BOB, START, link, run_id, write
+from holdfast.testing import ANN, BOB, START, link, write
 from holdfast.text.tokens import index_terms
 from holdfast.types import STATUSES, Memory, Scope
 from holdfast.write import commit
@@ -46,7 +46,7 @@ class Run:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Subclass it with `open_store`, which opens the same data each time, and `lasting`, whether it outlives closing."""
+    """Subclass it with `open_store`, which opens the same data each time; `lasting`: whether it outlives closing."""
 
     lasting = True
     memories = Bundle("memories")
@@ -59,7 +59,7 @@ class StoreMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.store = self.open_store()
-        self.now = START
+        self.now, self.count = START, 0
         self.things: dict[Key, Any] = {}
         self.history: dict[str, Run] = {}
         self.purged: set[Key] = set()
@@ -69,7 +69,8 @@ class StoreMachine(RuleBasedStateMachine):
     @contextmanager
     def run(self, scope: Scope) -> Iterator[str]:
         """A run: the model's changes inside are noted as its doing."""
-        run, before = run_id(), dict(self.things)
+        self.count += 1
+        run, before = f"run_{self.count:04d}", dict(self.things)
         yield run
         noted = Run(scope)
         for key in before.keys() | self.things.keys():
@@ -82,6 +83,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.things["memory", memory.scope, memory.id] = {
             "content": memory.content, "kind": memory.kind, "status": memory.status, "protected": memory.protected,
             "confidence": memory.confidence, "session": memory.session, "updated_at": memory.updated_at,
+            "status_at": memory.status_at, "status_reason": memory.status_reason,
         }  # fmt: skip
 
     def change(self, memory: Memory, **fields: Any) -> None:
@@ -151,7 +153,7 @@ class StoreMachine(RuleBasedStateMachine):
                 ),
             )
             if self.things["memory", memory.scope, memory.id]["status"] != status:
-                self.change(memory, status=status, updated_at=self.now)
+                self.change(memory, status=status, status_at=self.now, status_reason=status, updated_at=self.now)
 
     @rule(memory=memories)
     def confirm(self, memory: Memory) -> None:
@@ -170,7 +172,8 @@ class StoreMachine(RuleBasedStateMachine):
         with self.run(memory.scope) as run:
             stored = self.do(run, lambda writer: commit.correct(writer, self.fresh(writer, memory), new))
             if self.things["memory", memory.scope, memory.id]["status"] != "superseded":
-                self.change(memory, status="superseded", updated_at=self.now)
+                reason = f"corrected by {stored.id}"
+                self.change(memory, status="superseded", status_at=self.now, status_reason=reason, updated_at=self.now)
             self.note(stored)
             self.things["edge", memory.scope, stored.id, memory.id] = "supersedes"
         return stored

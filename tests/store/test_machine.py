@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import settings
+from machine import StoreMachine
 
 from holdfast.store import SQLiteStore, Store
-
-from machine import StoreMachine
 
 
 class SQLiteFile(StoreMachine):

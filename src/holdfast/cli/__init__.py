@@ -15,4 +15,7 @@ def main() -> None:
         return
     from .app import run
 
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows its number instead.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run())

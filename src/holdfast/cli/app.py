@@ -102,12 +102,18 @@ def moment(text: str | None, *, end: bool = False) -> Micros | None:
     from datetime import datetime
 
     try:
-        return from_datetime(datetime.fromisoformat(text).astimezone())
+        written = datetime.fromisoformat(text)
     except ValueError:
         found = spans(text, system_clock())
-    if not found:
-        raise InvalidInput(f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'.")
-    return found[0].end if end else found[0].start
+        if not found:
+            raise InvalidInput(
+                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
+            ) from None
+        return found[0].end if end else found[0].start
+    try:
+        return from_datetime(written.astimezone())
+    except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
+        return from_datetime(written)
 
 
 def text_or_stdin(text: str | None, *, what: str) -> str:
@@ -128,13 +134,20 @@ def confirmed(question: str, *, yes: bool) -> bool:
     return typer.confirm(question, default=False)
 
 
-@app.callback()
-def root(
-    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and stop.")] = False,
-) -> None:
-    if version:
-        typer.echo(f"holdfast {__version__}")
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"holdfast {__version__}")
         raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", "-V", is_eager=True, callback=_tell_version, help="Print the version and stop.")
+]
+
+
+@app.callback()
+def root(version: Version = False) -> None:
+    pass
 
 
 def load_commands() -> None:
@@ -147,26 +160,39 @@ def run(args: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
     load_commands()
     try:
-        result: Any = app(args=list(args) if args is not None else None, standalone_mode=False)
+        result: Any = app(args=list(args) if args is not None else None, prog_name="holdfast", standalone_mode=False)
+        sys.stdout.flush()  # here, where it can still be told that nobody reads it
         return result if isinstance(result, int) else 0
-    except typer.Abort:
-        print("Aborted. Nothing was changed.", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): not our error, but nothing may be flushed any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except HoldfastError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, InvalidInput) else 1
-    except Exception as error:
-        if not hasattr(error, "show") or not hasattr(error, "exit_code"):
+    except (BrokenPipeError, SystemExit) as error:
+        # Typer turns a broken pipe into an exit of its own.
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
             raise
+        # The reader of our output went away (`| head`): not our error, but nothing may be flushed any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        message, code = _told_as(error)
+        if message is None:
+            raise
+        print(message, end="\n" if message else "", file=sys.stderr)
+        return code
+
+
+def _told_as(error: BaseException) -> tuple[str | None, int]:
+    """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
+    match error:
+        case HoldfastError():
+            return f"Error: {error}", 2 if isinstance(error, InvalidInput) else 1
+        case UnicodeDecodeError():
+            return f"Error: What was piped in is not UTF-8 text ({error}). Nothing was stored.", 2
+        case typer.Abort():
+            return "Aborted. Nothing was changed.", 1
+        case KeyboardInterrupt():
+            return "Stopped.", 130
+    if hasattr(error, "show") and hasattr(error, "exit_code"):
         error.show()  # a usage error of the parser, with its own hint
-        return int(error.exit_code)
+        return "", int(error.exit_code)
+    return None, 1
 
 
 def when(micros: Micros | None) -> str:

@@ -36,7 +36,8 @@ def bench(
     if dataset not in evaluation.DATASETS:
         raise InvalidInput(f"Unknown data set {dataset!r}. Use one of: {', '.join(evaluation.DATASETS)}.")
     settings = config.load()
-    settings = replace(settings, embedding_models=models or settings.embedding_models, fusion=fusion or settings.fusion)
+    chosen = config.checked("fusion", fusion or settings.fusion, "--fusion")
+    settings = replace(settings, embedding_models=models or settings.embedding_models, fusion=chosen)
     pools = list(islice(evaluation.DATASETS[dataset](path), limit))
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, show.progress("starting") as bar:
 
@@ -57,7 +58,10 @@ def _tables(report: dict[str, Any]) -> None:
     for level in ("turns", "sessions"):
         groups = report[level]
         columns = list(next(iter(groups.values())))
-        rows = [(name, *(f"{figures[column]:.3f}" if column != "questions" else str(figures[column]) for column in columns))
-                for name, figures in groups.items()]  # fmt: skip
         print(f"\n{level[:-1]} recall")
-        show.table(("category", *columns), [tuple(map(str, row)) for row in rows], empty="")
+        rows = [(name, *(_figure(figures[column]) for column in columns)) for name, figures in groups.items()]
+        show.table(("category", *columns), rows, empty="")
+
+
+def _figure(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.3f}"

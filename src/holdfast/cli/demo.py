@@ -128,9 +128,8 @@ def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("4. The store is closed and opened again: everything is there")
     found = hf.stats()
     problems = hf.doctor()
-    told.say(
-        f"   {found['active']} memories, {len(hf.log(limit=None))} journal entries, doctor: {problems or 'all in order'}"
-    )
+    entries = len(hf.log(limit=None))
+    told.say(f"   {found['active']} memories, {entries} journal entries, doctor: {problems or 'all in order'}")
     told.say(f"   {QUESTIONS[0]}  {hf.recall(QUESTIONS[0], limit=1)[0].memory.content}")
     return {"active": found["active"], "findings": len(problems)}
 

@@ -80,7 +80,7 @@ def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = Fa
         if as_json:
             show.emit(show.memory_json(memory, links=[show.edge_json(edge) for edge in links]))
             return
-        print(memory.content)
+        print(show.plain(memory.content))
         print()
         show.fields(_details(memory))
         show.fields((edge.relation, f"{edge.source} → {edge.target}") for edge in links)
@@ -145,7 +145,7 @@ def why(
         if as_json:
             show.emit(found.as_dict())
             return
-        print(found.explanation)
+        print(show.plain(found.explanation))
         show.fields((stage.name, stage.detail) for stage in found.stages)
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def emit(value: Any) -> None:
     """Prints one JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    escaped = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
+    print(json.dumps(value, ensure_ascii=escaped, indent=2))
 
 
 def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:
@@ -55,6 +56,14 @@ def edge_json(edge: Edge) -> dict[str, Any]:
     return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
 
 
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "�")
+
+
+def plain(text: str) -> str:
+    """`text` without control characters: a memory must not be able to steer the terminal that shows it."""
+    return text.translate(_CONTROLS)
+
+
 def shorten(text: str, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(text.split())
@@ -63,7 +72,7 @@ def shorten(text: str, width: int) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
     """A table on a terminal; the same cells separated by tabs when piped."""
-    cells = [list(row) for row in rows]
+    cells = [[plain(cell) for cell in row] for row in rows]
     if not cells:
         print(empty)
     elif sys.stdout.isatty():
@@ -125,7 +134,7 @@ def fields(pairs: Iterable[tuple[str, Any]]) -> None:
     """Names and values, one a line, empty ones left out."""
     for name, value in pairs:
         if value not in (None, "", (), {}, []):
-            print(f"{name:<12} {value}")
+            print(f"{name:<12} {plain(str(value))}")
 
 
 @contextmanager

@@ -105,7 +105,8 @@ def capture(
         if as_json:
             show.emit([show.memory_json(memory) for memory in stored])
         else:
-            print(f"Captured {len(stored)} of {len(turns)} turns. Undo with: holdfast undo {hf.last_run}")
+            undo_hint = f" Undo with: holdfast undo {hf.last_run}" if stored else ""
+            print(f"Captured {len(stored)} of {len(turns)} turns.{undo_hint}")
 
 
 def _lines(session: str | None) -> Iterator[dict[str, Any]]:
@@ -182,7 +183,7 @@ def purge(
     with open_memory(store, scope) as hf:
         found = [hf.get(id_) for id_ in ids]
         for memory in found:
-            print(f"{memory.id}  {show.shorten(memory.content, 100)}", file=sys.stderr)
+            print(f"{memory.id}  {show.plain(show.shorten(memory.content, 100))}", file=sys.stderr)
         if not confirmed(f"Erase {len(found)} for good? This cannot be undone.", yes=yes):
             print("Nothing was erased.", file=sys.stderr)
             raise typer.Exit(1)

@@ -110,7 +110,7 @@ def timely(
         found.update(store.by_text(inside, occurring, TIMELY))
         for view in views[:1]:
             found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
-        if not query.terms:
+        if not occurring:  # the words only name the time, as in "what happened last week?"
             found.update((memory.seq, 0.0) for memory in store.list(inside, limit=TIMELY))
     return list(found.items())
 

@@ -205,7 +205,7 @@ FROM vectors v GROUP BY v.model, v.scope
 def repair_sqlite(connection: apsw.Connection, *, at: Micros) -> None:
     """Rebuilds indexes, words, totals, hashes, links and marks; drops vectors that cannot be used."""
     _rebuild_indexes(connection)
-    for table, sql in _ORPHANS.items():
+    for sql in _ORPHANS.values():
         connection.execute("DELETE FROM" + sql.split("FROM", 1)[1])
     connection.execute("DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories)")
     _rehash(connection)

@@ -58,8 +58,8 @@ class Matrix:
 
     def _drop_inactive(self, read: Read) -> None:
         changed = read(
-            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status = 'active' AND v.seq IS NOT NULL) FROM events e "
-            "LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status = 'active' AND v.seq IS NOT NULL) "
+            "FROM events e LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
             "LEFT JOIN vectors v ON v.model = ? AND v.scope = m.scope AND v.seq = m.seq "
             "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
             (self._model, self._event, self._scope),

@@ -123,21 +123,18 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
 SELECT_MEMORY = "m.seq, m.scope, " + ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
 
 
+_FIELDS = ("seq", "scope", *MEMORY_COLUMNS)
+
+
 def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     """The memory of a row read as SELECT_MEMORY."""
-    (
-        seq, number, id_, kind, category, status, status_at, status_reason, title, content, author, role, session,
-        position, event_time, valid_from, valid_until, created_at, updated_at, confidence, decay_rate, decayed_at,
-        protected, source, trust, quote, triple, consolidated_at, outcome, tags, metadata, access_count,
-        last_accessed,
-    ) = row  # fmt: skip
-    return Memory(
-        id_, scope_of(number), kind, content, created_at, updated_at, event_time, seq, category, status, status_at,
-        status_reason, title, author, role, session, position, valid_from, valid_until, confidence, decay_rate,
-        decayed_at, bool(protected), source, trust, quote, Triple(*json.loads(triple)) if triple else None,
-        consolidated_at, outcome, tuple(json.loads(tags)) if tags else (), json.loads(metadata) if metadata else {},
-        access_count, last_accessed,
-    )  # fmt: skip
+    fields = dict(zip(_FIELDS, row, strict=True))
+    fields["scope"] = scope_of(fields["scope"])
+    fields["protected"] = bool(fields["protected"])
+    fields["triple"] = Triple(*json.loads(fields["triple"])) if fields["triple"] else None
+    fields["tags"] = tuple(json.loads(fields["tags"])) if fields["tags"] else ()
+    fields["metadata"] = json.loads(fields["metadata"]) if fields["metadata"] else {}
+    return Memory.of(fields)
 
 
 def session_values(session: Session) -> dict[str, Any]:
@@ -239,6 +236,7 @@ _AROUND = " \t\r\n\"'“”‘’«»"
 _AFTER = _AROUND + ".!。！"
 
 
+@lru_cache(maxsize=256)
 def content_hash(content: str) -> bytes:
     """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)

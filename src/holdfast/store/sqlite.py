@@ -56,6 +56,9 @@ class SQLiteWriter(RowWriter):
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         return self._connection.execute(sql, values).fetchall()
 
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
     def insert(self, sql: str, values: Sequence[Any]) -> int:
         self._connection.execute(sql, values)
         return self._connection.last_insert_rowid()
@@ -66,10 +69,11 @@ class SQLiteWriter(RowWriter):
         except apsw.ConstraintError as error:
             raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
 
-    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
+    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool, fresh: bool = False) -> None:
         prefix = scope_prefix(number, active=active)
         text = prefix + f" {prefix}".join(terms) if terms else ""
-        self._connection.execute("INSERT OR REPLACE INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, text))
+        verb = "INSERT" if fresh else "INSERT OR REPLACE"
+        self._connection.execute(f"{verb} INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, text))
 
     def unindex(self, seq: int) -> None:
         self._connection.execute("DELETE FROM memory_terms WHERE rowid = ?", (seq,))

@@ -74,18 +74,23 @@ class RowWriter(ABC):
         self._numbers: dict[Scope, int] = {}
         self._names: dict[int, Scope] = {}
         self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self._entries: list[tuple[Any, ...]] = []
 
     @abstractmethod
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Runs one statement in this transaction and returns its rows."""
 
     @abstractmethod
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Runs one statement for each row of values."""
+
+    @abstractmethod
     def insert(self, sql: str, values: Sequence[Any]) -> int:
         """Runs one INSERT and returns the number that the new row was given."""
 
     @abstractmethod
-    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool) -> None:
-        """Puts a memory into the full-text index, in place of what was there under its `seq`."""
+    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool, fresh: bool = False) -> None:
+        """Puts a memory into the full-text index, in place of what was there under its `seq` unless it is `fresh`."""
 
     @abstractmethod
     def unindex(self, seq: int) -> None:
@@ -116,7 +121,7 @@ class RowWriter(ABC):
         values = (number, content_hash(memory.content), len(terms), *memory_values(memory))
         seq = self.insert(INSERT_MEMORY, values)
         active = memory.status == "active"
-        self.index(seq, number, terms, active=active)
+        self.index(seq, number, terms, active=active, fresh=True)
         if active:
             self._count(number, 1, len(terms))
         self._journal(number, "memory", memory.id, None, None)
@@ -147,6 +152,7 @@ class RowWriter(ABC):
 
     def purge(self, memory: Memory) -> None:
         self.remove(memory)
+        self._write_journal()
         self.execute(
             "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = 'memory' AND target = ? "
             "AND before IS NOT NULL",
@@ -212,6 +218,7 @@ class RowWriter(ABC):
     # Undo
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
+        self._write_journal()
         numbers = [self.known(scope) for scope in dict.fromkeys(scopes)]
         rows = self.execute(
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
@@ -351,13 +358,20 @@ class RowWriter(ABC):
         return self._names[number]
 
     def close(self) -> None:
-        """Adds what the transaction counted to the scopes' totals; the last thing before the commit."""
+        """Writes the journal and what the transaction counted; the last thing before the commit."""
+        self._write_journal()
         for number, (active, terms) in self._totals.items():
             self.execute(
                 "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
                 (active, terms, number),
             )
         self._totals.clear()
+
+    def _write_journal(self) -> None:
+        """Writes the entries kept back so far: together they cost less, and only undo and purge ever read them."""
+        if self._entries:
+            self.execute_many(INSERT_EVENT, self._entries)
+            self._entries = []
 
     def _count(self, number: int, active: int, terms: int) -> None:
         totals = self._totals[number]
@@ -484,7 +498,7 @@ class RowWriter(ABC):
     ) -> None:
         author = self._author
         images = [to_json(image) if image is not None else None for image in (before, after)]
-        self.execute(INSERT_EVENT, (number, author.run, author.at, author.actor, author.verb, noun, target, *images))
+        self._entries.append((number, author.run, author.at, author.actor, author.verb, noun, target, *images))
 
 
 def _key(event: Event) -> tuple[Any, ...]:

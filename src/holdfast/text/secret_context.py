@@ -137,16 +137,21 @@ _RULES = (
 )
 
 
+_RULES_BY_CUE = {cue: [rule for rule in _RULES if cue in rule.cues] for rule in _RULES for cue in rule.cues}
+
+
 def find_named(text: str) -> list[Secret]:
     """Every value in `text` that its surroundings call a secret."""
     lower = text.lower()
-    found = [
-        secret
-        for rule in _RULES
-        if any(cue in lower for cue in rule.cues)
-        for match in rule.pattern.finditer(text)
-        if (secret := _judged(match, rule.name, rule.kind))
-    ]
+    found = []
+    for cue, rules in _RULES_BY_CUE.items():
+        if cue in lower:  # rarely so, and then a rule that several cues share may be tried twice
+            found += [
+                secret
+                for rule in rules
+                for match in rule.pattern.finditer(text)
+                if (secret := _judged(match, rule.name, rule.kind))
+            ]
     found.extend(_named(text, lower))
     return found
 

@@ -33,6 +33,9 @@ _APOSTROPHES = "'\u2019\u02bc"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?![\d,])"
 _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
 
+# Most texts hold neither grouped numbers nor such names, and need only the short pattern.
+_UNUSUAL = re.compile(r"\d,\d|\+\+|#")
+_PLAIN_TOKEN = re.compile(r"\w+(?:['.]\w+)*", re.ASCII)
 _ASCII_TOKEN = re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
 # Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part of a word.
 _INVISIBLE = dict.fromkeys([0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
@@ -100,9 +103,11 @@ def dedup_tokens(text: str) -> list[str]:
 
 def _tokens(text: str) -> list[str]:
     if text.isascii():
-        return [token[:LONGEST_TERM] for token in _ASCII_TOKEN.findall(text)]
-    plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    return [token[:LONGEST_TERM] for token in _unicode_token().findall(plain)]
+        found: list[str] = (_ASCII_TOKEN if _UNUSUAL.search(text) else _PLAIN_TOKEN).findall(text)
+    else:
+        plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+        found = _unicode_token().findall(plain)
+    return found if len(max(found, key=len, default="")) <= LONGEST_TERM else [t[:LONGEST_TERM] for t in found]
 
 
 @lru_cache(maxsize=1)
@@ -117,11 +122,23 @@ def _unicode_token() -> re.Pattern[str]:
 
 def _language(tokens: list[str]) -> str:
     """The language whose stop words the text uses most; English unless another one clearly wins."""
-    words = {_surface(token) for token in tokens[:_DETECTION_TOKENS]}
+    beginning = tokens[:_DETECTION_TOKENS]
+    if all(map(_could_be_english, beginning)):
+        return "english"
+    words = {_surface(token) for token in beginning}
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
     best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
     clear = hits[best] > hits["english"] and words & _DISTINCTIVE[best]
     return best if clear else "english"
+
+
+@lru_cache(maxsize=1 << 15)
+def _could_be_english(token: str) -> bool:
+    """Whether a token is no sign of another language: listed as an English stop word too, or not listed at all."""
+    if token.isdecimal():
+        return True
+    word = _surface(token)
+    return word in STOP_WORDS["english"] or not any(word in STOP_WORDS[language] for language in LATIN_LANGUAGES)
 
 
 @lru_cache(maxsize=16)
@@ -137,6 +154,8 @@ def _surface(token: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _terms(token: str, language: str) -> tuple[str, ...]:
+    if token.isascii() and token.isalnum() and token.islower():
+        return _stems(token, language)  # a plain word, as most are
     if token.endswith(("+", "#")):
         return (token[0].casefold() + ("plusplus" if token[-1] == "+" else "sharp"),)
     pieces = [piece for piece in re.split(r"[._]", _without_apostrophes(token.replace(",", ""))) if piece]
@@ -173,6 +192,8 @@ def _is_latin(word: str) -> bool:
 def _stems(word: str, language: str) -> tuple[str, ...]:
     """The term or terms of one plain word (see the theory at the top of this file)."""
     folded = _fold(word)
+    if not folded.isalpha() and folded.isascii():
+        return (folded,) if folded else ()
     if not folded.isalpha():
         return tuple(_plain(folded))
     if not folded.isascii():

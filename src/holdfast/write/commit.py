@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
@@ -13,7 +14,7 @@ from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, c
 from .guard import clean, guard, guard_data, one_line, without_secrets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Draft:
     """What a caller says about a memory that is to be. Everything but the text may be left out."""
 
@@ -48,44 +49,57 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
     metadata = _metadata(draft.metadata, max_bytes=max_bytes)
     if guarded.secrets:
         metadata["redacted"] = list(guarded.secrets)
-    return Memory(
-        id=new_id(ID_PREFIXES[kind], at),
-        scope=scope,
-        kind=kind,
-        content=guarded.text,
-        created_at=at,
-        updated_at=at,
-        event_time=at if draft.event_time is None else draft.event_time,
-        category=one_line(draft.category, name="category") or "general",
-        title=one_line(draft.title, name="title", limit=500) if draft.title else "",
-        author=one_line(draft.author, name="author") if draft.author else "",
-        role=one_line(draft.role, name="role") if draft.role else "",
-        session=draft.session,
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        confidence=float(draft.confidence),
-        decay_rate=float(draft.decay_rate),
-        source=without_secrets(draft.source),
-        trust=draft.trust,
-        quote=guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
-        triple=Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
-        tags=tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
-        metadata=metadata,
+    return Memory.of(
+        {
+            "id": new_id(ID_PREFIXES[kind], at),
+            "scope": scope,
+            "kind": kind,
+            "content": guarded.text,
+            "seq": 0,
+            "status": "active",
+            "status_at": None,
+            "status_reason": "",
+            "created_at": at,
+            "updated_at": at,
+            "event_time": at if draft.event_time is None else draft.event_time,
+            "category": one_line(draft.category, name="category") or "general",
+            "title": one_line(draft.title, name="title", limit=500),
+            "author": one_line(draft.author, name="author"),
+            "role": one_line(draft.role, name="role"),
+            "session": draft.session,
+            "position": None,
+            "valid_from": draft.valid_from,
+            "valid_until": draft.valid_until,
+            "confidence": float(draft.confidence),
+            "decay_rate": float(draft.decay_rate),
+            "decayed_at": None,
+            "protected": False,
+            "consolidated_at": None,
+            "outcome": "",
+            "access_count": 0,
+            "last_accessed": None,
+            "source": without_secrets(draft.source),
+            "trust": draft.trust,
+            "quote": guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
+            "triple": Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
+            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)),
+            "metadata": metadata,
+        }
     )
 
 
 _TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
 _TIMES = ("event_time", "valid_from", "valid_until")
+_texts, _times = attrgetter(*_TEXTS), attrgetter(*_TIMES)
 _LONGEST_SESSION_ID = 255
 
 
 def _check_fields(draft: Draft) -> None:
     """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
-    for name in _TEXTS:
-        if not isinstance(getattr(draft, name), str):
-            raise InvalidInput(f"{name} must be text, not {getattr(draft, name)!r}.")
-    for name in _TIMES:
-        time = getattr(draft, name)
+    for name, text in zip(_TEXTS, _texts(draft), strict=True):
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name} must be text, not {text!r}.")
+    for name, time in zip(_TIMES, _times(draft), strict=True):
         if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
             raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
     if not isinstance(draft.confidence, int | float) or not 0.0 <= draft.confidence <= 1.0:

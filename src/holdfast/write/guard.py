@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, TooLarge
 from ..text.fences import strip_fences
@@ -16,8 +15,7 @@ from ..text.secrets import redact
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(NamedTuple):
     """A text that may be stored, and what was taken out of it."""
 
     text: str
@@ -38,7 +36,8 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
         )
     own, echoes = strip_fences(own)
     own, secrets = redact(own)
-    return Guarded(own.strip(), tuple(sorted({secret.kind for secret in secrets})), echoes)
+    kinds = tuple(sorted({secret.kind for secret in secrets})) if secrets else ()
+    return Guarded(own.strip(), kinds, echoes)
 
 
 def clean(text: str) -> str:
