@@ -76,6 +76,19 @@ def test_the_same_words_of_another_author_category_or_kind_are_another_memory(hf
     assert len(hf.list()) == 4
 
 
+def test_each_author_and_category_keeps_its_own_words_once(hf):
+    for author, category in (("", "general"), ("Bob", "general"), ("", "taste")) * 3:
+        hf.remember("Likes tea", author=author, category=category)
+    assert len(hf.list()) == 3
+
+
+def test_a_fact_that_stands_twice_in_a_batch_is_kept_once(hf):
+    one, other, again = hf.remember_many(["Likes tea", "Plays chess", {"content": "likes tea.", "tags": ("x",)}])
+    assert (again.id, again.tags) == (one.id, ("x",))
+    assert contents(hf.list()) == ["Plays chess", "Likes tea"]
+    assert other.id != one.id
+
+
 def test_episodes_with_the_same_words_happened_twice(hf):
     hf.remember("Deployed the API", kind="episode")
     hf.remember("Deployed the API", kind="episode")

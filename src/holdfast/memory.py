@@ -169,7 +169,7 @@ class Holdfast:
         """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
         at, limit = self.clock(), self.settings.max_content_bytes
         memories = [commit.build(_as_draft(draft), self.scopes[0], at=at, max_bytes=limit) for draft in drafts]
-        return self._write("remember", lambda writer: [commit.remember(writer, memory) for memory in memories])
+        return self._write("remember", lambda writer: commit.remember(writer, memories))
 
     def capture(
         self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
@@ -189,7 +189,7 @@ class Holdfast:
         for turn in turns:
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
                 memories.append(commit.build(_turn(turn), scope, at=at, max_bytes=limit))
-        return self._write("capture", lambda writer: capture_.capture(writer, memories)) if memories else []
+        return self._write("capture", lambda writer: commit.remember(writer, memories)) if memories else []
 
     def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Any) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost."""

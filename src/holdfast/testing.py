@@ -278,8 +278,8 @@ class MemoriesContract:
             store, fact("Tea."), fact("tea"), fact("TEA"), fact("tea", scope=BOB), memory("tea", kind="rule")
         )
         set_status(store, gone, "archived")
-        assert write(store, lambda writer: writer.same_content(fact(' "tea" '))) == oldest
-        assert write(store, lambda writer: writer.same_content(fact("coffee"))) is None
+        assert write(store, lambda writer: list(writer.same_content([fact(' "tea" ')]).values())) == [oldest]
+        assert write(store, lambda writer: writer.same_content([fact("coffee")])) == {}
 
     def test_counts_are_by_kind_and_status(self, store: Store) -> None:
         one, *_ = put(store, fact("a"), fact("b"), turn("c", "s", 0), fact("d", scope=BOB))
@@ -421,7 +421,7 @@ class ScopesContract:
         anns = put_one(store, fact("tea"))
         assert write(store, lambda writer: writer.memory(BOB, anns.id)) is None
         assert write(store, lambda writer: writer.memory(BOB, anns.seq)) is None
-        assert write(store, lambda writer: writer.same_content(fact("tea", scope=BOB))) is None
+        assert write(store, lambda writer: writer.same_content([fact("tea", scope=BOB)])) == {}
 
     @pytest.mark.parametrize("verb", ["change", "remove", "purge"])
     def test_a_writer_changes_nothing_of_another_scope(self, store: Store, verb: str) -> None:
@@ -966,6 +966,22 @@ class GraphContract:
         assert store.edges(ANN, one.id) == store.edges(ANN, two.id) == [edge]
         assert [event.noun for event in store.events([ANN])].count("edge") == 1
 
+    def test_an_edge_needs_both_its_ends(self, store: Store) -> None:
+        one, two, theirs = put(store, fact("one"), fact("two"), fact("theirs", scope=BOB))
+        purge(store, two)
+        for edge in (link(one, two), link(two, one), link(one, theirs)):
+            with pytest.raises(NotFound):
+                together(store, methodcaller("link", edge))
+        assert store.edges(ANN, one.id) == []
+
+    def test_a_mention_needs_its_memory_and_its_entity(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        write(store, lambda writer: _mention_all(writer, "Ann", []))
+        for entity, target in (("entity_Ann", "fact_nobody"), ("entity_Nobody", one.id)):
+            with pytest.raises(NotFound):
+                together(store, methodcaller("mention", ANN, entity=entity, memory=target))
+        assert list(store.rows("mention", ANN)) == []
+
     def test_edges_come_oldest_first(self, store: Store) -> None:
         one, two, three = put(store, fact("one"), fact("two"), fact("three"))
         edges = [link(one, two, created=at(5)), link(three, one, "supersedes", at(1)), link(two, three, created=at(3))]
@@ -1332,6 +1348,20 @@ class UndoContract:
         undo(store, "run_later")
         undo(store, "run_first")
         assert list(store.rows("entity", ANN)) == []
+
+    @pytest.mark.parametrize("verb", ["link", "mention"])
+    def test_what_points_to_a_purged_memory_cannot_come_back(self, store: Store, verb: str) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        write(store, lambda writer: _mention_all(writer, "Zoe", []))
+        steps: dict[str, Callable[[Writer], None]] = {
+            "link": lambda writer: writer.link(link(one, two)),
+            "mention": lambda writer: writer.mention(ANN, entity="entity_Zoe", memory=two.id),
+        }
+        write(store, steps[verb], run="run_point")
+        back = undo(store, "run_point")
+        purge(store, two)
+        with pytest.raises(Conflict):
+            undo(store, back)
 
     def test_undo_of_a_run_takes_back_all_of_it_or_nothing(self, store: Store) -> None:
         one, _ = put(store, fact("one"), fact("two"), run="run_add")

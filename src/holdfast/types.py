@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .errors import InvalidInput, ScopeError
 
@@ -95,8 +95,12 @@ def new_id(prefix: str, at: Micros) -> str:
     return f"{prefix}_{_base32(at // 1000, 5)}{_base32(_chance.getrandbits(40), 4)}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Scope:
+class _Scope(NamedTuple):
+    kind: str
+    key: str
+
+
+class Scope(_Scope):
     """Whom a memory belongs to, written `kind:key`.
 
     >>> Scope.parse("user:alice")
@@ -105,16 +109,17 @@ class Scope:
     'project:acme-api'
     """
 
-    kind: str
-    key: str
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if self.kind not in SCOPE_KINDS:
+    def __new__(cls, kind: str, key: str) -> Scope:
+        """The scope, if there can be such a one; ScopeError otherwise."""
+        if kind not in SCOPE_KINDS:
             raise ScopeError(
-                f"Unknown scope kind {self.kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'."
+                f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'."
             )
-        if not self.key or len(self.key) > 200 or re.search(r"[\x00-\x1f\x7f]", self.key):
-            raise ScopeError(f"The key of scope '{self.kind}:…' must be 1 to 200 printable characters.")
+        if not key or len(key) > 200 or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key):
+            raise ScopeError(f"The key of scope '{kind}:…' must be 1 to 200 printable characters.")
+        return super().__new__(cls, kind, key)
 
     @classmethod
     def parse(cls, text: str | Scope | None) -> Scope:

@@ -120,7 +120,7 @@ class StoreMachine(RuleBasedStateMachine):
             if (key[1], thing["kind"], thing["status"], thing["content"]) == (scope, "fact", "active", text)
         ]  # fmt: skip
         with self.run(scope) as run:
-            stored = self.do(run, lambda writer: commit.remember(writer, new))
+            stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
             assert (stored.id == new.id) == (not twins)
             assert not twins or ("memory", scope, stored.id) in twins
             if twins:
@@ -135,7 +135,7 @@ class StoreMachine(RuleBasedStateMachine):
     def capture(self, scope: Scope, session: str, text: str) -> Any:
         new = commit.build(turn(session=session, role="user", text=text), scope, at=self.tick(), max_bytes=1000)
         with self.run(scope) as run:
-            stored = self.do(run, lambda writer: commit.remember(writer, new))
+            stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
             self.note(stored)
             self.things.setdefault(("session", scope, session), True)
         return stored
@@ -229,7 +229,15 @@ class StoreMachine(RuleBasedStateMachine):
             touched = after.keys() if before is None else [name for name in after if before[name] != after[name]]
             if any(now[name] != after[name] for name in touched if name != "updated_at"):
                 return False
+        for key, before in run.before.items():
+            if key[0] == "edge" and before is not None and not all(self.will_be(key[1], end, run) for end in key[2:]):
+                return False
         return not any(self.stands_on(key, run) for key, before in run.before.items() if before is None)
+
+    def will_be(self, scope: Scope, memory: str, run: Run) -> bool:
+        """Whether a memory will be there once the run is undone."""
+        key = ("memory", scope, memory)
+        return (run.before[key] if key in run.before else self.things.get(key)) is not None
 
     def stands_on(self, key: Key, run: Run) -> bool:
         """Whether something that the run did not make itself points to a thing."""

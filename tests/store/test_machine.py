@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from machine import StoreMachine
 
@@ -39,7 +40,7 @@ class SQLiteMemory(StoreMachine):
 def case_of(machine: Any) -> Any:
     """The test case of a machine, as long as the profile allows."""
     machine.TestCase.settings = settings(stateful_step_count=40, deadline=None)
-    return machine.TestCase
+    return pytest.mark.timeout(900)(machine.TestCase)  # a failure takes minutes to be made small
 
 
 TestFile = case_of(SQLiteFile)

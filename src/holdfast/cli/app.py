@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -156,11 +157,18 @@ def load_commands() -> None:
         import_module(f".{module}", __package__)
 
 
+@lru_cache(maxsize=1)
+def _command() -> Any:
+    load_commands()
+    return typer.main.get_command(app)
+
+
 def run(args: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
-    load_commands()
     try:
-        result: Any = app(args=list(args) if args is not None else None, prog_name="holdfast", standalone_mode=False)
+        result: Any = _command()(
+            args=list(args) if args is not None else None, prog_name="holdfast", standalone_mode=False
+        )
         sys.stdout.flush()  # here, where it can still be told that nobody reads it
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit) as error:

@@ -107,8 +107,11 @@ class Writer(Protocol):
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
         """The memory with this id or `seq`, in any status, or None."""
 
-    def same_content(self, memory: Memory) -> Memory | None:
-        """The oldest active memory of the same scope and kind whose normalised text is the same, or None."""
+    def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
+        """For the ids of these new memories, the oldest active one that makes the same claim, where there is one.
+
+        That is the same normalised text in the same scope, of the same kind, category and author.
+        """
 
     def add(self, memory: Memory) -> Memory:
         """Stores a new memory and returns it with its `seq`. Its id must be new in its scope."""
@@ -120,7 +123,7 @@ class Writer(Protocol):
         """Takes a memory out of its table; the journal keeps it, so that it can come back."""
 
     def link(self, edge: Edge) -> None:
-        """Adds an edge; adding it twice equals once."""
+        """Adds an edge; adding it twice equals once. NotFound when one of its ends is not there."""
 
     def next_position(self, scope: Scope, session: str) -> int:
         """The position of the next turn of a session, from 0."""
@@ -135,7 +138,7 @@ class Writer(Protocol):
         """Adds an entity with its names, or makes the stored one equal to this."""
 
     def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
-        """Notes that a memory mentions an entity; noting it twice equals once."""
+        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is not there."""
 
     def finish(self, job: Job) -> None:
         """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was lost."""

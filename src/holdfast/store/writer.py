@@ -52,6 +52,13 @@ INSERT_EVENT = (
     "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
 )
 PURGED = "purged"
+PAGE = 500  # values per statement
+# Columns that hold the id of a row elsewhere: it must be there.
+_POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
+    "edge": (("source", MEMORIES), ("target", MEMORIES)),
+    "mention": (("memory", MEMORIES), ("entity", ENTITIES)),
+    "entity_name": (("entity", ENTITIES),),
+}
 # What keeps an added thing from being taken back: later rows that would point to nothing.
 _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
     "memory": (
@@ -64,6 +71,10 @@ _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("SELECT 1 FROM entity_names WHERE scope = ? AND entity = ? LIMIT 1", "known by other names"),
     ),
 }
+
+
+def _claim(memory: Memory) -> tuple[Any, ...]:
+    return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
 
 
 class RowWriter(ABC):
@@ -106,14 +117,27 @@ class RowWriter(ABC):
         )
         return memory_from(rows[0], self.scope) if rows else None
 
-    def same_content(self, memory: Memory) -> Memory | None:
-        key = (self.known(memory.scope), content_hash(memory.content))
+    def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
+        found: dict[str, Memory] = {}
+        for start in range(0, len(memories), PAGE):
+            found |= self._same_content(memories[start : start + PAGE])
+        return found
+
+    def _same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
+        numbers = sorted({self.known(memory.scope) for memory in memories})
+        hashes = [content_hash(memory.content) for memory in memories]
+        rows = self.execute(
+            f"SELECT scope, content_hash, seq FROM memories WHERE scope IN ({marks(numbers)}) "
+            f"AND content_hash IN ({marks(hashes)})",
+            (*numbers, *hashes),
+        )
         # Nearly always there is none, and the index alone says so.
-        for (seq,) in sorted(self.execute("SELECT seq FROM memories WHERE scope = ? AND content_hash = ?", key)):
-            known = self.memory(memory.scope, seq)
-            if known and (known.kind, known.status) == (memory.kind, "active"):
-                return known
-        return None
+        twins = [self.memory(self.scope(number), seq) for number, _, seq in sorted(rows, key=lambda row: row[2])]
+        oldest: dict[tuple[Any, ...], Memory] = {}
+        for twin in twins:
+            if twin is not None and twin.status == "active":
+                oldest.setdefault(_claim(twin), twin)
+        return {memory.id: oldest[_claim(memory)] for memory in memories if _claim(memory) in oldest}
 
     def add(self, memory: Memory) -> Memory:
         number = self.number(memory.scope)
@@ -162,7 +186,7 @@ class RowWriter(ABC):
     def link(self, edge: Edge) -> None:
         row = {column: getattr(edge, column) for column in EDGES.columns}
         if self._row(EDGES, edge.scope, (edge.source, edge.target, edge.relation)) is None:
-            self._insert(EDGES, edge.scope, row)
+            self._insert_pointing(EDGES, edge.scope, row)
 
     # Sessions
 
@@ -201,7 +225,7 @@ class RowWriter(ABC):
 
     def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
         if self._row(MENTIONS, scope, (entity, memory)) is None:
-            self._insert(MENTIONS, scope, {"entity": entity, "memory": memory})
+            self._insert_pointing(MENTIONS, scope, {"entity": entity, "memory": memory})
 
     # Jobs
 
@@ -239,6 +263,8 @@ class RowWriter(ABC):
         if event.before is None:
             self._undo_add(table, event.scope, key)
         elif event.after is None:
+            if missing := self._missing(table, event.scope, event.before):
+                raise Conflict(f"{missing} is no longer there, so what pointed to it cannot come back.")
             self._insert(table, event.scope, dict(event.before))
         else:
             row, back = self._row(table, event.scope, key), dict(event.before)
@@ -399,6 +425,18 @@ class RowWriter(ABC):
         number = self.number(scope)
         self._raw_insert(table, number, values)
         self._journal(number, table.noun, self._target(table, values), None, None)
+
+    def _insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        if missing := self._missing(table, scope, values):
+            raise NotFound(f"No {missing!r} in scope '{scope}' to point to.", id=missing)
+        self._insert(table, scope, values)
+
+    def _missing(self, table: Table, scope: Scope, values: Mapping[str, Any]) -> str | None:
+        """What a row points to and is not there, or None."""
+        for column, other in _POINTS_TO.get(table.noun, ()):
+            if self._row(other, scope, (values[column],)) is None:
+                return str(values[column])
+        return None
 
     def _raw_insert(self, table: Table, number: int, values: dict[str, Any]) -> None:
         if table is MEMORIES:

@@ -139,6 +139,9 @@ _RULES = (
 
 _RULES_BY_CUE = {cue: [rule for rule in _RULES if cue in rule.cues] for rule in _RULES for cue in rule.cues}
 
+# What a text must hold, within one word, for anything here to be found in it.
+LEADS = tuple({lead.split()[-1] for lead in (*_CORES, *_FOREIGN_CORES, *_RULES_BY_CUE)})
+
 
 def find_named(text: str) -> list[Secret]:
     """Every value in `text` that its surroundings call a secret."""

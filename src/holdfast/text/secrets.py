@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from .secret_context import find_named
-from .secret_formats import Secret, find_tokens
+from .secret_context import LEADS, find_named
+from .secret_formats import SHORTEST, Secret, find_tokens
 
 __all__ = ["Secret", "find_secrets", "redact"]
 
@@ -21,8 +21,25 @@ _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
 
 
+class _Harmless(dict[str, bool]):
+    """Words that can be part of no secret and lead to none, each judged once: most texts hold nothing else."""
+
+    def __missing__(self, word: str) -> bool:
+        if len(self) > _WORDS_KEPT:
+            self.clear()
+        lower = word.lower()
+        self[word] = judged = len(word) < SHORTEST and not any(lead in lower for lead in LEADS)
+        return judged
+
+
+_WORDS_KEPT = 50_000
+_HARMLESS = _Harmless()
+
+
 def find_secrets(text: str) -> list[Secret]:
     """The secrets in `text` in order, none overlapping another, and none inside a `[REDACTED:kind]`."""
+    if all(map(_HARMLESS.__getitem__, text.split())):
+        return []
     secrets: list[Secret] = []
     current = text
     for _ in range(_ROUNDS):

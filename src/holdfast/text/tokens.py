@@ -15,6 +15,7 @@ import threading
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol
 
 from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS
@@ -75,7 +76,23 @@ def index_terms(text: str) -> list[str]:
     """
     tokens = _tokens(text)
     language = _language(tokens)
+    if language == "english":
+        return list(chain.from_iterable(map(_ENGLISH_TERMS.__getitem__, tokens)))
     return [term for token in tokens for term in _terms(token, language)]
+
+
+class _EnglishTerms(dict[str, tuple[str, ...]]):
+    """The terms of each English token met so far: a plain dictionary, because this is where the time goes."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        if len(self) > _TOKENS_KEPT:
+            self.clear()
+        self[token] = terms = _terms(token, "english")
+        return terms
+
+
+_TOKENS_KEPT = 1 << 16
+_ENGLISH_TERMS = _EnglishTerms()
 
 
 def query_terms(text: str) -> list[str]:

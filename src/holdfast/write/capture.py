@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ..store.base import Writer
-from ..types import Memory
-from .commit import Draft, remember
+from .commit import Draft
 
 
 def turn(
@@ -28,8 +26,3 @@ def turn(
         source="capture",
         trust=trust,
     )
-
-
-def capture(writer: Writer, memories: list[Memory]) -> list[Memory]:
-    """Stores turns in order, each at the end of its session."""
-    return [remember(writer, memory) for memory in memories]

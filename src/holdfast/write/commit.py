@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
 from ..store.base import Writer
+from ..store.rows import content_hash
 from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
 from .guard import clean, guard, guard_data, one_line, without_secrets
 
@@ -91,14 +92,14 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
 _TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
 _TIMES = ("event_time", "valid_from", "valid_until")
 _texts, _times = attrgetter(*_TEXTS), attrgetter(*_TIMES)
+_ONLY_TEXT = frozenset((str,))
 _LONGEST_SESSION_ID = 255
 
 
 def _check_fields(draft: Draft) -> None:
     """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
-    for name, text in zip(_TEXTS, _texts(draft), strict=True):
-        if not isinstance(text, str):
-            raise InvalidInput(f"{name} must be text, not {text!r}.")
+    if not _ONLY_TEXT.issuperset(map(type, _texts(draft))):
+        _refuse_other_than_text(draft)
     for name, time in zip(_TIMES, _times(draft), strict=True):
         if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
             raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
@@ -114,6 +115,12 @@ def _check_fields(draft: Draft) -> None:
         raise InvalidInput("triple must be a Triple(subject, predicate, object).")
     if draft.session is not None:
         check_session(draft.session)
+
+
+def _refuse_other_than_text(draft: Draft) -> None:
+    for name, text in zip(_TEXTS, _texts(draft), strict=True):
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name} must be text, not {text!r}.")
 
 
 def check_session(session: Any) -> str:
@@ -136,16 +143,33 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
     return guarded
 
 
-def remember(writer: Writer, memory: Memory) -> Memory:
-    """Stores a memory. A fact or rule that is already there, word for word, is kept once and renewed."""
-    if memory.kind in ("fact", "rule") and memory.session is None:
-        known = writer.same_content(memory)
-        if known and (known.category, known.author) == (memory.category, memory.author):
-            return _bump(writer, known, memory)
+def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+    """Stores memories in order. A fact or rule that is already there, word for word, is kept once and renewed."""
+    known = writer.same_content([memory for memory in memories if _kept_once(memory)])
+    said = {_claim(memory): memory for memory in known.values()}
+    stored = []
+    for memory in memories:
+        same = said.get(_claim(memory)) if _kept_once(memory) else None
+        now = _add(writer, memory) if same is None else _bump(writer, same, memory)
+        if _kept_once(memory):
+            said[_claim(memory)] = now
+        stored.append(now)
+    return stored
+
+
+def _kept_once(memory: Memory) -> bool:
+    return memory.kind in ("fact", "rule") and memory.session is None
+
+
+def _claim(memory: Memory) -> tuple[bytes, str, str, str]:
+    """What must be equal for two memories to say the same of the same."""
+    return content_hash(memory.content), memory.kind, memory.category, memory.author
+
+
+def _add(writer: Writer, memory: Memory) -> Memory:
     if memory.session is None:
         return writer.add(memory)
-    place = _take_place(writer, memory)
-    return writer.add(memory.with_(position=place))
+    return writer.add(memory.with_(position=_take_place(writer, memory)))
 
 
 def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:

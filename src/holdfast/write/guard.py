@@ -42,6 +42,8 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
 
 def clean(text: str) -> str:
     """`text` without what no database can hold: NUL and lone surrogates become U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSTORABLE.sub("\ufffd", text)
 
 
