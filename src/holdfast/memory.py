@@ -283,7 +283,9 @@ class Holdfast:
     def context(self, prompt: str, *, session: str | None = None, tokens: int | None = None) -> context_.Context:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
         budget = self.settings.context_tokens if tokens is None else tokens
-        return context_.context(self._engine(), self._filter(), prompt, session=session, tokens=budget)
+        found = context_.context(self._engine(), self._filter(), prompt, session=session, tokens=budget)
+        self._uses.add(memory.seq for memory in found.memories)
+        return found
 
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""

@@ -423,3 +423,10 @@ def test_a_named_month_is_read_in_utc(words):
     words.remember("Visited Faro", kind="episode", event_time=from_datetime(datetime(2026, 2, 1, tzinfo=UTC)))
     assert found(words, "what did we visit in January?")[0] == "Visited Porto"
     assert found(words, "what did we visit in February?")[0] == "Visited Faro"
+
+
+def test_a_question_about_a_time_finds_what_happened_then_whatever_words_it_holds(words, clock):
+    week = 7 * 86_400_000_000
+    words.remember("Planted the tomatoes", kind="episode", event_time=clock() - week)
+    words.remember("The weekly report is due", kind="episode", event_time=clock() - 20 * week)
+    assert [hit.memory.content for hit in words.recall("What happened last week?", limit=1)] == ["Planted the tomatoes"]

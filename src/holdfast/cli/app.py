@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="holdfast",
     help="Long-term memory for AI agents: one file that remembers, recalls, explains and undoes.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -100,7 +100,7 @@ def moment(text: str | None, *, end: bool = False) -> Micros | None:
     """A time from the command line: ISO, or words such as 'last week' (its beginning, or its `end`)."""
     if not text:
         return None
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     try:
         written = datetime.fromisoformat(text)
@@ -111,6 +111,8 @@ def moment(text: str | None, *, end: bool = False) -> Micros | None:
                 f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
             ) from None
         return found[0].end if end else found[0].start
+    if end and len(text) == len("2026-03-31"):
+        written += timedelta(days=1)  # a day ends when the next begins
     try:
         return from_datetime(written.astimezone())
     except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
@@ -147,8 +149,9 @@ Version = Annotated[
 
 
 @app.callback()
-def root(version: Version = False) -> None:
-    pass
+def root(context: typer.Context, version: Version = False) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def load_commands() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from ..models.tiers import Tiers
 from ..store.base import Corpus, Filter, Ranked, Store
 from ..store.rows import fold
+from ..text.tokens import query_terms
 from ..types import Memory
 from .features import ENCODER, STATIC
 from .query import Query
@@ -110,7 +111,8 @@ def timely(
         found.update(store.by_text(inside, occurring, TIMELY))
         for view in views[:1]:
             found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
-        if not occurring:  # the words only name the time, as in "what happened last week?"
+        if set(occurring) <= set(query_terms(span.text)):
+            # The words only name the time, as in "what happened last week?": whatever happened then will do.
             found.update((memory.seq, 0.0) for memory in store.list(inside, limit=TIMELY))
     return list(found.items())
 
@@ -119,6 +121,8 @@ def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[in
     """The memories that the arms named, and the neighbours of each arm's best that pass the filter as well."""
     wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
     memories = {memory.seq: memory for memory in store.get(where.scopes, wanted)}
+    if where.as_of is not None:
+        return memories  # whether a neighbour was there then, only the arms know
     best = {seq for order in arms.values() for seq in order[:BEST]}
     around = store.neighbours([memory for seq, memory in memories.items() if seq in best], REACH)
     for near in around.values():

@@ -24,25 +24,30 @@ MOST_HITS = 30
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Two blocks, either of which may be empty, and the ids of the memories in them."""
+    """Two blocks, either of which may be empty, and the memories in them."""
 
     stable: str
     turn: str
-    ids: tuple[str, ...]
+    memories: tuple[Memory, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the memories in the blocks."""
+        return tuple(memory.id for memory in self.memories)
 
 
 def context(engine: Engine, where: Filter, prompt: str, *, session: str | None, tokens: int) -> Context:
     """The blocks for a prompt; together they stay within `tokens`. Turns of `session` itself are left out."""
-    stable, stable_ids = _stable(engine, where, session, int(tokens * STABLE_SHARE))
+    stable, standing = _stable(engine, where, session, int(tokens * STABLE_SHARE))
     left = tokens - count_tokens(stable)
     asked = replace(where, excluded_sessions=(session,)) if session else where
     hits = recall(engine, Question(prompt, asked, limit=MOST_HITS)).hits
-    fresh = [hit for hit in hits if hit.memory.id not in stable_ids]
-    turn, turn_ids = _turn(fresh, left)
-    return Context(stable, turn, (*stable_ids, *turn_ids))
+    fresh = [hit for hit in hits if hit.memory not in standing]
+    turn, recalled = _turn(fresh, left)
+    return Context(stable, turn, (*standing, *recalled))
 
 
-def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> tuple[str, list[str]]:
+def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
     rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES)
@@ -71,7 +76,7 @@ def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
     return next((first.created_at for first in engine.store.list(turns, limit=1, order="oldest")), None)
 
 
-def _turn(hits: Iterable[Hit], tokens: int) -> tuple[str, list[str]]:
+def _turn(hits: Iterable[Hit], tokens: int) -> tuple[str, list[Memory]]:
     lines = ((hit.memory, f"- {_source(hit.memory)}{_safe(hit.memory.content)}") for hit in hits)
     return _block((("## Relevant memory", lines),), label="memory for this prompt", tokens=tokens)
 
@@ -91,9 +96,10 @@ def _safe(text: str) -> str:
 
 def _block(
     sections: Iterable[tuple[str, Iterable[tuple[Memory, str]]]], *, label: str, tokens: int
-) -> tuple[str, list[str]]:
+) -> tuple[str, list[Memory]]:
     """A fenced block of sections with as many lines as the budget allows; empty when no line fits."""
-    parts, ids = [], []
+    parts: list[str] = []
+    shown: list[Memory] = []
     used = count_tokens(fence("", block_id="0" * 12, label=label))
     for head, lines in sections:
         kept = []
@@ -103,10 +109,10 @@ def _block(
             if used > tokens:
                 break
             kept.append(line)
-            ids.append(memory.id)
+            shown.append(memory)
         if kept:
             parts.append("\n".join((head, *kept)))
     if not parts:
         return "", []
     text = "\n\n".join(parts)
-    return fence(text, block_id=hashlib.sha256(text.encode()).hexdigest()[:12], label=label), ids
+    return fence(text, block_id=hashlib.sha256(text.encode()).hexdigest()[:12], label=label), shown

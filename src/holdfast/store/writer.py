@@ -459,9 +459,7 @@ class RowWriter(ABC):
             head["seq"] = values["seq"]
         row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
         row["access_count"] = row["access_count"] or 0
-        seq = self.insert(
-            f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values())
-        )
+        seq = self.insert(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values()))
         active = values["status"] == "active"
         self.index(seq, number, terms, active=active)
         if active:
