@@ -44,7 +44,12 @@ def fill(path: Path, size: int, scopes: int, vectors: np.ndarray) -> None:
 
 def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
     for start in range(0, len(every), BATCH):
-        stored = hf.remember_many([{"content": text, "kind": "episode"} for text in every[start : start + BATCH]])
+        # Conversations of twenty turns: what recall looks at around a turn is part of what it costs.
+        turns = [
+            {"session": f"s{(start + offset) // 20}", "role": "user", "text": text}
+            for offset, text in enumerate(every[start : start + BATCH])
+        ]
+        stored = hf.capture_many(turns)
         # Stand-ins for embeddings: a scan takes as long over these as over any others.
         rows = vectors[start : start + len(stored)]
         hf.store.add_vectors(MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)})

@@ -595,12 +595,12 @@ def test_uses_through_a_scoped_view_are_counted_too(hf, open_memory):
     assert open_memory("user:bob").get(tea.id).access_count == 1
 
 
-def test_why_and_context_do_not_count_as_use(hf, open_memory):
+def test_what_goes_into_a_context_counts_as_used_and_asking_why_does_not(hf, open_memory):
     tea = hf.remember("Prefers green tea")
     hf.why("tea", expect=tea.id)
     hf.context("tea")
     hf.close()
-    assert open_memory("user:ann").get(tea.id).access_count == 0
+    assert open_memory("user:ann").get(tea.id).access_count == 1
 
 
 # Time

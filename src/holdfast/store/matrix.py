@@ -130,6 +130,12 @@ class Matrix:
                 scores[self._place[seq]] = ABSENT
             return top(self._seqs[:used], scores, limit)
 
+    def vectors(self, seqs: Sequence[int]) -> dict[int, Floats]:
+        """The vectors of those of these memories that are active here."""
+        with self._lock:
+            places = {seq: self._place[seq] for seq in seqs if seq in self._place}
+            return {seq: self._vectors[place].copy() for seq, place in places.items() if self._alive[place]}
+
 
 class Matrices:
     """The matrices of a process, least recently used out first."""
@@ -154,6 +160,16 @@ class Matrices:
             self._held.move_to_end(key)
             self._trim()
             return matrix
+
+    def vectors(self, read: Read, model: int, seqs: Sequence[int]) -> dict[int, Floats]:
+        """What the matrices at hand know of these memories' vectors; the rest is in the file."""
+        found: dict[int, Floats] = {}
+        with self._lock:
+            for (number, _), matrix in self._held.items():
+                if number == model:
+                    matrix.refresh(read)
+                    found |= matrix.vectors(seqs)
+        return found
 
     def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
         ((size,),) = read(

@@ -236,7 +236,12 @@ _AROUND = " \t\r\n\"'“”‘’«»"
 _AFTER = _AROUND + ".!。！"
 
 
-@lru_cache(maxsize=256)
+def claim(memory: Memory) -> tuple[Any, ...]:
+    """What must be equal for two memories to say the same of the same."""
+    return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
+
+
+@lru_cache(maxsize=1024)
 def content_hash(content: str) -> bytes:
     """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)

@@ -143,8 +143,9 @@ class SQLStore(ABC):
             page = spots[start : start + PAGE]
             rows = self.read(
                 f"WITH spot (scope, session, position) AS (VALUES {','.join(['(?,?,?)'] * len(page))}) "
-                f"SELECT {SELECT_MEMORY} FROM spot s JOIN memories m ON m.scope = s.scope "
-                "AND m.session = s.session AND m.position = s.position WHERE m.status = 'active'",
+                # A cross join keeps the planner from reading the whole scope and looking each row up among the spots.
+                f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
+                "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 [part for spot in page for part in spot],
             )
             for memory in (memory_from(row, self._scope) for row in rows):

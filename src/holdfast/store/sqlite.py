@@ -39,7 +39,7 @@ from .filters import marks, where_clause
 from .matrix import Matrices
 from .rows import Execute, Row, Rows
 from .sql import SQLStore
-from .writer import RowWriter
+from .writer import Indexed, RowWriter
 
 APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
 BUSY_MILLISECONDS = 30_000
@@ -59,9 +59,9 @@ class SQLiteWriter(RowWriter):
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows)
 
-    def insert(self, sql: str, values: Sequence[Any]) -> int:
-        self._connection.execute(sql, values)
-        return self._connection.last_insert_rowid()
+    def next_seq(self) -> int:
+        rows = self.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
+        return rows[0][0] + 1 if rows else 1
 
     def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
         try:
@@ -69,11 +69,12 @@ class SQLiteWriter(RowWriter):
         except apsw.ConstraintError as error:
             raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
 
-    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool, fresh: bool = False) -> None:
-        prefix = scope_prefix(number, active=active)
-        text = prefix + f" {prefix}".join(terms) if terms else ""
-        verb = "INSERT" if fresh else "INSERT OR REPLACE"
-        self._connection.execute(f"{verb} INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, text))
+    def index(self, memories: Sequence[Indexed]) -> None:
+        rows = []
+        for seq, number, terms, active in memories:
+            prefix = scope_prefix(number, active=active)
+            rows.append((seq, prefix + f" {prefix}".join(terms) if terms else ""))
+        self._connection.executemany("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", rows)
 
     def unindex(self, seq: int) -> None:
         self._connection.execute("DELETE FROM memory_terms WHERE rowid = ?", (seq,))
@@ -297,6 +298,12 @@ class SQLiteStore(SQLStore):
                 found += matrix.nearest(vector, limit, self._hidden(where, number))
         found.sort(key=lambda pair: (-pair[1], pair[0]))
         return found[:limit]
+
+    def vectors(self, model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+        known = self.read("SELECT number FROM models WHERE identity = ?", (model,))
+        held = self._matrices.vectors(self.read, known[0][0], seqs) if known else {}
+        rest = [seq for seq in seqs if seq not in held]
+        return held | super().vectors(model, rest) if rest else held
 
     def _scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
         condition, values = where_clause(where, (number,))

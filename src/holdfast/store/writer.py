@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..text.tokens import index_terms
-from ..types import Edge, Entity, Event, Events, Job, Memory, Scope, Session
+from ..types import Edge, Entity, Event, Events, Job, Memories, Memory, Scope, Session
 from .base import Author
 from .filters import marks
 from .rows import (
@@ -30,6 +30,7 @@ from .rows import (
     TABLES,
     Row,
     Table,
+    claim,
     content_hash,
     encode,
     entity_names,
@@ -45,13 +46,15 @@ from .rows import (
 )
 
 INSERT_MEMORY = (
-    f"INSERT INTO memories (scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
-    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 3))})"
+    f"INSERT INTO memories (seq, scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
+    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 4))})"
 )
 INSERT_EVENT = (
     "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
 )
 PURGED = "purged"
+Indexed = tuple[int, int, Sequence[str], bool]
+"""A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is active."""
 PAGE = 500  # values per statement
 # Columns that hold the id of a row elsewhere: it must be there.
 _POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
@@ -73,10 +76,6 @@ _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def _claim(memory: Memory) -> tuple[Any, ...]:
-    return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
-
-
 class RowWriter(ABC):
     """One transaction's changes; see `Writer` in base.py for what each promises."""
 
@@ -96,16 +95,16 @@ class RowWriter(ABC):
         """Runs one statement for each row of values."""
 
     @abstractmethod
-    def insert(self, sql: str, values: Sequence[Any]) -> int:
-        """Runs one INSERT and returns the number that the new row was given."""
+    def next_seq(self) -> int:
+        """The number of the next new memory. The transaction holds the lock, so it is ours to give."""
 
     @abstractmethod
-    def index(self, seq: int, number: int, terms: Sequence[str], *, active: bool, fresh: bool = False) -> None:
-        """Puts a memory into the full-text index, in place of what was there under its `seq` unless it is `fresh`."""
+    def index(self, memories: Sequence[Indexed]) -> None:
+        """Puts new memories into the full-text index."""
 
     @abstractmethod
     def unindex(self, seq: int) -> None:
-        """Takes a memory out of the full-text index and drops its vectors."""
+        """Takes a memory out of the full-text index."""
 
     # Memories
 
@@ -136,20 +135,25 @@ class RowWriter(ABC):
         oldest: dict[tuple[Any, ...], Memory] = {}
         for twin in twins:
             if twin is not None and twin.status == "active":
-                oldest.setdefault(_claim(twin), twin)
-        return {memory.id: oldest[_claim(memory)] for memory in memories if _claim(memory) in oldest}
+                oldest.setdefault(claim(twin), twin)
+        return {memory.id: oldest[claim(memory)] for memory in memories if claim(memory) in oldest}
 
     def add(self, memory: Memory) -> Memory:
-        number = self.number(memory.scope)
-        terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
-        values = (number, content_hash(memory.content), len(terms), *memory_values(memory))
-        seq = self.insert(INSERT_MEMORY, values)
-        active = memory.status == "active"
-        self.index(seq, number, terms, active=active, fresh=True)
-        if active:
-            self._count(number, 1, len(terms))
-        self._journal(number, "memory", memory.id, None, None)
-        return memory.with_(seq=seq)
+        return self.add_many([memory])[0]
+
+    def add_many(self, memories: Sequence[Memory]) -> Memories:
+        rows, indexed, first = [], [], self.next_seq()
+        for seq, memory in enumerate(memories, start=first):
+            number, active = self.number(memory.scope), memory.status == "active"
+            terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
+            rows.append((seq, number, content_hash(memory.content), len(terms), *memory_values(memory)))
+            indexed.append((seq, number, terms, active))
+            if active:
+                self._count(number, 1, len(terms))
+            self._journal(number, "memory", memory.id, None, None)
+        self.execute_many(INSERT_MEMORY, rows)
+        self.index(indexed)
+        return [memory.with_(seq=seq) for seq, memory in enumerate(memories, start=first)]
 
     def change(self, memory: Memory, **fields: Any) -> Memory:
         if "content" in fields or "id" in fields:
@@ -455,13 +459,12 @@ class RowWriter(ABC):
             "content_hash": content_hash(values["content"]),
             "terms": len(terms),
         }
-        if "seq" in values:  # a removed row comes back under its old number
-            head["seq"] = values["seq"]
+        head["seq"] = values.get("seq") or self.next_seq()  # a removed row comes back under its old number
         row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
         row["access_count"] = row["access_count"] or 0
-        seq = self.insert(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values()))
-        active = values["status"] == "active"
-        self.index(seq, number, terms, active=active)
+        self.execute(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values()))
+        seq, active = head["seq"], values["status"] == "active"
+        self.index([(seq, number, terms, active)])
         if active:
             self._count(number, 1, len(terms))
         if "seq" in values:
@@ -502,7 +505,8 @@ class RowWriter(ABC):
         was, is_ = before["status"] == "active", after["status"] == "active"
         self._count(number, is_ - was, is_ * len(terms) - was * old_length)
         self.execute("UPDATE memories SET terms = ? WHERE seq = ?", (len(terms), seq))
-        self.index(seq, number, terms, active=is_)
+        self.unindex(seq)
+        self.index([(seq, number, terms, is_)])
 
     def _delete(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
         row = self._row(table, scope, key)

@@ -25,6 +25,8 @@ class _Harmless(dict[str, bool]):
     """Words that can be part of no secret and lead to none, each judged once: most texts hold nothing else."""
 
     def __missing__(self, word: str) -> bool:
+        if len(word) < SHORTEST and word.strip(_AROUND_NUMBERS).isdecimal():
+            return True  # there are too many numbers to keep
         if len(self) > _WORDS_KEPT:
             self.clear()
         lower = word.lower()
@@ -33,6 +35,7 @@ class _Harmless(dict[str, bool]):
 
 
 _WORDS_KEPT = 50_000
+_AROUND_NUMBERS = ".,:;!?()"
 _HARMLESS = _Harmless()
 
 

@@ -35,7 +35,7 @@ _NUMBER = r"\d{1,3}(?:,\d{3})+(?![\d,])"
 _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
 
 # Most texts hold neither grouped numbers nor such names, and need only the short pattern.
-_UNUSUAL = re.compile(r"\d,\d|\+\+|#")
+_GROUPED = re.compile(r"\d,\d")
 _PLAIN_TOKEN = re.compile(r"\w+(?:['.]\w+)*", re.ASCII)
 _ASCII_TOKEN = re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
 # Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part of a word.
@@ -85,6 +85,8 @@ class _EnglishTerms(dict[str, tuple[str, ...]]):
     """The terms of each English token met so far: a plain dictionary, because this is where the time goes."""
 
     def __missing__(self, token: str) -> tuple[str, ...]:
+        if token.isascii() and token.isdecimal():
+            return (token,)  # there are too many numbers to keep, and nothing to work out
         if len(self) > _TOKENS_KEPT:
             self.clear()
         self[token] = terms = _terms(token, "english")
@@ -120,11 +122,12 @@ def dedup_tokens(text: str) -> list[str]:
 
 def _tokens(text: str) -> list[str]:
     if text.isascii():
-        found: list[str] = (_ASCII_TOKEN if _UNUSUAL.search(text) else _PLAIN_TOKEN).findall(text)
+        unusual = "#" in text or "++" in text or ("," in text and _GROUPED.search(text))
+        found: list[str] = (_ASCII_TOKEN if unusual else _PLAIN_TOKEN).findall(text)
     else:
         plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
         found = _unicode_token().findall(plain)
-    return found if len(max(found, key=len, default="")) <= LONGEST_TERM else [t[:LONGEST_TERM] for t in found]
+    return found if max(map(len, found), default=0) <= LONGEST_TERM else [t[:LONGEST_TERM] for t in found]
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +143,7 @@ def _unicode_token() -> re.Pattern[str]:
 def _language(tokens: list[str]) -> str:
     """The language whose stop words the text uses most; English unless another one clearly wins."""
     beginning = tokens[:_DETECTION_TOKENS]
-    if all(map(_could_be_english, beginning)):
+    if all(map(_COULD_BE_ENGLISH.__getitem__, beginning)):
         return "english"
     words = {_surface(token) for token in beginning}
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
@@ -149,13 +152,21 @@ def _language(tokens: list[str]) -> str:
     return best if clear else "english"
 
 
-@lru_cache(maxsize=1 << 15)
-def _could_be_english(token: str) -> bool:
-    """Whether a token is no sign of another language: listed as an English stop word too, or not listed at all."""
-    if token.isdecimal():
-        return True
-    word = _surface(token)
-    return word in STOP_WORDS["english"] or not any(word in STOP_WORDS[language] for language in LATIN_LANGUAGES)
+class _CouldBeEnglish(dict[str, bool]):
+    """Whether a token is no sign of another language: an English stop word too, or none of any language."""
+
+    def __missing__(self, token: str) -> bool:
+        if token.isdecimal():
+            return True
+        if len(self) > _TOKENS_KEPT:
+            self.clear()
+        word = _surface(token)
+        listed = any(word in STOP_WORDS[language] for language in LATIN_LANGUAGES)
+        self[token] = could = word in STOP_WORDS["english"] or not listed
+        return could
+
+
+_COULD_BE_ENGLISH = _CouldBeEnglish()
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
 from ..store.base import Writer
-from ..store.rows import content_hash
+from ..store.rows import claim
 from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
 from .guard import clean, guard, guard_data, one_line, without_secrets
 
@@ -146,14 +146,29 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
 def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
     """Stores memories in order. A fact or rule that is already there, word for word, is kept once and renewed."""
     known = writer.same_content([memory for memory in memories if _kept_once(memory)])
-    said = {_claim(memory): memory for memory in known.values()}
-    stored = []
+    said = {claim(memory): memory for memory in known.values()}
+    stored: list[Memory] = []
+    waiting: list[Memory] = []  # new ones go in together, which is much quicker
+
+    def put_in() -> None:
+        for memory in writer.add_many(_placed(writer, waiting)):
+            stored.append(memory)
+            if _kept_once(memory):
+                said[claim(memory)] = memory
+        waiting.clear()
+
     for memory in memories:
-        same = said.get(_claim(memory)) if _kept_once(memory) else None
-        now = _add(writer, memory) if same is None else _bump(writer, same, memory)
-        if _kept_once(memory):
-            said[_claim(memory)] = now
-        stored.append(now)
+        if not _kept_once(memory):
+            waiting.append(memory)
+            continue
+        if claim(memory) not in said:
+            said[claim(memory)] = memory
+            waiting.append(memory)
+            continue
+        put_in()
+        said[claim(memory)] = again = _bump(writer, said[claim(memory)], memory)
+        stored.append(again)
+    put_in()
     return stored
 
 
@@ -161,15 +176,20 @@ def _kept_once(memory: Memory) -> bool:
     return memory.kind in ("fact", "rule") and memory.session is None
 
 
-def _claim(memory: Memory) -> tuple[bytes, str, str, str]:
-    """What must be equal for two memories to say the same of the same."""
-    return content_hash(memory.content), memory.kind, memory.category, memory.author
-
-
-def _add(writer: Writer, memory: Memory) -> Memory:
-    if memory.session is None:
-        return writer.add(memory)
-    return writer.add(memory.with_(position=_take_place(writer, memory)))
+def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+    """The memories, those of a session at its end one after another; sessions are made and noted as active."""
+    places: dict[tuple[Scope, str], int] = {}
+    placed = []
+    for memory in memories:
+        if memory.session is None:
+            placed.append(memory)
+            continue
+        key = (memory.scope, memory.session)
+        if key not in places:
+            places[key] = _take_place(writer, memory)
+        placed.append(memory.with_(position=places[key]))
+        places[key] += 1
+    return placed
 
 
 def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:

@@ -72,7 +72,7 @@ CREATE TABLE memories (
     terms           INTEGER NOT NULL,
     UNIQUE (scope, id)
 ) STRICT;
-CREATE INDEX memories_by_seq ON memories (scope, seq);
+CREATE INDEX memories_by_seq ON memories (scope);  -- SQLite keeps the rows of a key in the order of their seq
 CREATE INDEX memories_by_author ON memories (scope, author) WHERE author <> '';
 CREATE INDEX memories_by_time ON memories (scope, event_time);
 CREATE INDEX memories_by_hash ON memories (scope, content_hash);
