@@ -27,7 +27,8 @@ VERBS = (
 )  # fmt: skip
 OBJECTS = (
     "a second review", "the blue paint", "a connection pool", "fresh basil", "the Tuesday meeting", "a stale cache",
-    "two tickets for Saturday", "the spare key", "a proper backup", "more sleep", "the signed contract", "cheap flights",
+    "two tickets for Saturday", "the spare key", "a proper backup", "more sleep", "the signed contract",
+    "cheap flights",
     "an index on created_at", "peanut butter", "the winter tyres", "a password rotation", "the school holidays",
 )  # fmt: skip
 TAILS = (

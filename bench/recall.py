@@ -18,8 +18,8 @@ from pathlib import Path
 
 import apsw
 import numpy as np
-from common import finish, median, quantile, questions, resident_megabytes, texts
 
+from common import finish, median, quantile, questions, resident_megabytes, texts
 from holdfast import Holdfast, Settings
 from holdfast.models.static import StaticEmbedder
 from holdfast.search import arms

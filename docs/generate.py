@@ -1,7 +1,7 @@
 """Writes docs/reference from the code itself: commands, public names, settings.
 
-    python docs/generate.py            write the pages
-    python docs/generate.py --check    say which pages are out of date, and fail if any is
+python docs/generate.py            write the pages
+python docs/generate.py --check    say which pages are out of date, and fail if any is
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def settings_page() -> str:
     ]
     return (
         MADE
-        + "# Settings\n\nDefaults, then `config.toml` in the per-user config folder, then environment variables. A name "
-        "that does not exist is an error. `holdfast settings` shows what is in force and where it comes from.\n\n"
+        + "# Settings\n\nDefaults, then `config.toml` in the per-user config folder, then environment variables. A "
+        "name that does not exist is an error. `holdfast settings` shows what is in force and where it comes from.\n\n"
         "| setting | variable | default | what it does |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 

@@ -87,7 +87,7 @@ def test_the_reference_is_up_to_date():
 def test_every_page_is_linked_from_the_readme():
     readme = (ROOT / "README.md").read_text("utf-8")
     linked = {(ROOT / target).resolve() for target in re.findall(r"\]\(([\w/.-]+\.md)\)", readme)}
-    assert {page for page in (ROOT / "docs").rglob("*.md")} <= linked
+    assert set((ROOT / "docs").rglob("*.md")) <= linked
 
 
 def test_links_between_pages_lead_somewhere():

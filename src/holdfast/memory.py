@@ -344,6 +344,7 @@ class Holdfast:
 
     def export(self, *, history: bool = True, vectors: bool = False) -> Iterator[str]:
         """The lines of a lossless bundle of these scopes, in constant memory."""
+        self._write_uses()
         return bundle.export(self.store, self.scopes, history=history, vectors=vectors)
 
     def import_(

@@ -852,6 +852,15 @@ class VectorsContract:
         assert store.models([ANN]) == {"test:other": True}
         assert len(store.without_vector(MODEL, 10)) == 5
 
+    def test_dropping_a_model_in_one_scope_leaves_the_others(self, store: Store) -> None:
+        ann, bob = put(store, fact("tea"), fact("tea", scope=BOB))
+        store.add_vectors(MODEL, {ann.seq: unit(1), bob.seq: unit(1)})
+        for _ in range(3):
+            store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
+        assert store.drop_vectors(MODEL, [ANN]) == 1
+        assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 10) == []
+        assert [seq for seq, _ in store.by_vector(Filter((BOB,)), MODEL, unit(1), 10)] == [bob.seq]
+
     def test_a_dropped_model_can_come_back_with_another_length(self, store: Store) -> None:
         (seq,) = vectorised(store, 1)
         for _ in range(3):
@@ -1073,15 +1082,24 @@ class TransactionContract:
     def test_a_snapshot_shows_one_moment(self, store: Store, again: Again) -> None:
         put(store, fact("before"))
         other = again()
-        with store.snapshot():
-            seen = listed(store), len(store.events([ANN])), store.counts([ANN])
+        with store.snapshot() as rows:
             put(other, fact("after"))
-            assert (listed(store), len(store.events([ANN])), store.counts([ANN])) == seen
-        assert listed(store) == ["before", "after"]
+            assert [row["content"] for row in rows("memory", ANN)] == ["before"]
+            assert len(list(rows("event", ANN))) == 1
+            assert listed(store) == ["before", "after"]
+
+    def test_snapshots_overlap_and_hold_up_no_write(self, store: Store) -> None:
+        put(store, fact("before"))
+        with store.snapshot() as first:
+            half_read = first("memory", ANN)
+            with store.snapshot() as second:
+                put(store, fact("after"))
+                for rows in (half_read, second("memory", ANN), first("memory", ANN)):
+                    assert [row["content"] for row in rows] == ["before"]
 
     def test_a_snapshot_ends_when_its_body_fails(self, store: Store) -> None:
-        with pytest.raises(KeyError), store.snapshot():
-            listed(store)
+        with pytest.raises(KeyError), store.snapshot() as rows:
+            list(rows("memory", ANN))
             raise KeyError
         put(store, fact("after"))
         assert listed(store) == ["after"]

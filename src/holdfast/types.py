@@ -114,9 +114,7 @@ class Scope(_Scope):
     def __new__(cls, kind: str, key: str) -> Scope:
         """The scope, if there can be such a one; ScopeError otherwise."""
         if kind not in SCOPE_KINDS:
-            raise ScopeError(
-                f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'."
-            )
+            raise ScopeError(f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'.")
         if not key or len(key) > 200 or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key):
             raise ScopeError(f"The key of scope '{kind}:…' must be 1 to 200 printable characters.")
         return super().__new__(cls, kind, key)

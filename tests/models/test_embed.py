@@ -63,9 +63,7 @@ def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedder) -> 
 
 def test_a_question_finds_its_answer(embedder: Embedder) -> None:
     texts = ["Ann drinks green tea every morning", "The train to Bergen leaves at nine", "Rain fell all day"]
-    nearest = embedder.embed_documents(texts) @ embedder.embed_query(
-        "what does Ann drink in the morning? tea?"
-    )
+    nearest = embedder.embed_documents(texts) @ embedder.embed_query("what does Ann drink in the morning? tea?")
     assert int(np.argmax(nearest)) == 0
 
 

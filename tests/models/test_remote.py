@@ -40,9 +40,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server.requests.append({**body, "path": self.path, "auth": self.headers["Authorization"]})
         status = server.failures.pop(0) if server.failures else 200
-        self._answer(
-            status, {"error": {"message": "out of order"}} if status != 200 else _vectors(server, body)
-        )
+        self._answer(status, {"error": {"message": "out of order"}} if status != 200 else _vectors(server, body))
 
     def _answer(self, status: int, content: dict[str, Any]) -> None:
         data = json.dumps(content).encode()

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features, tiers
-from holdfast.store.base import Corpus
 from holdfast.search.fuse import linear, weights
 from holdfast.search.query import analyse
+from holdfast.store.base import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import NotFound, Settings
+from holdfast.search.arms import DEPTH
 
 
 def test_a_recalled_memory_has_its_rank_and_reasons(hf):
@@ -90,11 +91,11 @@ def test_a_memory_that_no_arm_found_is_named_with_what_would_help(words):
 
 
 def test_a_memory_that_shares_words_but_is_crowded_out_is_told_so(words):
-    words.remember_many([f"tea tea tea {number}" for number in range(220)])
+    words.remember_many([f"tea tea tea {number}" for number in range(DEPTH + 20)])
     last = words.remember("tea " + " ".join(f"word{number}" for number in range(80)))
     stage, detail = dropped(words, "tea", last)
     assert stage == "arms"
-    assert "200 others match better" in detail
+    assert f"{DEPTH} others match better" in detail
 
 
 def test_a_memory_beyond_the_limit_is_told_which_limit_would_do(words):

@@ -149,7 +149,7 @@ Version = Annotated[
 
 
 @app.callback()
-def root(context: typer.Context, version: Version = False) -> None:
+def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 (its callback answers)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

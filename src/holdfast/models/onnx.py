@@ -81,9 +81,7 @@ def _load_once(threads: int) -> tuple[Tokenizer, InferenceSession]:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        session = InferenceSession(
-            str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        session = InferenceSession(str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # neither library has a base class for a damaged file
         raise EmbedderError(
             f"The model pack {packs.ARCTIC!r} cannot be read ({error}). Run `holdfast doctor`."

@@ -101,9 +101,7 @@ class RemoteEmbedder:
             raise
         except Exception as error:  # HTTP, JSON, SDK and settings errors of three libraries share no base
             raise EmbedderError(f"{self.identity} failed: {self._without_key(error)}") from error
-        rows = checked(
-            answer.embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity
-        )
+        rows = checked(answer.embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity)
         self.dimensions = rows.shape[1]
         return rows
 

@@ -33,9 +33,7 @@ class StaticEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text; a text without a known word is a row of zeros."""
-        return checked(
-            self.word_vectors(texts), count=len(texts), dimensions=self.dimensions, identity=self.identity
-        )
+        return checked(self.word_vectors(texts), count=len(texts), dimensions=self.dimensions, identity=self.identity)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The same vector as the document `text` has."""

@@ -40,20 +40,17 @@ class Imported:
 
 def export(store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False) -> Iterator[str]:
     """The lines of a bundle, each with its line end. All of them show the same moment."""
-    yield from _sealed(_truth(store, scopes, history=history), history=history)
-    if vectors:
-        for scope in scopes:
-            for row in store.rows("vector", scope):
-                yield to_json({"type": "vector", "scope": str(scope), **row}) + "\n"
+    nouns = [noun for noun in TABLES if noun != "event" or history]
+    with store.snapshot() as rows:
+        yield from _sealed((line for scope in scopes for line in _lines(rows, nouns, scope)), history=history)
+        for scope in scopes if vectors else ():
+            yield from _lines(rows, ["vector"], scope)
 
 
-def _truth(store: Store, scopes: Sequence[Scope], *, history: bool) -> Iterator[str]:
-    with store.snapshot():
-        for scope in scopes:
-            for noun in TABLES:
-                if noun != "event" or history:
-                    for row in store.rows(noun, scope):
-                        yield to_json({"type": noun, "scope": str(scope), **row}) + "\n"
+def _lines(rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope) -> Iterator[str]:
+    for noun in nouns:
+        for row in rows(noun, scope):
+            yield to_json({"type": noun, "scope": str(scope), **row}) + "\n"
 
 
 def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:

@@ -72,7 +72,7 @@ def reembed(
     for embedder in tiers:
         tiers.works(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
         if fresh:
-            store.drop_vectors(embedder.identity)
+            store.drop_vectors(embedder.identity, scopes)
         done[embedder.identity] = 0
         while count := embed_some(store, tiers, embedder, limit=STEP, scopes=scopes):
             done[embedder.identity] += count

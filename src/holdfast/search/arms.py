@@ -99,9 +99,7 @@ def names_in(text: str) -> list[str]:
     ]
 
 
-def timely(
-    store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]
-) -> Ranked:
+def timely(store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]) -> Ranked:
     """Candidates from inside the times that the question names."""
     if where.since is not None or where.until is not None:
         return []

@@ -211,8 +211,8 @@ class Store(Protocol):
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Stores vectors by `seq`; those of memories that are gone are dropped. One model has one length."""
 
-    def drop_vectors(self, model: str) -> int:
-        """Forgets a model's vectors and returns how many there were."""
+    def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
+        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there were."""
 
     def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
         """The models that have vectors in these scopes, and whether every memory there has one. Quick at any size."""
@@ -239,8 +239,8 @@ class Store(Protocol):
     ) -> Events:
         """Journal entries, newest first."""
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Inside it, this thread's reads all see the same moment."""
+    def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
+        """Gives a function like `rows` whose rows all show this moment, whatever is written or read meanwhile."""
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         """Every row of one table in one scope, in insertion order, in the shape of an export; constant memory."""

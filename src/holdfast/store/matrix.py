@@ -29,11 +29,14 @@ class Matrix:
     def __init__(self, read: Read, model: int, scope: int) -> None:
         self._lock = threading.Lock()  # a thread may search while another one brings the rows up to date
         self._model, self._scope = model, scope
-        self._event, self._vector = newest(read)
+        self._fill(read)
+
+    def _fill(self, read: Read) -> None:
+        self._event, self._vector, self._drops = newest(read)
         rows = read(
             "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.seq = v.seq "
             "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
-            (model, scope),
+            (self._model, self._scope),
         )
         self._place: dict[int, int] = {}
         self._seqs = np.zeros(0, np.int64)
@@ -48,10 +51,13 @@ class Matrix:
 
     def refresh(self, read: Read) -> None:
         """Follows what was written since, by this process or another."""
-        event, vector = newest(read)
-        if (event, vector) == (self._event, self._vector):
+        event, vector, drops = newest(read)
+        if (event, vector, drops) == (self._event, self._vector, self._drops):
             return
         with self._lock:
+            if drops != self._drops:
+                self._fill(read)
+                return
             self._drop_inactive(read)
             self._take_new(read)
             self._event, self._vector = event, vector
@@ -184,13 +190,14 @@ class Matrices:
             self._held.popitem(last=False)
 
 
-def newest(read: Read) -> tuple[int, int]:
-    """How far the journal and the vectors have come."""
-    ((event, vector),) = read(
-        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors)",
+def newest(read: Read) -> tuple[int, int, str]:
+    """How far the journal and the vectors have come, and how often vectors were dropped."""
+    ((event, vector, drops),) = read(
+        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors), "
+        "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
         (),
     )
-    return event, vector
+    return event, vector, drops
 
 
 def unpack(blobs: list[bytes]) -> Floats:

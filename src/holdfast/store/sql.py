@@ -35,6 +35,7 @@ DURABLE_FIRST = "m.kind IN ('turn', 'document')"
 PAGE = 500
 Numbers = list[int]
 Spot = tuple[int, str, int]
+Stream = Callable[[str, Sequence[Any]], Iterator[Row]]
 
 
 class SQLStore(ABC):
@@ -275,16 +276,9 @@ class SQLStore(ABC):
         )
         return {row[0]: row[1] for row in rows}
 
-    def drop_vectors(self, model: str) -> int:
-        def work(execute: Execute) -> int:
-            ((count,),) = execute(
-                "SELECT count(*) FROM vectors v JOIN models d ON d.number = v.model WHERE d.identity = ?",
-                (model,),
-            )
-            execute("DELETE FROM models WHERE identity = ?", (model,))
-            return int(count)
-
-        return self.transact(work)
+    def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
+        numbers = None if scopes is None else self.numbers(scopes)
+        return self.transact(lambda execute: _drop_vectors(execute, model, numbers))
 
     # Sessions, edges, journal
 
@@ -331,20 +325,24 @@ class SQLStore(ABC):
         return [event_from(row, self._scope) for row in rows]
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
+        return self.rows_through(self.stream, noun, scope)
+
+    def rows_through(self, stream: Stream, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
+        """`rows` read through a connection of the caller's choice."""
         if noun == "vector":
-            yield from self._vector_rows(scope)
+            yield from self._vector_rows(stream, scope)
             return
         table = TABLES[noun]
         for number in self.numbers((scope,)):
-            for values in self.stream(
+            for values in stream(
                 f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
                 (number,),
             ):
                 yield exported(table, values)
 
-    def _vector_rows(self, scope: Scope) -> Iterator[dict[str, Any]]:
+    def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
         for number in self.numbers((scope,)):
-            for identity, memory, vector in self.stream(
+            for identity, memory, vector in stream(
                 "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = v.model "
                 "JOIN memories m ON m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
                 (number,),
@@ -421,3 +419,24 @@ class SQLStore(ABC):
         sql = f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
         key = (numbers[0], job.kind, job.key, job.token)
         return bool(self.transact(lambda execute: execute(sql, (*values, *key, *more))))
+
+
+def _drop_vectors(execute: Execute, model: str, numbers: Numbers | None) -> int:
+    known = execute("SELECT number FROM models WHERE identity = ?", (model,))
+    if not known:
+        return 0
+    number = known[0][0]
+    within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+    values = (number, *(numbers or ()))
+    ((count,),) = execute(f"SELECT count(*) FROM vectors WHERE model = ?{within}", values)
+    execute(f"DELETE FROM vectors WHERE model = ?{within}", values)
+    execute(f"DELETE FROM embedded WHERE model = ?{within}", values)
+    # A model without vectors may come back with another length; caches notice by the count of drops.
+    execute(
+        "DELETE FROM models WHERE number = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = ?)", (number, number)
+    )
+    execute(
+        "INSERT INTO meta (key, value) VALUES ('vector_drops', '1') "
+        "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)"
+    )
+    return int(count)

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -37,7 +38,7 @@ from . import checkup, migrate
 from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
 from .filters import marks, where_clause
 from .matrix import Matrices
-from .rows import Execute, Row, Rows
+from .rows import TABLES, Execute, Row, Rows
 from .sql import SQLStore
 from .writer import Indexed, RowWriter
 
@@ -192,14 +193,26 @@ class SQLiteStore(SQLStore):
             yield from self._reader().cursor().execute(sql, values)
 
     @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
+        if self._private:
+            yield self._copied()
+            return
         with translated(self.location):
-            connection = self._reader()
-            connection.execute("BEGIN")
+            self._check_open()
+            connection = self._connect()
             try:
-                yield
+                connection.execute("BEGIN; SELECT count(*) FROM meta")  # the first read fixes the moment
+                yield partial(self.rows_through, lambda sql, values: connection.cursor().execute(sql, values))
             finally:
-                connection.execute("COMMIT")
+                connection.close()
+
+    def _copied(self) -> Callable[[str, Scope], Iterator[dict[str, Any]]]:
+        """In memory a reader would hold up the writers, so the moment is a copy: it is all in memory anyway."""
+        with self._lock:
+            copied = {
+                (noun, scope): list(self.rows(noun, scope)) for noun in (*TABLES, "vector") for scope in self.scopes()
+            }
+        return lambda noun, scope: iter(copied.get((noun, scope), ()))
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
