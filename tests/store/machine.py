@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from holdfast.errors import Conflict, NotFound, Refused
 from holdfast.store import Filter, Store, Writer
-from holdfast.testing import ANN, BOB, START, link, write
+from holdfast.testing.scene import ANN, BOB, START, link, write
 from holdfast.text.tokens import index_terms
 from holdfast.types import STATUSES, Memory, Scope
 from holdfast.write import commit

@@ -6,4 +6,4 @@ from holdfast.testing import StoreContract
 
 
 class TestStore(StoreContract):
-    """See holdfast/testing.py."""
+    """See holdfast/testing."""

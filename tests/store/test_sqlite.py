@@ -29,7 +29,7 @@ from holdfast.errors import (
 from holdfast.store import Filter, SQLiteStore, Writer
 from holdfast.store.migrate import migrations
 from holdfast.store.sqlite import APPLICATION_ID
-from holdfast.testing import (
+from holdfast.testing.scene import (
     ANN,
     BOB,
     MODEL,
@@ -45,9 +45,9 @@ from holdfast.testing import (
     truth,
     turn,
     unit,
-    vectorised,
     write,
 )
+from holdfast.testing.searching import vectorised
 from holdfast.types import Entity, Memory, Session
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -279,7 +279,7 @@ import json, os, sys
 sys.path.insert(0, os.environ["PYTHONPATH"])
 from holdfast.errors import HoldfastError
 from holdfast.store import SQLiteStore
-from holdfast.testing import fact, found, listed, put, unit, MODEL, ANN, Filter
+from holdfast.testing.scene import fact, found, listed, put, unit, MODEL, ANN, Filter
 preloaded = SQLiteStore(":memory:")  # whatever has to be imported is imported while we may read it
 preloaded.add_vectors(MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
 assert found(preloaded, "tea") and not list(preloaded.check())
@@ -380,7 +380,7 @@ FULL = """
 import json, os, resource, signal, sys
 from holdfast.errors import StoreError
 from holdfast.store import SQLiteStore
-from holdfast.testing import fact, listed, put, truth
+from holdfast.testing.scene import fact, listed, put, truth
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that the write fails instead of ending us
 store = SQLiteStore(sys.argv[1])
 put(store, fact("kept"))

@@ -1,0 +1,52 @@
+"""The store contract: every promise of `holdfast.store.base` as a test. A backend that passes is a store.
+
+To test your own, put this into a test module and define two fixtures: `store`, a new empty store, and `again`,
+a function that opens one more store object on the same data (it may call `pytest.skip`):
+
+    from holdfast.testing import StoreContract
+
+    class TestMyStore(StoreContract):
+        pass
+
+Nothing here sleeps or reads a clock: times are numbers that the tests pass in. After each test the store's own
+check-up must find nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from ..errors import StoreClosed
+from ..store.base import Store
+from .journal import GraphContract, JournalContract, TransactionContract
+from .reading import FilterContract, MemoriesContract, ScopesContract
+from .searching import VectorsContract, WordsContract
+from .undoing import UndoContract
+from .working import ExportContract, JobsContract, LifeContract
+
+
+class StoreContract(
+    MemoriesContract,
+    ScopesContract,
+    FilterContract,
+    WordsContract,
+    VectorsContract,
+    GraphContract,
+    TransactionContract,
+    JournalContract,
+    UndoContract,
+    JobsContract,
+    ExportContract,
+    LifeContract,
+):
+    """Every promise of a store. Subclass it in a test module that has the fixtures `store` and `again`."""
+
+    @pytest.fixture(autouse=True)
+    def all_is_well_afterwards(self, store: Store) -> Iterator[None]:
+        """Whatever a test did to the store, its check-up finds nothing."""
+        yield
+        with suppress(StoreClosed):
+            assert list(store.check()) == []

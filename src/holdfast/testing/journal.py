@@ -1,0 +1,289 @@
+"""Edges, sessions, entities, transactions and the journal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import methodcaller
+
+import pytest
+
+from ..errors import (
+    Conflict,
+    HoldfastError,
+    NotFound,
+    Refused,
+)
+from ..store.base import Author, Filter, Store, Writer
+from ..types import Entity, Event, Session
+from .scene import (
+    ANN,
+    BOB,
+    NOUNS,
+    START,
+    Again,
+    at,
+    change,
+    fact,
+    found,
+    link,
+    listed,
+    mention_all,
+    purge,
+    put,
+    put_one,
+    set_status,
+    together,
+    truth,
+    turn,
+    undo,
+    write,
+)
+
+
+class GraphContract:
+    """Sessions, edges, entities."""
+
+    def test_positions_count_from_zero_in_each_session(self, store: Store) -> None:
+        def work(writer: Writer) -> list[int]:
+            seen = [writer.next_position(ANN, "s")]
+            writer.add(turn("a", "s", 0))
+            writer.add(turn("b", "s", 1))
+            elsewhere = [writer.next_position(ANN, "t"), writer.next_position(BOB, "s")]
+            return [*seen, writer.next_position(ANN, "s"), *elsewhere]
+
+        assert write(store, work) == [0, 2, 0, 0]
+
+    def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
+        session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
+        write(store, lambda writer: writer.put_session(session))
+        ended = replace(session, last_activity=at(5), ended_at=at(5), end_reason="idle", outcome="ok")
+        write(store, lambda writer: writer.put_session(ended))
+        assert store.sessions([ANN]) == [ended]
+        assert write(store, lambda writer: writer.session(ANN, "s")) == ended
+        assert write(store, lambda writer: writer.session(BOB, "s")) is None
+
+    def test_sessions_come_most_recently_active_first(self, store: Store) -> None:
+        sessions = [Session(name, ANN, START, at(activity)) for name, activity in (("a", 1), ("b", 3), ("c", 2))]
+        sessions.append(Session("d", ANN, START, at(9), ended_at=at(9)))
+        together(store, *(methodcaller("put_session", session) for session in sessions))
+        assert [session.id for session in store.sessions([ANN])] == ["d", "b", "c", "a"]
+        assert [session.id for session in store.sessions([ANN], open_only=True)] == ["b", "c", "a"]
+
+    def test_adding_an_edge_twice_equals_once(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        edge = link(one, two)
+        together(store, lambda writer: writer.link(edge), lambda writer: writer.link(edge))
+        write(store, lambda writer: writer.link(replace(edge, created_at=at(9), reason="again")))
+        assert store.edges(ANN, one.id) == store.edges(ANN, two.id) == [edge]
+        assert [event.noun for event in store.events([ANN])].count("edge") == 1
+
+    def test_an_edge_needs_both_its_ends(self, store: Store) -> None:
+        one, two, theirs = put(store, fact("one"), fact("two"), fact("theirs", scope=BOB))
+        purge(store, two)
+        for edge in (link(one, two), link(two, one), link(one, theirs)):
+            with pytest.raises(NotFound):
+                together(store, methodcaller("link", edge))
+        assert store.edges(ANN, one.id) == []
+
+    def test_a_mention_needs_its_memory_and_its_entity(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        write(store, lambda writer: mention_all(writer, "Ann", []))
+        for entity, target in (("entity_Ann", "fact_nobody"), ("entity_Nobody", one.id)):
+            with pytest.raises(NotFound):
+                together(store, methodcaller("mention", ANN, entity=entity, memory=target))
+        assert list(store.rows("mention", ANN)) == []
+
+    def test_edges_come_oldest_first(self, store: Store) -> None:
+        one, two, three = put(store, fact("one"), fact("two"), fact("three"))
+        edges = [link(one, two, created=at(5)), link(three, one, "supersedes", at(1)), link(two, three, created=at(3))]
+        together(store, *(methodcaller("link", edge) for edge in edges))
+        assert store.edges(ANN, one.id) == [edges[1], edges[0]]
+
+    def test_entities_are_found_by_every_folded_name(self, store: Store) -> None:
+        one = put_one(store, fact("met her"))
+        write(store, lambda writer: mention_all(writer, "Joanna Smith", [one], "Ｊｏ", "Штефан  Straße"))
+        where = Filter((ANN,))
+        for name in ("joanna smith", "jo", "штефан strasse"):
+            assert store.by_entity(where, [name], 10) == [(one.seq, 1.0)]
+
+    def test_ann_is_not_joanna(self, store: Store) -> None:
+        anns, joannas = put(store, fact("met Ann"), fact("met Joanna"))
+        write(store, lambda writer: mention_all(writer, "Ann", [anns]))
+        write(store, lambda writer: mention_all(writer, "Joanna", [joannas]))
+        where = Filter((ANN,))
+        assert store.by_entity(where, ["ann"], 10) == [(anns.seq, 1.0)]
+        assert store.by_entity(where, ["joanna"], 10) == [(joannas.seq, 1.0)]
+        assert store.by_entity(where, ["anna"], 10) == store.by_entity(where, [], 10) == []
+
+    def test_more_of_the_names_rank_first_and_equals_newest_first(self, store: Store) -> None:
+        both, older, newer = put(store, fact("both"), fact("older"), fact("newer"))
+        write(store, lambda writer: mention_all(writer, "Ann", [both, older]))
+        write(store, lambda writer: mention_all(writer, "Bob", [both, newer]))
+        expected = [(both.seq, 1.0), (newer.seq, 0.5), (older.seq, 0.5)]
+        assert store.by_entity(Filter((ANN,)), ["ann", "bob"], 10) == expected
+        assert store.by_entity(Filter((ANN,)), ["ann", "bob"], 2) == expected[:2]
+
+    def test_noting_a_mention_twice_equals_once(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        for _ in range(2):
+            write(store, lambda writer: mention_all(writer, "Ann", [one, one]))
+        assert len(list(store.rows("mention", ANN))) == 1
+        assert [event.noun for event in store.events([ANN])].count("mention") == 1
+
+    def test_an_entity_is_made_equal_with_its_names(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        write(store, lambda writer: mention_all(writer, "Ann", [one], "Annie"))
+        write(store, lambda writer: writer.put_entity(Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))))
+        where = Filter((ANN,))
+        assert [bool(store.by_entity(where, [name], 5)) for name in ("ann", "annie", "anne", "nan")] == [0, 0, 1, 1]
+
+    def test_removing_a_memory_takes_its_edges_and_mentions_along(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        together(store, methodcaller("link", link(one, two)), lambda writer: mention_all(writer, "Ann", [one]))
+        write(store, lambda writer: writer.remove(one))
+        assert store.edges(ANN, two.id) == []
+        assert store.by_entity(Filter((ANN,)), ["ann"], 5) == []
+
+
+class TransactionContract:
+    """A write is wholly there, or not at all."""
+
+    def test_an_exception_leaves_nothing_behind(self, store: Store) -> None:
+        kept = put_one(store, fact("kept"))
+        before, journal = truth(store), store.events([ANN])
+
+        def work(writer: Writer) -> None:
+            added = writer.add(fact("kept out"))
+            writer.change(kept, status="archived", title="changed")
+            writer.link(link(added, kept))
+            writer.put_session(Session("s", ANN, START, START))
+            mention_all(writer, "Joanna", [added])
+            writer.add(fact("elsewhere", scope=BOB))
+            raise KeyError("the caller's own error")
+
+        with pytest.raises(KeyError):
+            write(store, work)
+        assert (truth(store), store.events([ANN]), store.scopes()) == (before, journal, [ANN])
+        assert (found(store, "out changed"), found(store, "kept")) == ([], ["kept"])
+
+    def test_a_batch_with_one_bad_memory_stores_none(self, store: Store) -> None:
+        one = fact("first")
+        with pytest.raises(HoldfastError):
+            put(store, one, fact("second"), replace(one, content="the same id again"))
+        assert (listed(store), store.events([ANN]), store.corpus([ANN], []).size) == ([], [], 0)
+
+    def test_the_store_goes_on_after_a_failed_write(self, store: Store) -> None:
+        with pytest.raises(ZeroDivisionError):
+            write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
+        put(store, fact("kept"))
+        assert listed(store) == ["kept"]
+
+    def test_what_work_returns_is_returned(self, store: Store) -> None:
+        assert write(store, lambda writer: 42) == 42
+
+    def test_a_snapshot_shows_one_moment(self, store: Store, again: Again) -> None:
+        put(store, fact("before"))
+        other = again()
+        with store.snapshot() as rows:
+            put(other, fact("after"))
+            assert [row["content"] for row in rows("memory", ANN)] == ["before"]
+            assert len(list(rows("event", ANN))) == 1
+            assert listed(store) == ["before", "after"]
+
+    def test_snapshots_overlap_and_hold_up_no_write(self, store: Store) -> None:
+        put(store, fact("before"))
+        with store.snapshot() as first:
+            half_read = first("memory", ANN)
+            with store.snapshot() as second:
+                put(store, fact("after"))
+                for rows in (half_read, second("memory", ANN), first("memory", ANN)):
+                    assert [row["content"] for row in rows] == ["before"]
+
+    def test_a_snapshot_ends_when_its_body_fails(self, store: Store) -> None:
+        with pytest.raises(KeyError), store.snapshot() as rows:
+            list(rows("memory", ANN))
+            raise KeyError
+        put(store, fact("after"))
+        assert listed(store) == ["after"]
+
+    def test_another_store_object_sees_what_was_written(self, store: Store, again: Again) -> None:
+        other = again()
+        put(store, fact("green tea"))
+        put(other, fact("black tea"))
+        assert listed(store) == listed(other) == ["green tea", "black tea"]
+        assert sorted(found(store, "tea")) == sorted(found(other, "tea")) == ["black tea", "green tea"]
+        assert store.corpus([ANN], ["tea"]) == other.corpus([ANN], ["tea"])
+
+
+class JournalContract:
+    """Who changed what, when, in which run."""
+
+    def test_each_change_has_an_entry_that_says_who_when_and_how(self, store: Store) -> None:
+        author = Author("alice", "run_x", at(3), "remember")
+        one = store.write(author, lambda writer: writer.add(fact("tea")))
+        (event,) = store.events([ANN])
+        expected = Event(event.seq, "run_x", at(3), "alice", "remember", ANN, "memory", one.id, None, None)
+        assert event == expected
+
+    def test_before_and_after_hold_only_what_changed(self, store: Store) -> None:
+        one = put_one(store, fact("tea", confidence=0.5, title="T"))
+        write(store, lambda writer: writer.change(one, confidence=0.75, title="T", category="drinks"))
+        event = store.events([ANN])[0]
+        assert event.before == {"confidence": 0.5, "category": "general"}
+        assert event.after == {"confidence": 0.75, "category": "drinks"}
+
+    def test_a_change_that_changes_nothing_is_not_journalled(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        write(store, lambda writer: writer.change(one, confidence=one.confidence, tags=one.tags))
+        assert len(store.events([ANN])) == 1
+
+    def test_a_removed_memory_lives_on_in_the_journal(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        write(store, lambda writer: writer.remove(one))
+        event = store.events([ANN])[0]
+        assert (event.target, event.after) == (one.id, None)
+        assert event.before is not None and event.before["content"] == "tea"
+
+    def test_events_come_newest_first_and_can_be_narrowed(self, store: Store) -> None:
+        one, _ = put(store, fact("one"), fact("two"), run="run_a")
+        change(store, one, run="run_b", title="T")
+        numbers = [event.seq for event in store.events([ANN])]
+        assert numbers == sorted(numbers, reverse=True)
+        assert len(numbers) == 3
+        assert [event.seq for event in store.events([ANN], limit=2)] == numbers[:2]
+        assert {event.run for event in store.events([ANN], run="run_a")} == {"run_a"}
+        assert [event.run for event in store.events([ANN], target=one.id)] == ["run_b", "run_a"]
+
+    def test_all_changes_of_a_transaction_share_its_author(self, store: Store) -> None:
+        def work(writer: Writer) -> None:
+            one, two = writer.add(fact("one")), writer.add(fact("two"))
+            writer.change(one, title="T")
+            writer.link(link(one, two))
+            writer.put_session(Session("s", ANN, START, START))
+            mention_all(writer, "Ann", [one])
+
+        write(store, work, run="run_x", when=at(4), verb="busy", actor="bee")
+        events = store.events([ANN])
+        assert {(e.run, e.at, e.verb, e.actor) for e in events} == {("run_x", at(4), "busy", "bee")}
+        nouns = ["mention", "entity_name", "entity", "session", "edge", "memory", "memory", "memory"]
+        assert [event.noun for event in events] == nouns
+
+    def test_purge_leaves_no_word_in_the_journal(self, store: Store) -> None:
+        one = put_one(store, fact("zanzibar", title="zanzibar", tags=("zanzibar",), quote="zanzibar"))
+        change(store, one, title="other zanzibar")
+        set_status(store, one, "archived")
+        write(store, lambda writer: writer.remove(one), run="run_remove")
+        undo(store, "run_remove")
+        purge(store, one)
+        store.scrub()
+        assert "zanzibar" not in str(store.events([ANN])) + str([list(store.rows(noun, ANN)) for noun in NOUNS])
+        assert (listed(store), found(store, "zanzibar"), store.corpus([ANN], ["zanzibar"]).size) == ([], [], 0)
+
+    def test_what_was_purged_cannot_come_back(self, store: Store) -> None:
+        one = put_one(store, fact("tea"), run="run_add")
+        set_status(store, one, "archived", run="run_archive")
+        purge(store, one, run="run_purge")
+        for run in ("run_purge", "run_archive", "run_add"):
+            with pytest.raises((Refused, Conflict)):
+                undo(store, run)
+        assert store.get([ANN], [one.id]) == []

@@ -1,0 +1,333 @@
+"""Jobs, export rows, and the life of a store object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import methodcaller
+from typing import Any
+
+import pytest
+
+from ..errors import (
+    Conflict,
+    StoreClosed,
+)
+from ..store.base import Filter, Store
+from ..types import Job, Scope
+from .reading import READS, populate
+from .scene import (
+    ANN,
+    BOB,
+    MODEL,
+    NOUNS,
+    SECOND,
+    START,
+    Again,
+    at,
+    fact,
+    found,
+    listed,
+    purge,
+    put,
+    put_one,
+    set_status,
+    together,
+    truth,
+    undo,
+    unit,
+    write,
+)
+from .searching import vectorised
+from .undoing import _correct, _scene
+
+
+class JobsContract:
+    """Background work under leases."""
+
+    LEASE = 60 * SECOND
+
+    def claim(self, store: Store, worker: str = "w", *, seconds: float = 0, kinds: Sequence[str] = ("tidy",)) -> Job:
+        """A job that must be there."""
+        job = store.claim(kinds, worker=worker, now=at(seconds), lease=self.LEASE)
+        assert job is not None
+        return job
+
+    def none_due(self, store: Store, seconds: float = 0) -> bool:
+        """Whether no job can be claimed."""
+        return store.claim(["tidy"], worker="w", now=at(seconds), lease=self.LEASE) is None
+
+    def finish(self, store: Store, job: Job, *, seconds: float = 1, output: str = "output") -> None:
+        """Finishes a job with an output in the same transaction."""
+        together(store, methodcaller("add", fact(output)), methodcaller("finish", job), when=at(seconds))
+
+    def test_a_claimed_job_is_nobody_elses(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = self.claim(store, "first")
+        assert (job.scope, job.kind, job.key, job.status, job.worker, job.watermark) == (
+            ANN, "tidy", "k", "running", "first", 1,
+        )  # fmt: skip
+        assert job.lease_until == at(60)
+        assert self.none_due(store, 59)
+
+    def test_only_the_kinds_asked_for_are_claimed(self, store: Store) -> None:
+        store.enqueue(ANN, "other", "k", watermark=1)
+        assert self.none_due(store)
+        assert self.claim(store, kinds=("tidy", "other")).kind == "other"
+
+    def test_each_job_is_claimed_once(self, store: Store) -> None:
+        for key in "abc":
+            store.enqueue(ANN, "tidy", key, watermark=1)
+        assert {self.claim(store).key for _ in range(3)} == set("abc")
+        assert self.none_due(store)
+
+    def test_an_expired_lease_lets_another_claim(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost = self.claim(store, "first")
+        held = self.claim(store, "second", seconds=60)
+        assert (held.worker, held.token != lost.token) == ("second", True)
+        assert self.none_due(store, 61)
+
+    def test_a_heartbeat_keeps_the_lease(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = self.claim(store)
+        assert store.heartbeat(job, now=at(50), lease=self.LEASE)
+        assert self.none_due(store, 100)
+        self.claim(store, seconds=110)
+
+    def test_a_lost_lease_has_no_heartbeat(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost = self.claim(store)
+        assert not store.heartbeat(lost, now=at(60), lease=self.LEASE)
+        held = self.claim(store, seconds=60)
+        assert not store.heartbeat(lost, now=at(61), lease=self.LEASE)
+        assert store.heartbeat(held, now=at(61), lease=self.LEASE)
+
+    def test_a_lost_lease_cannot_fail_the_job(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost = self.claim(store)
+        held = self.claim(store, seconds=60)
+        assert not store.fail(lost, error="too late", retry_at=at(70))
+        assert store.heartbeat(held, now=at(61), lease=self.LEASE)
+
+    def test_a_finished_job_commits_with_its_outputs(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        self.finish(store, self.claim(store))
+        assert listed(store) == ["output"]
+        assert self.none_due(store, 1000)
+
+    @pytest.mark.parametrize("seconds", [60, 61, 5000])
+    def test_a_lease_that_ran_out_writes_nothing(self, store: Store, seconds: float) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost = self.claim(store)
+        with pytest.raises(Conflict):
+            self.finish(store, lost, seconds=seconds)
+        assert listed(store) == []
+        self.claim(store, seconds=seconds)
+
+    def test_a_lease_that_was_taken_over_writes_nothing(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost, held = self.claim(store), self.claim(store, seconds=60)
+        with pytest.raises(Conflict):
+            self.finish(store, lost, seconds=61, output="late")
+        self.finish(store, held, seconds=62, output="in time")
+        assert listed(store) == ["in time"]
+
+    def test_a_job_is_not_finished_twice(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = self.claim(store)
+        self.finish(store, job)
+        with pytest.raises(Conflict):
+            self.finish(store, job, output="again")
+        assert listed(store) == ["output"]
+
+    def test_an_exception_after_finishing_leaves_the_job_running(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = self.claim(store)
+        with pytest.raises(ZeroDivisionError):
+            together(store, methodcaller("finish", job), lambda writer: 1 // 0, when=at(1))
+        self.finish(store, job, seconds=2)
+
+    def test_a_failed_job_comes_back_at_its_time_with_its_reason(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        assert store.fail(self.claim(store), error="no network", retry_at=at(30))
+        assert self.none_due(store, 29)
+        again = self.claim(store, seconds=30)
+        assert (again.error, again.retries_left) == ("no network", 2)
+
+    def test_retries_run_out_and_a_grown_watermark_renews_them(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        for _ in range(3):
+            assert store.fail(self.claim(store), error="broken", retry_at=START)
+        assert self.none_due(store, 10_000)
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        assert self.none_due(store, 10_000)
+        store.enqueue(ANN, "tidy", "k", watermark=2)
+        assert self.claim(store).retries_left == 3
+
+    def test_only_a_grown_watermark_renews_a_finished_job(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=5)
+        self.finish(store, self.claim(store))
+        for watermark in (4, 5):
+            store.enqueue(ANN, "tidy", "k", watermark=watermark)
+            assert self.none_due(store, 100)
+        store.enqueue(ANN, "tidy", "k", watermark=6)
+        job = self.claim(store, seconds=100)
+        assert (job.watermark, job.done_watermark) == (6, 5)
+
+    def test_what_grew_while_the_job_ran_is_done_next(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = self.claim(store)
+        store.enqueue(ANN, "tidy", "k", watermark=2)
+        assert self.none_due(store, 1)
+        self.finish(store, job)
+        following = self.claim(store, seconds=2)
+        assert (following.watermark, following.done_watermark) == (2, 1)
+
+    def test_jobs_of_two_scopes_are_two_jobs(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        store.enqueue(BOB, "tidy", "k", watermark=1)
+        assert {self.claim(store).scope, self.claim(store).scope} == {ANN, BOB}
+
+
+class ExportContract:
+    """Rows go out and come back the same."""
+
+    def test_rows_restored_elsewhere_are_the_same_rows(self, store: Store) -> None:
+        old = _scene(store)
+        write(store, lambda writer: _correct(writer, old), run="run_correct")
+        write(store, lambda writer: writer.remove(writer.add(fact("fleeting"))))
+        copy_scope(store, ANN, BOB, journal=False)
+        for noun in (*NOUNS, "event"):
+            assert list(store.rows(noun, BOB)) == list(store.rows(noun, ANN))
+        assert found(store, "coffee", scopes=(BOB,)) == ["coffee after all"]
+        assert store.corpus([BOB], ["tea", "coffee"]) == store.corpus([ANN], ["tea", "coffee"])
+
+    def test_a_restored_history_can_be_undone(self, store: Store) -> None:
+        old = _scene(store)
+        before = truth(store)
+        write(store, lambda writer: _correct(writer, old), run="run_correct")
+        copy_scope(store, ANN, BOB, journal=False)
+        undo(store, "run_correct", scopes=(BOB,))
+        undo(store, "run_correct", scopes=(ANN,))
+        assert list(store.rows("memory", BOB)) == list(store.rows("memory", ANN)) == before[f"memory {ANN}"]
+
+    def test_a_restored_removal_can_be_undone_beside_the_original(self, store: Store) -> None:
+        old = _scene(store)
+        write(store, lambda writer: writer.remove(old), run="run_remove")
+        copy_scope(store, ANN, BOB, journal=False)
+        for scope in (BOB, ANN):
+            undo(store, "run_remove", scopes=(scope,))
+        assert sorted(listed(store, scopes=(BOB,))) == sorted(listed(store)) == ["green tea", "water"]
+
+    def test_restoring_twice_equals_once(self, store: Store) -> None:
+        _scene(store)
+        assert copy_scope(store, ANN, BOB, journal=False) > 0
+        state, journal = truth(store, BOB), store.events([BOB])
+        assert copy_scope(store, ANN, BOB, journal=False) == 0
+        assert (truth(store, BOB), store.events([BOB])) == (state, journal)
+
+    def test_rows_without_their_history_are_journalled_as_new(self, store: Store) -> None:
+        _scene(store)
+        copy_scope(store, ANN, BOB, journal=True)
+        assert {event.verb for event in store.events([BOB])} == {"import"}
+        assert len(store.events([BOB], run="run_import")) == sum(len(list(store.rows(noun, BOB))) for noun in NOUNS)
+        undo(store, "run_import", scopes=(BOB,))
+        assert listed(store, scopes=(BOB,)) == []
+
+    def test_another_row_under_the_same_key_is_a_conflict(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
+        with pytest.raises(Conflict):
+            write(store, lambda writer: writer.restore_row("memory", {**row, "content": "coffee"}, journal=True))
+        store.touch({one.seq: 1}, at(5))  # how often it was read does not make it another memory
+        assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
+        assert listed(store) == ["tea"]
+
+    def test_rows_carry_no_numbers_of_this_store(self, store: Store) -> None:
+        put(store, fact("tea"))
+        copy_scope(store, ANN, BOB, journal=False)
+        assert all("seq" not in row and "number" not in row for row in store.rows("memory", BOB))
+
+    def test_vectors_go_out_with_their_memory(self, store: Store) -> None:
+        vectorised(store, 2)
+        rows = list(store.rows("vector", ANN))
+        assert [row["model"] for row in rows] == [MODEL, MODEL]
+        assert {row["memory"] for row in rows} == {one.id for one in store.list(Filter((ANN,)))}
+
+
+def copy_scope(store: Store, source: Scope, target: Scope, *, journal: bool) -> int:
+    """Restores every row of one scope in another and says how many were new."""
+    nouns = NOUNS if journal else (*NOUNS, "event")
+    rows = [(noun, {**row, "scope": str(target)}) for noun in nouns for row in store.rows(noun, source)]
+    return write(
+        store,
+        lambda writer: sum(writer.restore_row(noun, row, journal=journal) for noun, row in rows),
+        run="run_import",
+        verb="import",
+    )
+
+
+class LifeContract:
+    """Opening, repairing, closing."""
+
+    def test_a_new_store_is_empty_and_sound(self, store: Store) -> None:
+        assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == ([], [], [], {})
+
+    def test_repairing_a_sound_store_changes_nothing(self, store: Store) -> None:
+        old = _scene(store)
+        set_status(store, old, "archived")
+        put(store, fact("日本 tea"), fact("theirs", scope=BOB))
+        state, journal, ranked = truth(store, ANN, BOB), store.events([ANN, BOB]), found(store, "tea water 日本")
+        store.repair()
+        assert (truth(store, ANN, BOB), store.events([ANN, BOB])) == (state, journal)
+        assert found(store, "tea water 日本") == ranked
+
+    def test_scrubbing_changes_nothing_that_is_kept(self, store: Store) -> None:
+        old = _scene(store)
+        purge(store, put_one(store, fact("gone")))
+        state, ranked = truth(store), found(store, "tea water")
+        store.scrub()
+        assert (truth(store), found(store, "tea water")) == (state, ranked)
+        assert store.get([ANN], [old.seq]) == [old]
+
+    def test_what_was_written_is_there_after_reopening(self, store: Store, again: Again) -> None:
+        old = _scene(store)
+        other = again()
+        state = truth(store)
+        store.close()
+        assert truth(other) == state
+        assert other.get([ANN], [old.id]) == [old]
+
+    def test_closing_twice_equals_once(self, store: Store) -> None:
+        store.close()
+        store.close()
+
+    @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
+    def test_a_closed_store_says_so_to_every_read(self, store: Store, read: Callable[[Store, Scope], Any]) -> None:
+        populate(store, ANN)
+        store.close()
+        with pytest.raises(StoreClosed):
+            read(store, ANN)
+
+    def test_a_closed_store_says_so_to_every_write(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = store.claim(["tidy"], worker="w", now=START, lease=SECOND)
+        assert job is not None
+        store.close()
+        calls: list[Callable[[], Any]] = [
+            lambda: put(store, fact("late")),
+            lambda: store.add_vectors(MODEL, {one.seq: unit(1)}),
+            lambda: store.drop_vectors(MODEL),
+            lambda: store.touch({one.seq: 1}, START),
+            lambda: store.enqueue(ANN, "tidy", "k", watermark=2),
+            lambda: store.claim(["tidy"], worker="w", now=START, lease=SECOND),
+            lambda: store.heartbeat(job, now=START, lease=SECOND),
+            lambda: store.fail(job, error="", retry_at=START),
+            lambda: list(store.check()),
+            store.repair,
+            store.scrub,
+        ]
+        for call in calls:
+            with pytest.raises(StoreClosed):
+                call()
