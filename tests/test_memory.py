@@ -761,3 +761,10 @@ def test_the_actor_is_in_the_journal(tmp_path):
     with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=settings, actor="nightly") as hf:
         hf.remember("tea")
         assert hf.log()[0].actor == "nightly"
+
+
+def test_a_url_is_refused_and_no_file_is_made_of_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="is a URL"):
+        Holdfast.open("postgresql://localhost/memory", scope="user:ann")
+    assert list(tmp_path.iterdir()) == []

@@ -124,6 +124,11 @@ def checked(name: str, value: Any, source: str) -> Any:
     return value
 
 
+def environment() -> Mapping[str, str]:
+    """The variables of this process, for who looks for the keys of outside services."""
+    return os.environ
+
+
 def config_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the optional config.toml lies."""
     environ = os.environ if environ is None else environ

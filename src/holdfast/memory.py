@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections import Counter
@@ -105,6 +104,8 @@ class Holdfast:
         scopes = _scopes(scope)
         settings = settings or config.load()
         place = path or settings.store or config.default_store()
+        if "://" in str(place):
+            raise InvalidInput(f"{place} is a URL. This version keeps memories in a file; give the path of one.")
         store = SQLiteStore(place, clock=clock)
         return cls(store, scopes, settings=settings, clock=clock, actor=actor, background=background)
 
@@ -471,7 +472,7 @@ def _tiers(settings: config.Settings, clock: Clock) -> Tiers:
     specs = [spec.strip() for spec in settings.embedding_models.split(",") if spec.strip()]
     return Tiers(
         specs,
-        environ=os.environ,
+        environ=config.environment(),
         base_url=settings.embedding_url,
         key_env=settings.embedding_key_env,
         clock=clock,
