@@ -275,7 +275,8 @@ class TestDamage:
 
 
 READ_ONLY = """
-import json, os, sys
+import json, os, pathlib, sys
+pathlib.Path("/").as_uri()  # newer Pythons import for this on first use
 sys.path.insert(0, os.environ["PYTHONPATH"])
 from holdfast.errors import HoldfastError
 from holdfast.store import SQLiteStore
