@@ -11,7 +11,6 @@
     ├── Refused               the guard or a protection said no
     ├── MissingExtra          a feature needs an optional package
     ├── EmbedderError         an embedding model failed
-    │   ├── EmbeddingModelChangedError
     │   └── DimensionMismatchError
     └── StoreError            the database said no
         ├── StoreBusy         another process held the write lock for too long
@@ -76,10 +75,6 @@ class MissingExtra(HoldfastError, ImportError):
 
 class EmbedderError(HoldfastError):
     """The embedding model failed. Texts are kept and found by their words until it is back."""
-
-
-class EmbeddingModelChangedError(EmbedderError):
-    """The store's vectors come from another embedding model. Run `holdfast reembed`."""
 
 
 class DimensionMismatchError(EmbedderError):

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Conflict, InvalidInput, NotFound, Refused
-from holdfast.pipelines import bundle
 from holdfast.types import Triple
 
 
@@ -336,5 +335,3 @@ def test_progress_is_told_for_every_row(hf, fresh):
 
 def test_there_may_be_nothing_to_export(hf):
     assert len(list(hf.export())) == 2
-    with pytest.raises(NotFound, match="nothing to export"):
-        bundle.scopes_or_all(hf.store, None)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput, NotFound
+from ..errors import InvalidInput
 from ..store.base import Author, Store, Writer
 from ..store.rows import TABLES, to_json
 from ..types import Scope
@@ -182,11 +182,3 @@ def _store_vectors(store: Store, place: Place | None, vectors: Mapping[str, Any]
     known = {memory.seq: vectors[memory.id] for memory in store.get([scope], list(vectors))}
     store.add_vectors(model, known)
     return len(known)
-
-
-def scopes_or_all(store: Store, scopes: Sequence[Scope] | None) -> list[Scope]:
-    """The scopes to export: those named, or every one there is."""
-    found = list(scopes) if scopes else store.scopes()
-    if not found:
-        raise NotFound("There is nothing to export yet.")
-    return found

@@ -8,7 +8,6 @@ is the alternative for scores without a common scale.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,9 +72,3 @@ def reciprocal_rank(rankings: Mapping[str, Sequence[Item]], k: int = RANK_CONSTA
         for rank, item in enumerate(ranking, 1):
             scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
     return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
-
-
-def logit(score: float) -> float:
-    """The inverse of the squeeze, for who must add to a score; finite for every score."""
-    inside = min(max(score, 1e-12), 1 - 1e-12)
-    return math.log(inside / (1 - inside))

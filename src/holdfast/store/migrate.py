@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -38,9 +37,3 @@ def pending(backend: str, version: int, location: str) -> tuple[Migration, ...]:
             "Nothing was changed. Upgrade with `pip install -U holdfast`."
         )
     return steps[version:]
-
-
-def apply(steps: tuple[Migration, ...], run: Callable[[Migration], None]) -> None:
-    """Runs each step; the caller holds the transaction."""
-    for step in steps:
-        run(step)
