@@ -52,7 +52,7 @@ def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
         stored = hf.capture_many(turns)
         # Stand-ins for embeddings: a scan takes as long over these as over any others.
         rows = vectors[start : start + len(stored)]
-        hf.store.add_vectors(MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)})
+        hf.store.add_vectors(hf.scopes, MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)})
 
 
 def bare_words(path: Path, size: int) -> apsw.Connection:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -16,6 +18,9 @@ from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import Tiers
 from holdfast.store import SQLiteStore
 from holdfast.types import from_datetime
+
+if TYPE_CHECKING:
+    from servers import PostgresServer
 
 # Few examples by default; `--hypothesis-profile=thorough` looks harder.
 settings.register_profile("quick", max_examples=25, deadline=None)
@@ -104,3 +109,46 @@ def hf(open_memory: Opener) -> Holdfast:
 def words(open_memory: Opener) -> Holdfast:
     """Ann's memory without any embedder: words must do."""
     return open_memory("user:ann", embedders=())
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PostgresServer]:
+    """A PostgreSQL server with pgvector that all workers of this run share: not to be stopped, nor set differently."""
+    from servers import shared_server  # only who asks for it needs what it needs
+
+    folder, run = tmp_path_factory.getbasetemp(), os.getpid()
+    if hasattr(request.config, "workerinput"):  # of pytest-xdist
+        folder, run = folder.parent, os.getppid()
+    with shared_server(folder, owner=run) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres_server: PostgresServer) -> str:
+    """The URL of a database with our tables: one for all tests of a worker, for making them takes a while."""
+    from holdfast.store.postgres import PostgresStore
+
+    name = f"tables_{uuid4().hex}"
+    postgres_server.create_database(name)
+    PostgresStore(postgres_server.url(name)).close()
+    return postgres_server.url(name)
+
+
+@pytest.fixture
+def postgres_store_url(postgres_tables: str) -> str:
+    """A database with our tables and nothing in them."""
+    from servers import empty_tables
+
+    empty_tables(postgres_tables)
+    return postgres_tables
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A fresh, empty database, dropped at the end of the test."""
+    name = f"test_{uuid4().hex}"
+    postgres_server.create_database(name)
+    yield postgres_server.url(name)
+    postgres_server.drop_database(name)

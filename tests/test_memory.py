@@ -763,8 +763,8 @@ def test_the_actor_is_in_the_journal(tmp_path):
         assert hf.log()[0].actor == "nightly"
 
 
-def test_a_url_is_refused_and_no_file_is_made_of_it(tmp_path, monkeypatch):
+def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match="is a URL"):
-        Holdfast.open("postgresql://localhost/memory", scope="user:ann")
+    with pytest.raises(InvalidInput, match=r"path of a file, or a URL that starts with postgresql://"):
+        Holdfast.open("mysql://localhost/memory", scope="user:ann")
     assert list(tmp_path.iterdir()) == []

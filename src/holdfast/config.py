@@ -30,7 +30,8 @@ def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
 class Settings:
     """Everything that can be set."""
 
-    store: str = setting("", "Path of the memory file. Empty: memory.db in the per-user data folder.")
+    store: str = setting("", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file.")
+    replica: str = setting("", "URL of a streaming replica of the Postgres store, for reads.")
     scope: str = setting("", "Scope of the command line when --scope is not given. Empty: user:<login>.")
     embedding_models: str = setting(
         "static,arctic",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -19,7 +19,7 @@ from .pipelines import bundle, embed
 from .search import context as context_
 from .search import recall as recall_
 from .search import why as why_
-from .store import Author, Filter, Findings, SQLiteStore, Store, Writer
+from .store import Author, Filter, Findings, Store, Writer, open_store
 from .types import (
     Clock,
     Edges,
@@ -96,7 +96,7 @@ class Holdfast:
         actor: str = "library",
         background: bool = True,
     ) -> Holdfast:
-        """Opens the memory at `path` (None: the per-user file; ':memory:': nothing on disk).
+        """Opens the memory at `path` (None: the per-user file; ':memory:': nothing on disk; or a postgresql:// URL).
 
         `scope` is whom the memories belong to, e.g. 'user:alice'. With several, reads cover all of them and
         writes go to the first. `background` lets a thread embed new memories with the better model.
@@ -104,9 +104,7 @@ class Holdfast:
         scopes = _scopes(scope)
         settings = settings or config.load()
         place = path or settings.store or config.default_store()
-        if "://" in str(place):
-            raise InvalidInput(f"{place} is a URL. This version keeps memories in a file; give the path of one.")
-        store = SQLiteStore(place, clock=clock)
+        store = open_store(place, replica=settings.replica, clock=clock)
         return cls(store, scopes, settings=settings, clock=clock, actor=actor, background=background)
 
     def scoped(self, *scopes: ScopeLike) -> Holdfast:
@@ -271,7 +269,7 @@ class Holdfast:
         )  # fmt: skip
         asked = recall_.Question(question, where, limit=self._limit(limit), tokens=tokens)
         hits = recall_.recall(self._engine(), asked).hits
-        if self._uses.add(hit.memory.seq for hit in hits) > USES_KEPT:
+        if self._uses.add(hit.memory for hit in hits) > USES_KEPT:
             self._write_uses()
         return hits
 
@@ -285,7 +283,7 @@ class Holdfast:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
         budget = self.settings.context_tokens if tokens is None else tokens
         found = context_.context(self._engine(), self._filter(), prompt, session=session, tokens=budget)
-        self._uses.add(memory.seq for memory in found.memories)
+        self._uses.add(found.memories)
         return found
 
     def get(self, ref: Ref) -> Memory:
@@ -437,8 +435,8 @@ class Holdfast:
     def _write_uses(self) -> None:
         """A store that cannot be written loses only the counts."""
         with suppress(StoreError):
-            if uses := self._uses.take():
-                self.store.touch(uses, self.clock())
+            for scope, uses in self._uses.take().items():
+                self.store.touch([scope], uses, self.clock())
 
 
 class _Uses:
@@ -446,18 +444,19 @@ class _Uses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[int] = Counter()
+        self._counts: dict[Scope, Counter[int]] = defaultdict(Counter)
 
-    def add(self, seqs: Iterable[int]) -> int:
+    def add(self, memories: Iterable[Memory]) -> int:
         """Counts one use of each, and says how many memories are waiting."""
         with self._lock:
-            self._counts.update(seqs)
-            return len(self._counts)
+            for memory in memories:
+                self._counts[memory.scope][memory.seq] += 1
+            return sum(len(counts) for counts in self._counts.values())
 
-    def take(self) -> Counter[int]:
-        """What is waiting; nothing waits afterwards."""
+    def take(self) -> dict[Scope, Counter[int]]:
+        """What is waiting, by scope; nothing waits afterwards."""
         with self._lock:
-            taken, self._counts = self._counts, Counter()
+            taken, self._counts = self._counts, defaultdict(Counter)
             return taken
 
 

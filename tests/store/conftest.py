@@ -8,18 +8,26 @@ from pathlib import Path
 import pytest
 
 from holdfast.store import SQLiteStore, Store
+from holdfast.store.postgres import PostgresStore
 
 pytest.register_assert_rewrite("holdfast.testing")
 
 Opener = Callable[[], Store]
 
 
-def sqlite_file(folder: Path) -> Opener:
+def sqlite_file(request: pytest.FixtureRequest) -> Opener:
     """Opens the same file at each call."""
+    folder: Path = request.getfixturevalue("tmp_path")
     return lambda: SQLiteStore(folder / "memory.db", clock=lambda: 0)
 
 
-def sqlite_memory(folder: Path) -> Opener:
+def postgres(request: pytest.FixtureRequest) -> Opener:
+    """Opens the same database at each call."""
+    url: str = request.getfixturevalue("postgres_store_url")
+    return lambda: PostgresStore(url, clock=lambda: 0)
+
+
+def sqlite_memory(request: pytest.FixtureRequest) -> Opener:
     """Opens one store; a second one on the same data is what a store in memory cannot have."""
     opened: list[Store] = []
 
@@ -32,13 +40,17 @@ def sqlite_memory(folder: Path) -> Opener:
     return open_once
 
 
-BACKENDS = [pytest.param(sqlite_file, id="sqlite"), pytest.param(sqlite_memory, id="sqlite-memory")]
+BACKENDS = [
+    pytest.param(sqlite_file, id="sqlite"),
+    pytest.param(sqlite_memory, id="sqlite-memory"),
+    pytest.param(postgres, id="postgres"),
+]
 
 
 @pytest.fixture(params=BACKENDS)
-def again(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+def again(request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Opens one more store object on the data of this test; all of them are closed at its end."""
-    opener, opened = request.param(tmp_path), list[Store]()
+    opener, opened = request.param(request), list[Store]()
 
     def open_one() -> Store:
         opened.append(opener())

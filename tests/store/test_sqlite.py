@@ -282,7 +282,7 @@ from holdfast.errors import HoldfastError
 from holdfast.store import SQLiteStore
 from holdfast.testing.scene import fact, found, listed, put, unit, MODEL, ANN, Filter
 preloaded = SQLiteStore(":memory:")  # whatever has to be imported is imported while we may read it
-preloaded.add_vectors(MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
+preloaded.add_vectors([ANN], MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
 assert found(preloaded, "tea") and not list(preloaded.check())
 assert preloaded.by_vector(Filter((ANN,)), MODEL, unit(1), 5)
 if os.geteuid() == 0:
@@ -305,7 +305,7 @@ if store is not None:
     attempt("vector", lambda: len(store.by_vector(Filter((ANN,)), MODEL, unit(1), 5)))
     attempt("check", lambda: len(list(store.check())))
     attempt("write", lambda: put(store, fact("late")))
-    attempt("touch", lambda: store.touch({1: 1}, 5))
+    attempt("touch", lambda: store.touch([ANN], {1: 1}, 5))
     store.close()
 print(json.dumps(told, default=str))
 """
@@ -332,7 +332,7 @@ class TestReadOnly:
         path = folder / "memory.db"
         store = SQLiteStore(path)
         (one,) = put(store, fact("green tea"))
-        store.add_vectors(MODEL, {one.seq: unit(1)})
+        store.add_vectors([ANN], MODEL, {one.seq: unit(1)})
         store.close()
         path.chmod(0o444)
         return path
@@ -683,7 +683,7 @@ class TestDoctor:
         store.repair()
         assert (list(store.check()), answers(store)) == ([], sound)
         waiting = store.without_vector(MODEL, 50, [ANN])
-        store.add_vectors(MODEL, {one.seq: unit(one.seq) for one in waiting})
+        store.add_vectors([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
         assert (store.models([ANN]), store.without_vector(MODEL, 50, [ANN])) == ({MODEL: True}, [])
         assert len(store.by_vector(Filter((ANN,)), MODEL, unit(1), 50)) == 11
         store.close()

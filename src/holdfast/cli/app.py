@@ -52,7 +52,10 @@ def complete_scopes(incomplete: str) -> list[str]:
         return []
 
 
-Store = Annotated[str | None, typer.Option("--store", metavar="PATH", help="Memory file. Default: the per-user file.")]
+Store = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PATH|URL", help="Memory file or postgresql:// URL. Default: the per-user file."),
+]
 Scope = Annotated[
     str | None,
     typer.Option(

@@ -180,5 +180,5 @@ def _store_vectors(store: Store, place: Place | None, vectors: Mapping[str, Any]
         return 0
     scope, model = place
     known = {memory.seq: vectors[memory.id] for memory in store.get([scope], list(vectors))}
-    store.add_vectors(model, known)
+    store.add_vectors([scope], model, known)
     return len(known)

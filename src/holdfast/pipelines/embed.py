@@ -34,7 +34,8 @@ def embed_some(
         return 0
     try:
         rows = embedder.embed_documents([embedded_text(memory) for memory in waiting])
-        store.add_vectors(embedder.identity, {memory.seq: row for memory, row in zip(waiting, rows, strict=True)})
+        vectors = {memory.seq: row for memory, row in zip(waiting, rows, strict=True)}
+        store.add_vectors(list(dict.fromkeys(memory.scope for memory in waiting)), embedder.identity, vectors)
     except EmbedderError as error:
         tiers.rest(embedder.identity, error)
         return 0

@@ -59,7 +59,7 @@ def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
     ranked["time"] = timely(store, query, where, views, occurring)
     arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
     memories = fetch(store, where, arms)
-    similarity = similarities(store, views, ranked, memories)
+    similarity = similarities(store, where, views, ranked, memories)
     return Gathered(query, corpus, arms, memories, similarity, views)
 
 
@@ -155,13 +155,13 @@ def is_valid(memory: Memory, at: int) -> bool:
 
 
 def similarities(
-    store: Store, views: Sequence[View], ranked: Mapping[str, Ranked], memories: Mapping[int, Memory]
+    store: Store, where: Filter, views: Sequence[View], ranked: Mapping[str, Ranked], memories: Mapping[int, Memory]
 ) -> dict[int, dict[str, float]]:
     """Each memory's similarity to the question, by tier; computed for those that another arm found."""
     found: dict[int, dict[str, float]] = {seq: {} for seq in memories}
     for view in views:
         known = dict(ranked[f"meaning ({view.tier})"])
-        rest = store.vectors(view.model, [seq for seq in memories if seq not in known])
+        rest = store.vectors(where.scopes, view.model, [seq for seq in memories if seq not in known])
         known |= {seq: float(vector @ view.vector) for seq, vector in rest.items() if len(vector) == len(view.vector)}
         for seq, value in known.items():
             if seq in found:

@@ -6,6 +6,7 @@ Belongs here: SQL, rows, transactions, the journal, migrations. Does not: rankin
 from __future__ import annotations
 
 from .base import Author, Corpus, Filter, Finding, Findings, Store, Writer
+from .opening import open_store
 from .sqlite import SQLiteStore
 
-__all__ = ["Author", "Corpus", "Filter", "Finding", "Findings", "SQLiteStore", "Store", "Writer"]
+__all__ = ["Author", "Corpus", "Filter", "Finding", "Findings", "SQLiteStore", "Store", "Writer", "open_store"]

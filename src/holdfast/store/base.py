@@ -191,10 +191,13 @@ class Store(Protocol):
         """How many active memories there are, how long, and how many contain each term."""
 
     def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
-        """Memories nearest to `vector` among those with a vector of `model`; exact cosine, squeezed into [0, 1]."""
+        """Memories nearest to `vector` among those with a vector of `model`, by cosine, squeezed into [0, 1].
 
-    def vectors(self, model: str, seqs: Sequence[int]) -> dict[int, Vector]:
-        """The stored vectors of these memories; those without one are left out."""
+        The search is exact, unless the backend has built an approximate index for a very large scope.
+        """
+
+    def vectors(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+        """The stored vectors of these memories; those without one, or of another scope, are left out."""
 
     def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
         """Memories that mention an entity with one of these names: more of the names first, then the newest."""
@@ -208,8 +211,11 @@ class Store(Protocol):
     def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
         """Memories that have no vector of `model` yet: durable kinds first, then newest first."""
 
-    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Stores vectors by `seq`; those of memories that are gone are dropped. One model has one length."""
+    def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+        """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
+
+        One model has one length.
+        """
 
     def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
         """Forgets a model's vectors, everywhere or in some scopes, and returns how many there were."""
@@ -220,8 +226,8 @@ class Store(Protocol):
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
         """How many active memories have a vector, by model."""
 
-    def touch(self, uses: Mapping[int, int], at: Micros) -> None:
-        """Adds to the use counts of memories. Not journalled: reading is not a change."""
+    def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
+        """Adds to the use counts of memories, by `seq`. Not journalled: reading is not a change."""
 
     def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> Sessions:
         """Sessions, the most recently active first."""

@@ -1,8 +1,12 @@
-"""A `Filter` as SQL over `memories m`. Placeholders are `?`; a backend that spells them otherwise translates."""
+"""A `Filter` as SQL over `memories m`, and the few places where SQL backends differ in spelling.
+
+Placeholders are `?` everywhere; a backend that spells them otherwise translates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .base import Filter
@@ -10,19 +14,47 @@ from .base import Filter
 Clause = tuple[str, list[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a backend spells what SQL leaves open."""
+
+    json_field: str
+    """One field of a JSON column, as text."""
+    json_has: str
+    """Whether a JSON column that holds a list has an element."""
+    skip_locked: str = ""
+    """What makes a SELECT take rows for itself and pass over those that others hold."""
+
+    def field(self, column: str, key: str) -> str:
+        """SQL for one field of a JSON column, as text."""
+        return self.json_field.format(column=column, key=key)
+
+
+SQLITE = Dialect("{column} ->> '$.{key}'", "EXISTS (SELECT 1 FROM json_each({column}) t WHERE t.value = ?)")
+POSTGRES = Dialect("({column}::json ->> '{key}')", "jsonb_exists({column}::jsonb, ?)", " FOR UPDATE SKIP LOCKED")
+
+
 def marks(values: Sequence[Any]) -> str:
-    """As many placeholders as there are values."""
-    return ",".join("?" * len(values))
+    """As many placeholders as there are values; for none, a list that nothing is in."""
+    return ",".join("?" * len(values)) or "NULL"
 
 
-def where_clause(where: Filter, numbers: Sequence[int]) -> Clause:
+def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Clause:
     """The condition that a memory passes `where` in the scopes with these numbers, and its parameters."""
     parts = [f"m.scope IN ({marks(numbers)})"]
     values: list[Any] = list(numbers)
-    for sql, args in (*_columns(where), *_status(where), *_tags(where), *_times(where)):
+    for sql, args in (*_columns(where), *_status(where, dialect), *_tags(where, dialect), *_times(where)):
         parts.append(sql)
         values.extend(args)
     return " AND ".join(parts), values
+
+
+def invalid_now(numbers: Sequence[int]) -> str:
+    """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
+    return (
+        f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
+        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR m.valid_from > ?)"
+    )
 
 
 def _columns(where: Filter) -> list[Clause]:
@@ -36,20 +68,21 @@ def _columns(where: Filter) -> list[Clause]:
     return [(f"{column} ({marks(values)})", list(values)) for column, values in wanted if values]
 
 
-def _status(where: Filter) -> list[Clause]:
+def _status(where: Filter, dialect: Dialect) -> list[Clause]:
     statuses = marks(where.statuses)
     if where.as_of is None:
         return [(f"m.status IN ({statuses})", list(where.statuses))]
     # The status then: what the first later change of it replaced, or today's when there was none.
+    before = dialect.field("e.before", "status")
     then = (
-        "coalesce((SELECT e.before ->> '$.status' FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
-        "AND e.target = m.id AND e.at > ? AND e.before ->> '$.status' IS NOT NULL ORDER BY e.seq LIMIT 1), m.status)"
+        f"coalesce((SELECT {before} FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
+        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.seq LIMIT 1), m.status)"
     )
     return [("m.created_at <= ?", [where.as_of]), (f"{then} IN ({statuses})", [where.as_of, *where.statuses])]
 
 
-def _tags(where: Filter) -> list[Clause]:
-    has_tag = "EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value = ?)"
+def _tags(where: Filter, dialect: Dialect) -> list[Clause]:
+    has_tag = dialect.json_has.format(column="m.tags")
     return [(has_tag, [tag]) for tag in where.tags]
 
 

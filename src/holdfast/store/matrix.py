@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .filters import Dialect
+
 Rows = list[tuple[Any, ...]]
 Read = Callable[[str, Sequence[Any]], Rows]
 Floats = npt.NDArray[np.float32]
+Newest = Callable[[Read, int], tuple[Any, ...]]
+"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
 
 ABSENT = -2.0  # below any cosine
 CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
@@ -26,15 +30,16 @@ CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest sc
 class Matrix:
     """The active vectors of one scope and model, in a growing array; what is no longer active is masked."""
 
-    def __init__(self, read: Read, model: int, scope: int) -> None:
+    def __init__(self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int) -> None:
         self._lock = threading.Lock()  # a thread may search while another one brings the rows up to date
+        self._newest, self._removed = newest, dialect.field("e.before", "seq")
         self._model, self._scope = model, scope
         self._fill(read)
 
     def _fill(self, read: Read) -> None:
-        self._event, self._vector, self._drops = newest(read)
+        self._event, self._vector, self._drops = self._newest(read, self._scope)
         rows = read(
-            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.seq = v.seq "
+            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
             "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
             (self._model, self._scope),
         )
@@ -51,7 +56,7 @@ class Matrix:
 
     def refresh(self, read: Read) -> None:
         """Follows what was written since, by this process or another."""
-        event, vector, drops = newest(read)
+        event, vector, drops = self._newest(read, self._scope)
         if (event, vector, drops) == (self._event, self._vector, self._drops):
             return
         with self._lock:
@@ -64,7 +69,8 @@ class Matrix:
 
     def _drop_inactive(self, read: Read) -> None:
         changed = read(
-            "SELECT coalesce(m.seq, e.before ->> '$.seq'), max(m.status = 'active' AND v.seq IS NOT NULL) "
+            f"SELECT coalesce(m.seq, CAST({self._removed} AS BIGINT)), "
+            "max(CASE WHEN m.status = 'active' AND v.seq IS NOT NULL THEN 1 ELSE 0 END) "
             "FROM events e LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
             "LEFT JOIN vectors v ON v.model = ? AND v.scope = m.scope AND v.seq = m.seq "
             "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
@@ -76,7 +82,7 @@ class Matrix:
 
     def _take_new(self, read: Read) -> None:
         rows = read(
-            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.seq = v.seq "
+            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
             "WHERE v.number > ? AND v.model = ? AND v.scope = ?",
             (self._vector, self._model, self._scope),
         )
@@ -146,7 +152,8 @@ class Matrix:
 class Matrices:
     """The matrices of a process, least recently used out first."""
 
-    def __init__(self) -> None:
+    def __init__(self, newest: Newest, dialect: Dialect) -> None:
+        self._newest, self._dialect = newest, dialect
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
         self._asked: set[tuple[int, int]] = set()
@@ -160,22 +167,21 @@ class Matrices:
                 if key not in self._asked or self._too_big(read, key):
                     self._asked.add(key)
                     return None
-                matrix = self._held[key] = Matrix(read, model, scope)
+                matrix = self._held[key] = Matrix(read, self._newest, self._dialect, model, scope)
             else:
                 matrix.refresh(read)
             self._held.move_to_end(key)
             self._trim()
             return matrix
 
-    def vectors(self, read: Read, model: int, seqs: Sequence[int]) -> dict[int, Floats]:
-        """What the matrices at hand know of these memories' vectors; the rest is in the file."""
-        found: dict[int, Floats] = {}
+    def vectors(self, read: Read, model: int, scope: int, seqs: Sequence[int]) -> dict[int, Floats]:
+        """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
         with self._lock:
-            for (number, _), matrix in self._held.items():
-                if number == model:
-                    matrix.refresh(read)
-                    found |= matrix.vectors(seqs)
-        return found
+            matrix = self._held.get((model, scope))
+            if matrix is None:
+                return {}
+            matrix.refresh(read)
+            return matrix.vectors(seqs)
 
     def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
         ((size,),) = read(
@@ -188,16 +194,6 @@ class Matrices:
     def _trim(self) -> None:
         while len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES:
             self._held.popitem(last=False)
-
-
-def newest(read: Read) -> tuple[int, int, str]:
-    """How far the journal and the vectors have come, and how often vectors were dropped."""
-    ((event, vector, drops),) = read(
-        "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors), "
-        "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
-        (),
-    )
-    return event, vector, drops
 
 
 def unpack(blobs: list[bytes]) -> Floats:

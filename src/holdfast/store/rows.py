@@ -8,14 +8,23 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from ..types import Edge, Entity, Event, Job, Memory, Scope, Session, Triple
 
 Row = tuple[Any, ...]
 Rows = list[Row]
-Execute = Callable[..., Rows]
 ScopeOf = Callable[[int], Scope]
+
+
+class Statements(Protocol):
+    """How SQL runs inside one transaction."""
+
+    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Runs one statement and returns its rows."""
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Runs one statement for each row of values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import NotFound
+from ..errors import DimensionMismatchError, NotFound
 from ..types import Edges, Events, Job, Memories, Memory, Micros, Names, Scope, Scopes, Sessions, new_id
 from .base import Author, Filter, Ranked, T, Vector, Writer
-from .filters import marks, where_clause
+from .filters import Dialect, invalid_now, marks, where_clause
+from .matrix import Matrices, Read
 from .rows import (
     EDGES,
     EVENTS,
@@ -20,9 +22,9 @@ from .rows import (
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
-    Execute,
     Row,
     Rows,
+    Statements,
     edge_from,
     event_from,
     exported,
@@ -33,27 +35,35 @@ from .rows import (
 
 DURABLE_FIRST = "m.kind IN ('turn', 'document')"
 PAGE = 500
-Numbers = list[int]
+Numbers = Sequence[int]
+Reach = Numbers | None
+"""The scopes a statement may see, by number; None for all of them, which only upkeep asks for."""
 Spot = tuple[int, str, int]
-Stream = Callable[[str, Sequence[Any]], Iterator[Row]]
+Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
 class SQLStore(ABC):
     """The portable half of a store; see `Store` in base.py for what each method promises."""
 
     location: str
+    dialect: Dialect
 
     def __init__(self) -> None:
         self._numbers: dict[Scope, int] = {}
         self._names: dict[int, Scope] = {}
+        self.forget_cache()
 
     @abstractmethod
-    def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Runs one SELECT and returns its rows."""
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Runs one SELECT that may see these scopes only, and returns its rows."""
 
     @abstractmethod
-    def transact(self, work: Callable[[Execute], T]) -> T:
-        """Runs `work(execute)` in one write transaction that is not journalled: bookkeeping, not memory."""
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        """Like `read`, but row by row in constant memory."""
+
+    @abstractmethod
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
+        """Runs `work` in one write transaction that is not journalled: bookkeeping, not memory."""
 
     @abstractmethod
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
@@ -61,17 +71,22 @@ class SQLStore(ABC):
 
     # Scopes
 
-    def scopes(self) -> Scopes:
-        return [self._learn(*row) for row in self.read("SELECT number, kind, key FROM scopes ORDER BY number")]
+    @abstractmethod
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        """Number, kind and key of those of these scopes that exist."""
 
-    def numbers(self, scopes: Sequence[Scope]) -> Numbers:
+    @abstractmethod
+    def make_scope(self, scope: Scope) -> None:
+        """Adds a scope, unless it is there."""
+
+    def scopes(self) -> Scopes:
+        return [self._learn(*row) for row in self.read(None, "SELECT number, kind, key FROM scopes ORDER BY number")]
+
+    def numbers(self, scopes: Sequence[Scope]) -> list[int]:
         """The numbers of the scopes that exist here. Reading from a scope never creates it."""
-        for scope in scopes:
-            if scope not in self._numbers:
-                for row in self.read(
-                    "SELECT number, kind, key FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
-                ):
-                    self._learn(*row)
+        new = [scope for scope in scopes if scope not in self._numbers]
+        for row in self.find_scopes(new) if new else ():
+            self._learn(*row)
         return [self._numbers[scope] for scope in dict.fromkeys(scopes) if scope in self._numbers]
 
     def _learn(self, number: int, kind: str, key: str) -> Scope:
@@ -87,13 +102,15 @@ class SQLStore(ABC):
 
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         numbers = self.numbers(scopes)
+        if not numbers:
+            return []
         found: dict[str | int, Memory] = {}
         for column, kind in (("id", str), ("seq", int)):
             wanted = [ref for ref in refs if isinstance(ref, kind)]
             for start in range(0, len(wanted), PAGE):
                 page = wanted[start : start + PAGE]
                 for memory in self._select(
-                    f"m.{column} IN ({marks(page)}) AND m.scope IN ({marks(numbers)})", (*page, *numbers)
+                    numbers, f"m.{column} IN ({marks(page)}) AND m.scope IN ({marks(numbers)})", (*page, *numbers)
                 ):
                     found.setdefault(memory.id, memory)
                     found[memory.seq] = memory
@@ -108,15 +125,15 @@ class SQLStore(ABC):
         order: Literal["newest", "oldest"] = "newest",
     ) -> Memories:
         numbers = self.numbers(where.scopes)
-        condition, values = where_clause(where, numbers)
+        condition, values = where_clause(where, numbers, self.dialect)
         direction, beyond = ("DESC", "<") if order == "newest" else ("ASC", ">")
         if after is not None:
             condition, values = f"{condition} AND m.seq {beyond} ?", [*values, after]
         tail = f"ORDER BY m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
-        return self._select(condition, values, tail) if numbers else []
+        return self._select(numbers, condition, values, tail) if numbers else []
 
-    def _select(self, condition: str, values: Sequence[Any], tail: str = "") -> Memories:
-        rows = self.read(f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
+    def _select(self, reach: Reach, condition: str, values: Sequence[Any], tail: str = "") -> Memories:
+        rows = self.read(reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
         return [memory_from(row, self._scope) for row in rows]
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
@@ -143,6 +160,7 @@ class SQLStore(ABC):
         for start in range(0, len(spots), PAGE):
             page = spots[start : start + PAGE]
             rows = self.read(
+                sorted({number for number, _, _ in page}),
                 f"WITH spot (scope, session, position) AS (VALUES {','.join(['(?,?,?)'] * len(page))}) "
                 # A cross join keeps the planner from reading the whole scope and looking each row up among the spots.
                 f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
@@ -159,6 +177,7 @@ class SQLStore(ABC):
         names: set[str] = set()
         for number in self.numbers(scopes):
             rows = self.read(
+                (number,),
                 "WITH RECURSIVE step (author) AS ("
                 "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author <> '') UNION ALL "
                 "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author > s.author AND author <> '') "
@@ -171,6 +190,7 @@ class SQLStore(ABC):
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         numbers = self.numbers(scopes)
         rows = self.read(
+            numbers,
             f"SELECT kind, status, count(*) FROM memories WHERE scope IN ({marks(numbers)}) "
             "GROUP BY kind, status ORDER BY kind, status",
             numbers,
@@ -184,8 +204,9 @@ class SQLStore(ABC):
         numbers = self.numbers(where.scopes)
         if not numbers or not folded_names:
             return []
-        condition, values = where_clause(where, numbers)
+        condition, values = where_clause(where, numbers, self.dialect)
         entities = self.read(
+            numbers,
             f"SELECT DISTINCT entity FROM entity_names WHERE scope IN ({marks(numbers)}) "
             f"AND folded IN ({marks(folded_names)})",
             (*numbers, *folded_names),
@@ -193,6 +214,7 @@ class SQLStore(ABC):
         if not entities:
             return []
         rows = self.read(
+            numbers,
             # A cross join keeps the planner from starting with every memory of the scope.
             "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope AND m.id = t.memory "
             f"AND t.scope IN ({marks(numbers)}) AND t.entity IN ({marks(entities)}) AND {condition} "
@@ -201,31 +223,147 @@ class SQLStore(ABC):
         )
         return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
 
-    def touch(self, uses: Mapping[int, int], at: Micros) -> None:
-        def work(execute: Execute) -> None:
-            for seq, count in uses.items():
-                execute(
-                    "UPDATE memories SET access_count = access_count + ?, last_accessed = ? WHERE seq = ?",
-                    (count, at, seq),
-                )
-
-        if uses:
-            self.transact(work)
+    def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
+        numbers = self.numbers(scopes)
+        # In order, so that two processes that touch the same memories never wait for each other in a circle.
+        rows = [(uses[seq], at, number, seq) for number in sorted(numbers) for seq in sorted(uses)]
+        if rows:
+            self.transact(
+                numbers,
+                lambda execute: execute.many(
+                    "UPDATE memories SET access_count = access_count + ?, last_accessed = ? "
+                    "WHERE scope = ? AND seq = ?",
+                    rows,
+                ),
+            )
 
     # Vectors
 
-    def vectors(self, model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+    @abstractmethod
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+        """Number and dimensions of a model in a scope, or nothing."""
+
+    @abstractmethod
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        """Adds a model and returns its number."""
+
+    @abstractmethod
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+        """Forgets a model that has no vectors any more, so that it may come back with another length."""
+
+    def pack(self, vector: Vector) -> Any:
+        """A vector as its column takes it."""
+        return np.asarray(vector, np.float32).tobytes()
+
+    def unpack(self, value: Any) -> Vector:
+        """A vector as its column gives it."""
+        return np.frombuffer(value, np.float32)
+
+    @abstractmethod
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+        """How far a scope's journal and vectors have come, and how often its vectors were dropped."""
+
+    @abstractmethod
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """The memories of one scope that are nearest to a vector of length one."""
+
+    @abstractmethod
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """Like `nearest`, from what is stored, without anything kept in this process."""
+
+    def forget_cache(self) -> None:
+        """Drops the vectors that this process keeps in memory."""
+        self._matrices = Matrices(self.newest, self.dialect)
+
+    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+        found: Ranked = []
+        vector = np.asarray(vector, np.float32) / (float(np.linalg.norm(vector)) or 1.0)
+        for number in self.numbers(where.scopes):
+            known = self.model(number, model)
+            if known is not None and known[1] == len(vector) and limit > 0:
+                found += self.nearest(where, number, known[0], vector, limit)
+        found.sort(key=lambda pair: (-pair[1], pair[0]))
+        return found[:limit]
+
+    def nearest_cached(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """`nearest` by the vectors kept in this process, where they are worth keeping and are asked as they are."""
+        matrix = None if where.narrow else self._matrices.get(partial(self.read, (number,)), model, number)
+        if matrix is None:
+            return self.scan(where, number, model, vector, limit)
+        return matrix.nearest(vector, limit, self._hidden(where, number))
+
+    def _hidden(self, where: Filter, number: int) -> set[int]:
+        if where.valid_at is None:
+            return set()
+        values = (number, where.valid_at, where.valid_at)
+        return {row[0] for row in self.read((number,), invalid_now((number,)), values)}
+
+    def model(self, scope: int, identity: str) -> tuple[int, int] | None:
+        """Number and dimensions of a model in the scope with this number, or None."""
+        for number, dimensions in self.model_row(partial(self.read, (scope,)), scope, identity):
+            return number, dimensions
+        return None
+
+    def vectors(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
         found: dict[int, Vector] = {}
+        for scope in self.numbers(scopes):
+            if known := self.model(scope, model):
+                for start in range(0, len(seqs), PAGE):
+                    found |= self._vectors(scope, known[0], seqs[start : start + PAGE])
+        return found
+
+    def _vectors(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+        found = self._matrices.vectors(partial(self.read, (scope,)), model, scope, seqs)
+        rest = [seq for seq in seqs if seq not in found]
+        if rest:
+            rows = self.read(
+                (scope,),
+                f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(rest)})",
+                (model, scope, *rest),
+            )
+            found |= {seq: self.unpack(vector) for seq, vector in rows}
+        return found
+
+    def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+        lengths = {len(vector) for vector in vectors.values()}
+        if len(lengths) > 1:
+            raise DimensionMismatchError(f"Vectors of {model} differ in length: {sorted(lengths)}. None was stored.")
+        numbers = self.numbers(scopes)
+        if vectors and numbers:
+            self.transact(numbers, lambda execute: self._add_vectors(execute, numbers, model, lengths.pop(), vectors))
+
+    def _add_vectors(
+        self, execute: Statements, numbers: Numbers, identity: str, dimensions: int, vectors: Mapping[int, Vector]
+    ) -> None:
+        seqs, there = sorted(vectors), dict[int, list[int]]()
         for start in range(0, len(seqs), PAGE):
             page = seqs[start : start + PAGE]
-            rows = self.read(
-                # The plus makes the planner look memories up one by one instead of reading the whole model.
-                f"SELECT v.seq, v.vector FROM vectors v WHERE v.seq IN ({marks(page)}) "
-                "AND +v.model IN (SELECT number FROM models WHERE identity = ?)",
-                (*page, model),
+            for scope, seq in execute(
+                f"SELECT scope, seq FROM memories WHERE scope IN ({marks(numbers)}) AND seq IN ({marks(page)})",
+                (*numbers, *page),
+            ):
+                there.setdefault(scope, []).append(seq)
+        for scope, found in sorted(there.items()):
+            model = self._model_number(execute, scope, identity, dimensions)
+            # Replaced, not changed: a new row has a new number, by which caches see that it is new.
+            execute.many(
+                "DELETE FROM vectors WHERE model = ? AND scope = ? AND seq = ?", [(model, scope, seq) for seq in found]
             )
-            found |= {seq: np.frombuffer(vector, np.float32) for seq, vector in rows}
-        return found
+            execute.many(
+                "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
+                [(model, scope, seq, self.pack(vectors[seq])) for seq in found],
+            )
+            _advance(execute, model, scope)
+
+    def _model_number(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        for number, length in self.model_row(execute, scope, identity):
+            if length != dimensions:
+                raise DimensionMismatchError(
+                    f"The store has {length}d vectors of {identity}, but {dimensions}d were given. None was stored. "
+                    "Run `holdfast reembed --fresh` to make them anew."
+                )
+            return int(number)
+        return self.make_model(execute, scope, identity, dimensions)
 
     def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
         if scopes is None:
@@ -237,13 +375,11 @@ class SQLStore(ABC):
         return found
 
     def _without_vector(self, model: str, number: int, limit: int) -> Memories:
-        known = self.read(
-            "SELECT d.number, coalesce(e.seq, 0) FROM models d LEFT JOIN embedded e ON e.model = d.number "
-            "AND e.scope = ? WHERE d.identity = ?",
-            (number, model),
-        )
-        model_number, start = known[0] if known else (0, 0)
+        model_number = (self.model(number, model) or (0, 0))[0]
+        done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
+        start = done[0][0] if done else 0
         return self._select(
+            (number,),
             "m.scope = ? AND m.seq > ? AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
             (number, start, model_number),
@@ -254,6 +390,7 @@ class SQLStore(ABC):
         complete: dict[str, bool] = {}
         for number in self.numbers(scopes):
             rows = self.read(
+                (number,),
                 "SELECT d.identity, (SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = ? LIMIT 1), "
                 "NOT EXISTS (SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > coalesce("
                 "(SELECT e.seq FROM embedded e WHERE e.model = d.number AND e.scope = ?), 0) AND NOT EXISTS "
@@ -267,18 +404,30 @@ class SQLStore(ABC):
         return complete
 
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
-        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        numbers = None if scopes is None else self.numbers(scopes)
+        within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
         rows = self.read(
-            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number "
-            f"JOIN memories m ON m.seq = v.seq WHERE v.scope IN ({marks(numbers)}) AND m.status = 'active' "
-            "GROUP BY d.identity ORDER BY d.identity",
             numbers,
+            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN memories m "
+            f"ON m.scope = v.scope AND m.seq = v.seq WHERE m.status = 'active'{within} "
+            "GROUP BY d.identity ORDER BY d.identity",
+            numbers or (),
         )
         return {row[0]: row[1] for row in rows}
 
     def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
         numbers = None if scopes is None else self.numbers(scopes)
-        return self.transact(lambda execute: _drop_vectors(execute, model, numbers))
+        return self.transact(numbers, lambda execute: self._drop_vectors(execute, model, numbers))
+
+    def _drop_vectors(self, execute: Statements, model: str, numbers: Reach) -> int:
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        of_model = f"model IN (SELECT number FROM models WHERE identity = ?){within}"
+        values = (model, *(numbers or ()))
+        ((count,),) = execute(f"SELECT count(*) FROM vectors WHERE {of_model}", values)
+        execute(f"DELETE FROM vectors WHERE {of_model}", values)
+        execute(f"DELETE FROM embedded WHERE {of_model}", values)
+        self.drop_models(execute, model, numbers)
+        return int(count)
 
     # Sessions, edges, journal
 
@@ -286,6 +435,7 @@ class SQLStore(ABC):
         numbers = self.numbers(scopes)
         ended = " AND ended_at IS NULL" if open_only else ""
         rows = self.read(
+            numbers,
             f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN ({marks(numbers)}){ended} "
             "ORDER BY last_activity DESC, id DESC",
             numbers,
@@ -295,6 +445,7 @@ class SQLStore(ABC):
     def edges(self, scope: Scope, memory: str) -> Edges:
         numbers = self.numbers((scope,))
         rows = self.read(
+            numbers,
             f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope IN ({marks(numbers)}) "
             "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
             (*numbers, memory, memory),
@@ -319,6 +470,7 @@ class SQLStore(ABC):
             condition += " AND noun = 'memory'"
         tail = "" if limit is None else f" LIMIT {int(limit)}"
         rows = self.read(
+            numbers,
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} ORDER BY seq DESC{tail}",
             values,
         )
@@ -335,6 +487,7 @@ class SQLStore(ABC):
         table = TABLES[noun]
         for number in self.numbers((scope,)):
             for values in stream(
+                (number,),
                 f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
                 (number,),
             ):
@@ -343,39 +496,29 @@ class SQLStore(ABC):
     def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
         for number in self.numbers((scope,)):
             for identity, memory, vector in stream(
+                (number,),
                 "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = v.model "
-                "JOIN memories m ON m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
+                "JOIN memories m ON m.scope = v.scope AND m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
                 (number,),
             ):
-                yield {"model": identity, "memory": memory, "vector": b64encode(vector).decode()}
-
-    @abstractmethod
-    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[Row]:
-        """Like `read`, but row by row in constant memory."""
+                yield {"model": identity, "memory": memory, "vector": b64encode(self.unpack(vector).tobytes()).decode()}
 
     # Jobs
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        def work(execute: Execute) -> None:
-            number = self._ensure_scope(execute, scope)
-            execute(
+        self.make_scope(scope)
+        (number,) = self.numbers((scope,))
+        self.transact(
+            (number,),
+            lambda execute: execute(
                 "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
                 "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
                 "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = 3, "
                 "retry_at = NULL, status = CASE WHEN jobs.status = 'running' THEN 'running' ELSE 'pending' END "
                 "WHERE excluded.watermark > jobs.watermark",
                 (number, kind, key, watermark),
-            )
-
-        self.transact(work)
-
-    def _ensure_scope(self, execute: Execute, scope: Scope) -> int:
-        rows = execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
-        rows = rows or execute(
-            "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) RETURNING number",
-            (scope.kind, scope.key),
+            ),
         )
-        return int(rows[0][0])
 
     def claim(self, kinds: Sequence[str], *, worker: str, now: Micros, lease: Micros) -> Job | None:
         token = new_id("lease", now)
@@ -385,20 +528,22 @@ class SQLStore(ABC):
             "(status = 'running' AND lease_until <= ?))"
         )
 
-        def work(execute: Execute) -> Row | None:
-            rows = execute(
-                f"UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ? WHERE (scope, kind, key) "
-                f"IN (SELECT scope, kind, key FROM jobs WHERE {due} ORDER BY coalesce(retry_at, 0), scope, kind, key "
-                f"LIMIT 1{self.skip_locked}) RETURNING scope, {', '.join(JOB_COLUMNS)}",
-                (token, worker, now + lease, *kinds, now, now),
-            )
-            return rows[0] if rows else None
-
-        row = self.transact(work)
-        self.scopes()
-        return job_from(row, self._scope) if row else None
-
-    skip_locked = ""
+        rows = self.transact(
+            None,
+            lambda execute: execute(
+                f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {due} "
+                f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{self.dialect.skip_locked}) "
+                "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
+                # A lease that ran out is a try that failed, or a job that kills its worker would come back for ever.
+                "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END FROM due "
+                "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "
+                f"{', '.join(f'jobs.{column}' for column in ('scope', *JOB_COLUMNS))}",
+                (*kinds, now, now, token, worker, now + lease),
+            ),
+        )
+        if rows and rows[0][0] not in self._names:
+            self.scopes()
+        return job_from(rows[0], self._scope) if rows else None
 
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
         return self._if_held(job, "lease_until = ?", (now + lease,), "lease_until > ?", (now,))
@@ -418,25 +563,23 @@ class SQLStore(ABC):
         held = "scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running'"
         sql = f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
         key = (numbers[0], job.kind, job.key, job.token)
-        return bool(self.transact(lambda execute: execute(sql, (*values, *key, *more))))
+        return bool(self.transact(numbers, lambda execute: execute(sql, (*values, *key, *more))))
 
 
-def _drop_vectors(execute: Execute, model: str, numbers: Numbers | None) -> int:
-    known = execute("SELECT number FROM models WHERE identity = ?", (model,))
-    if not known:
-        return 0
-    number = known[0][0]
-    within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
-    values = (number, *(numbers or ()))
-    ((count,),) = execute(f"SELECT count(*) FROM vectors WHERE model = ?{within}", values)
-    execute(f"DELETE FROM vectors WHERE model = ?{within}", values)
-    execute(f"DELETE FROM embedded WHERE model = ?{within}", values)
-    # A model without vectors may come back with another length; caches notice by the count of drops.
-    execute(
-        "DELETE FROM models WHERE number = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = ?)", (number, number)
+def _advance(execute: Statements, model: int, scope: int) -> None:
+    """Moves the mark up to which the scope is wholly embedded."""
+    start = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
+    first_missing = execute(
+        "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
+        "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) ORDER BY m.seq LIMIT 1",
+        (scope, start[0][0] if start else 0, model),
     )
+    if first_missing:
+        upto = first_missing[0][0] - 1
+    else:
+        upto = execute("SELECT max(seq) FROM memories WHERE scope = ?", (scope,))[0][0]
     execute(
-        "INSERT INTO meta (key, value) VALUES ('vector_drops', '1') "
-        "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)"
+        "INSERT INTO embedded (model, scope, seq) VALUES (?, ?, ?) "
+        "ON CONFLICT (model, scope) DO UPDATE SET seq = excluded.seq",
+        (model, scope, upto),
     )
-    return int(count)

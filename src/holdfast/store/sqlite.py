@@ -24,7 +24,6 @@ import numpy as np
 import sqlite_vec
 
 from ..errors import (
-    DimensionMismatchError,
     InvalidInput,
     StoreBusy,
     StoreClosed,
@@ -34,12 +33,12 @@ from ..errors import (
     StoreReadOnly,
 )
 from ..types import Micros, Names, Scope, system_clock
-from . import checkup, migrate
+from . import migrate, sqlite_checkup
 from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
-from .filters import marks, where_clause
-from .matrix import Matrices
-from .rows import TABLES, Execute, Row, Rows
-from .sql import SQLStore
+from .filters import SQLITE, invalid_now, marks, where_clause
+from .matrix import Read
+from .rows import TABLES, Row, Rows, Statements
+from .sql import Reach, SQLStore
 from .writer import Indexed, RowWriter
 
 APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
@@ -50,19 +49,16 @@ IN_MEMORY = ":memory:"
 class SQLiteWriter(RowWriter):
     """A transaction on the writing connection."""
 
-    def __init__(self, connection: apsw.Connection, author: Author) -> None:
-        super().__init__(author)
-        self._connection = connection
-
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        return self._connection.execute(sql, values).fetchall()
-
-    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, rows)
-
-    def next_seq(self) -> int:
+    def new_seqs(self, count: int) -> Sequence[int]:
+        # The transaction holds the lock of the file, so the next numbers are ours.
         rows = self.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
-        return rows[0][0] + 1 if rows else 1
+        first = rows[0][0] + 1 if rows else 1
+        return range(first, first + count)
+
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002 (see checkup)
+        self.execute(
+            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
+        )
 
     def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
         try:
@@ -75,14 +71,29 @@ class SQLiteWriter(RowWriter):
         for seq, number, terms, active in memories:
             prefix = scope_prefix(number, active=active)
             rows.append((seq, prefix + f" {prefix}".join(terms) if terms else ""))
-        self._connection.executemany("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", rows)
+        self.execute.many("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", rows)
 
-    def unindex(self, seq: int) -> None:
-        self._connection.execute("DELETE FROM memory_terms WHERE rowid = ?", (seq,))
+    def unindex(self, memory: Indexed) -> None:
+        self.execute("DELETE FROM memory_terms WHERE rowid = ?", (memory[0],))
+
+
+class SQLiteStatements:
+    """Statements on one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        return self._connection.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
 
 
 class SQLiteStore(SQLStore):
     """Memories in one SQLite file; see `Store` in base.py for what each method promises."""
+
+    dialect = SQLITE
 
     def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
         """Opens the file at `path`, making it (0600) and its folder (0700) when they are missing.
@@ -94,7 +105,6 @@ class SQLiteStore(SQLStore):
         self._clock = clock
         self._lock = threading.RLock()
         self._local = threading.local()
-        self._matrices = Matrices()
         self._closed = False
         self._pid = os.getpid()
         self._writing = False
@@ -105,9 +115,13 @@ class SQLiteStore(SQLStore):
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
             _make_private_file(Path(self._uri))
-        with translated(self.location):
-            self._writer = self._connect()
-            self._migrate()
+        try:
+            with translated(self.location):
+                self._writer = self._connect()
+                self._migrate()
+        except BaseException:
+            self.close()
+            raise
 
     # Connections
 
@@ -168,7 +182,8 @@ class SQLiteStore(SQLStore):
         if self._pid != os.getpid():
             # After a fork the parent's connections must not be used, nor closed, by the child.
             self._inherited = [self._local, *self._connections]
-            self._lock, self._local, self._matrices = threading.RLock(), threading.local(), Matrices()
+            self._lock, self._local = threading.RLock(), threading.local()
+            self.forget_cache()
             self._connections, self._writing = WeakSet(), False
             self._writer, self._pid = self._connect(), os.getpid()
 
@@ -184,11 +199,12 @@ class SQLiteStore(SQLStore):
 
     # Primitives
 
-    def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
+        # Who may see what is in each statement; a file belongs to one person and knows no roles.
         with translated(self.location):
             return self._reader().execute(sql, values).fetchall()
 
-    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:  # noqa: ARG002
         with translated(self.location):
             yield from self._reader().cursor().execute(sql, values)
 
@@ -202,7 +218,7 @@ class SQLiteStore(SQLStore):
             connection = self._connect()
             try:
                 connection.execute("BEGIN; SELECT count(*) FROM meta")  # the first read fixes the moment
-                yield partial(self.rows_through, lambda sql, values: connection.cursor().execute(sql, values))
+                yield partial(self.rows_through, lambda _, sql, values: connection.cursor().execute(sql, values))
             finally:
                 connection.close()
 
@@ -235,16 +251,29 @@ class SQLiteStore(SQLStore):
             finally:
                 self._writing = False
 
-    def transact(self, work: Callable[[Execute], T]) -> T:
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
         with self._transaction() as connection:
-            return work(lambda sql, values=(): connection.execute(sql, values).fetchall())
+            return work(SQLiteStatements(connection))
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
         with self._transaction() as connection:
-            writer = SQLiteWriter(connection, author)
+            writer = SQLiteWriter(author, SQLiteStatements(connection))
             result = work(writer)
             writer.close()
             return result
+
+    # Scopes
+
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        return self.read(
+            (),
+            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN (VALUES {','.join(['(?,?)'] * len(scopes))})",
+            [part for scope in scopes for part in scope],
+        )
+
+    def make_scope(self, scope: Scope) -> None:
+        sql = "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) ON CONFLICT DO NOTHING"
+        self.transact((), lambda execute: execute(sql, (scope.kind, scope.key)))
 
     # Words
 
@@ -255,6 +284,7 @@ class SQLiteStore(SQLStore):
         match = " OR ".join(quoted(prefix + term) for prefix in self._prefixes(where, numbers) for term in terms)
         condition, values = self._beside_match(where, numbers)
         rows = self.read(
+            numbers,
             f"SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND {condition} "
             "ORDER BY f.rank, f.rowid LIMIT ?",
             (match, *values, limit),
@@ -269,7 +299,7 @@ class SQLiteStore(SQLStore):
     def _beside_match(self, where: Filter, numbers: Sequence[int]) -> tuple[str, list[Any]]:
         """What has to hold beside the words. Scope and status are part of the words, so usually next to nothing."""
         if where.narrow:
-            condition, values = where_clause(where, numbers)
+            condition, values = where_clause(where, numbers, SQLITE)
             return f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})", values
         if where.valid_at is None:
             return "1", []
@@ -278,6 +308,7 @@ class SQLiteStore(SQLStore):
     def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
         numbers = self.numbers(scopes)
         ((size, length),) = self.read(
+            numbers,
             f"SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number IN ({marks(numbers)})",
             numbers,
         )
@@ -286,6 +317,7 @@ class SQLiteStore(SQLStore):
                 row[0]
                 for number in numbers
                 for row in self.read(
+                    (number,),
                     "SELECT doc FROM memory_vocabulary WHERE term = ?",
                     (scope_prefix(number, active=True) + term,),
                 )
@@ -296,46 +328,44 @@ class SQLiteStore(SQLStore):
 
     # Vectors
 
-    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
-        numbers = self.numbers(where.scopes)
-        known = self.read("SELECT number, dimensions FROM models WHERE identity = ?", (model,))
-        if not numbers or not known or known[0][1] != len(vector) or limit <= 0:
-            return []
-        found: Ranked = []
-        vector = np.asarray(vector, np.float32) / (float(np.linalg.norm(vector)) or 1.0)
-        for number in numbers:
-            matrix = None if where.narrow else self._matrices.get(self.read, known[0][0], number)
-            if matrix is None:
-                found += self._scan(where, number, known[0][0], vector, limit)
-            else:
-                found += matrix.nearest(vector, limit, self._hidden(where, number))
-        found.sort(key=lambda pair: (-pair[1], pair[0]))
-        return found[:limit]
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
+        return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
 
-    def vectors(self, model: str, seqs: Sequence[int]) -> dict[int, Vector]:
-        known = self.read("SELECT number FROM models WHERE identity = ?", (model,))
-        held = self._matrices.vectors(self.read, known[0][0], seqs) if known else {}
-        rest = [seq for seq in seqs if seq not in held]
-        return held | super().vectors(model, rest) if rest else held
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
+        sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
+        return int(execute(sql, (identity, dimensions))[0][0])
 
-    def _scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        condition, values = where_clause(where, (number,))
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
+        execute(
+            "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = models.number)",
+            (identity,),
+        )
+        execute(
+            "INSERT INTO meta (key, value) VALUES ('vector_drops', '1') "
+            "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)"
+        )
+
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002 (the file's ends are quicker to read)
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors), "
+            "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
+            (),
+        )
+        return event, vector, drops
+
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        return self.nearest_cached(where, number, model, vector, limit)
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        condition, values = where_clause(where, (number,), SQLITE)
         rows = self.read(
+            (number,),
             "SELECT v.seq, coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance FROM vectors v "
             f"JOIN memories m ON m.seq = v.seq WHERE v.model = ? AND v.scope = ? AND {condition} "
             "ORDER BY distance, v.seq LIMIT ?",
             (np.asarray(vector, np.float32).tobytes(), model, number, *values, limit),
         )
         return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
-
-    def _hidden(self, where: Filter, number: int) -> set[int]:
-        if where.valid_at is None:
-            return set()
-        return {row[0] for row in self.read(invalid_now((number,)), (number, where.valid_at, where.valid_at))}
-
-    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        if vectors:
-            self.transact(lambda execute: _add_vectors(execute, model, vectors))
 
     # Upkeep
 
@@ -344,12 +374,12 @@ class SQLiteStore(SQLStore):
         # A connection of its own: FTS5 checks what it has cached, which may be older than the last write.
         with translated(self.location), closing(self._connect()) as connection:
             connection.execute("BEGIN")  # one moment for all checks, or a write in between would look like damage
-            yield from checkup.check_sqlite(connection)
+            yield from sqlite_checkup.check_sqlite(connection, self.unpack)
 
     def repair(self) -> None:
         with self._transaction() as connection:
-            checkup.repair_sqlite(connection, at=self._clock())
-        self._matrices = Matrices()  # vectors may have been dropped without a word in the journal
+            sqlite_checkup.repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
+        self.forget_cache()  # vectors may have been dropped without a word in the journal
 
     def scrub(self) -> None:
         """Overwrites what deleted rows left behind in the file, its free pages and its log."""
@@ -384,59 +414,6 @@ def scope_prefix(number: int, *, active: bool) -> str:
 def quoted(term: str) -> str:
     """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach other words."""
     return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
-
-
-def invalid_now(numbers: Sequence[int]) -> str:
-    """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
-    return (
-        f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
-        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR m.valid_from > ?)"
-    )
-
-
-def _add_vectors(execute: Execute, model: str, vectors: Mapping[int, Vector]) -> None:
-    lengths = {len(vector) for vector in vectors.values()}
-    if len(lengths) != 1:
-        raise DimensionMismatchError(f"Vectors of {model} differ in length: {sorted(lengths)}. None was stored.")
-    number = _model_number(execute, model, lengths.pop())
-    touched: set[int] = set()
-    for seq, vector in vectors.items():
-        for (scope,) in execute("SELECT scope FROM memories WHERE seq = ?", (seq,)):
-            execute(
-                "INSERT OR REPLACE INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
-                (number, scope, seq, np.asarray(vector, np.float32).tobytes()),
-            )
-            touched.add(scope)
-    for scope in touched:
-        _advance(execute, number, scope)
-
-
-def _model_number(execute: Execute, model: str, dimensions: int) -> int:
-    rows = execute("SELECT number, dimensions FROM models WHERE identity = ?", (model,))
-    if rows and rows[0][1] != dimensions:
-        raise DimensionMismatchError(
-            f"The store has {rows[0][1]}d vectors of {model}, but {dimensions}d were given. None was stored. "
-            "Run `holdfast reembed --fresh` to make them anew."
-        )
-    rows = rows or execute(
-        "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number", (model, dimensions)
-    )
-    return int(rows[0][0])
-
-
-def _advance(execute: Execute, model: int, scope: int) -> None:
-    """Moves the mark up to which the scope is wholly embedded."""
-    start = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
-    first_missing = execute(
-        "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-        "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) ORDER BY m.seq LIMIT 1",
-        (scope, start[0][0] if start else 0, model),
-    )
-    if first_missing:
-        upto = first_missing[0][0] - 1
-    else:
-        upto = execute("SELECT max(seq) FROM memories WHERE scope = ?", (scope,))[0][0]
-    execute("INSERT OR REPLACE INTO embedded (model, scope, seq) VALUES (?, ?, ?)", (model, scope, upto))
 
 
 def _make_private_file(path: Path) -> None:

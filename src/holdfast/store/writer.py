@@ -1,6 +1,6 @@
 """Journalled changes inside one transaction, written once for every SQL backend.
 
-A backend gives three things: `execute`, and how a memory enters and leaves its full-text index.
+A backend gives its statements, new numbers, and how a memory enters and leaves its full-text index.
 Every other change is rows in tables, so the journal and its undo know nothing of what the rows mean.
 """
 
@@ -28,7 +28,7 @@ from .rows import (
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
-    Row,
+    Statements,
     Table,
     claim,
     content_hash,
@@ -79,32 +79,29 @@ _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
 class RowWriter(ABC):
     """One transaction's changes; see `Writer` in base.py for what each promises."""
 
-    def __init__(self, author: Author) -> None:
+    def __init__(self, author: Author, statements: Statements) -> None:
         self._author = author
+        self.execute = statements
         self._numbers: dict[Scope, int] = {}
         self._names: dict[int, Scope] = {}
-        self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         self._entries: list[tuple[Any, ...]] = []
 
     @abstractmethod
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Runs one statement in this transaction and returns its rows."""
-
-    @abstractmethod
-    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Runs one statement for each row of values."""
-
-    @abstractmethod
-    def next_seq(self) -> int:
-        """The number of the next new memory. The transaction holds the lock, so it is ours to give."""
+    def new_seqs(self, count: int) -> Sequence[int]:
+        """Numbers for new memories, rising, that no memory has had before."""
 
     @abstractmethod
     def index(self, memories: Sequence[Indexed]) -> None:
         """Puts new memories into the full-text index."""
 
     @abstractmethod
-    def unindex(self, seq: int) -> None:
+    def unindex(self, memory: Indexed) -> None:
         """Takes a memory out of the full-text index."""
+
+    @abstractmethod
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+        """Adds to a scope's running totals: active memories, their terms, entries of the journal."""
 
     # Memories
 
@@ -142,18 +139,19 @@ class RowWriter(ABC):
         return self.add_many([memory])[0]
 
     def add_many(self, memories: Sequence[Memory]) -> Memories:
-        rows, indexed, first = [], [], self.next_seq()
-        for seq, memory in enumerate(memories, start=first):
-            number, active = self.number(memory.scope), memory.status == "active"
+        numbers = {memory.scope: self.number(memory.scope) for memory in memories}
+        rows, indexed, seqs = [], [], self.new_seqs(len(memories))
+        for seq, memory in zip(seqs, memories, strict=True):
+            number, active = numbers[memory.scope], memory.status == "active"
             terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
             rows.append((seq, number, content_hash(memory.content), len(terms), *memory_values(memory)))
             indexed.append((seq, number, terms, active))
             if active:
                 self._count(number, 1, len(terms))
             self._journal(number, "memory", memory.id, None, None)
-        self.execute_many(INSERT_MEMORY, rows)
+        self.execute.many(INSERT_MEMORY, rows)
         self.index(indexed)
-        return [memory.with_(seq=seq) for seq, memory in enumerate(memories, start=first)]
+        return [memory.with_(seq=seq) for seq, memory in zip(seqs, memories, strict=True)]
 
     def change(self, memory: Memory, **fields: Any) -> Memory:
         if "content" in fields or "id" in fields:
@@ -196,10 +194,9 @@ class RowWriter(ABC):
 
     def next_position(self, scope: Scope, session: str) -> int:
         rows = self.execute(
-            "SELECT position FROM memories WHERE scope = ? AND session = ? ORDER BY position DESC LIMIT 1",
-            (self.known(scope), session),
+            "SELECT max(position) FROM memories WHERE scope = ? AND session = ?", (self.known(scope), session)
         )
-        return rows[0][0] + 1 if rows and rows[0][0] is not None else 0
+        return rows[0][0] + 1 if rows[0][0] is not None else 0
 
     def session(self, scope: Scope, session: str) -> Session | None:
         rows = self.execute(
@@ -390,23 +387,21 @@ class RowWriter(ABC):
     def close(self) -> None:
         """Writes the journal and what the transaction counted; the last thing before the commit."""
         self._write_journal()
-        for number, (active, terms) in self._totals.items():
-            self.execute(
-                "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
-                (active, terms, number),
-            )
+        for number, totals in self._totals.items():
+            self.add_totals(number, *totals)
         self._totals.clear()
 
     def _write_journal(self) -> None:
         """Writes the entries kept back so far: together they cost less, and only undo and purge ever read them."""
         if self._entries:
-            self.execute_many(INSERT_EVENT, self._entries)
+            self.execute.many(INSERT_EVENT, self._entries)
             self._entries = []
 
-    def _count(self, number: int, active: int, terms: int) -> None:
+    def _count(self, number: int, active: int, terms: int, entries: int = 0) -> None:
         totals = self._totals[number]
         totals[0] += active
         totals[1] += terms
+        totals[2] += entries
 
     # Rows
 
@@ -446,6 +441,8 @@ class RowWriter(ABC):
         if table is MEMORIES:
             self._raw_insert_memory(number, values)
             return
+        if table is EVENTS:
+            self._count(number, 0, 0, 1)
         columns = [column for column in table.columns if column in values]
         self.execute(
             f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES ({marks((0, *columns))})",
@@ -459,7 +456,7 @@ class RowWriter(ABC):
             "content_hash": content_hash(values["content"]),
             "terms": len(terms),
         }
-        head["seq"] = values.get("seq") or self.next_seq()  # a removed row comes back under its old number
+        head["seq"] = values.get("seq") or self.new_seqs(1)[0]  # a removed row comes back under its old number
         row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
         row["access_count"] = row["access_count"] or 0
         self.execute(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values()))
@@ -504,8 +501,8 @@ class RowWriter(ABC):
         terms = self._terms(after)
         was, is_ = before["status"] == "active", after["status"] == "active"
         self._count(number, is_ - was, is_ * len(terms) - was * old_length)
-        self.execute("UPDATE memories SET terms = ? WHERE seq = ?", (len(terms), seq))
-        self.unindex(seq)
+        self.execute("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq))
+        self.unindex((seq, number, self._terms(before), was))
         self.index([(seq, number, terms, is_)])
 
     def _delete(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
@@ -518,7 +515,7 @@ class RowWriter(ABC):
             ((row["seq"], length),) = self.execute(
                 "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, key[0])
             )
-            self.unindex(row["seq"])
+            self.unindex((row["seq"], number, self._terms(row), row["status"] == "active"))
             if row["status"] == "active":
                 self._count(number, -1, -length)
         self.execute(f"DELETE FROM {table.name} WHERE scope = ?{condition}", (number, *key))
@@ -539,6 +536,7 @@ class RowWriter(ABC):
         author = self._author
         images = [to_json(image) if image is not None else None for image in (before, after)]
         self._entries.append((number, author.run, author.at, author.actor, author.verb, noun, target, *images))
+        self._count(number, 0, 0, 1)
 
 
 def _key(event: Event) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from ..errors import (
 from ..store.base import Filter, Store, Writer
 from ..types import Edge, Entity, Memory, Scope, Session, Triple
 from .scene import (
+    ALL,
     ANN,
     BOB,
     MODEL,
@@ -152,8 +153,8 @@ class MemoriesContract:
     def test_touch_counts_uses_and_is_not_journalled(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         journal = store.events([ANN])
-        store.touch({one.seq: 2, 999_999: 1}, at(5))
-        store.touch({one.seq: 1}, at(6))
+        store.touch(ALL, {one.seq: 2, 999_999: 1}, at(5))
+        store.touch(ALL, {one.seq: 1}, at(6))
         assert store.get([ANN], [one.id, two.id]) == [one.with_(access_count=3, last_accessed=at(6)), two]
         assert store.events([ANN]) == journal
 
@@ -232,7 +233,7 @@ def populate(store: Store, scope: Scope) -> Memory:
         return one
 
     stored = write(store, work)
-    store.add_vectors(MODEL, {stored.seq: unit(len(name) * 7 + ord(name[0]))})
+    store.add_vectors(ALL, MODEL, {stored.seq: unit(len(name) * 7 + ord(name[0]))})
     return stored
 
 
@@ -259,7 +260,7 @@ class ScopesContract:
 
     def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
         one, _ = put(store, fact("ann"), fact("bob", scope=BOB))
-        store.add_vectors(MODEL, {one.seq: unit(1)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1)})
         assert (store.models([ANN]), store.models([BOB])) == ({MODEL: True}, {})
         assert (store.coverage([ANN]), store.coverage([BOB])) == ({MODEL: 1}, {})
 
@@ -295,7 +296,7 @@ class ScopesContract:
 
     def test_several_scopes_are_read_together_and_naming_one_twice_equals_once(self, store: Store) -> None:
         anns, bobs = put(store, fact("tea"), fact("tea", scope=BOB))
-        store.add_vectors(MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
+        store.add_vectors(ALL, MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
         for scopes, expected in (((ANN, BOB), [anns.seq, bobs.seq]), ((ANN, ANN), [anns.seq])):
             where = Filter(scopes)
             assert [seq for seq, _ in store.by_text(where, ["tea"], 10)] == expected
@@ -313,7 +314,7 @@ class FilterContract:
 
     def test_archived_twins_do_not_crowd_out_the_active_one(self, store: Store) -> None:
         twins = put(store, *(fact("green tea") for _ in range(51)))
-        store.add_vectors(MODEL, {one.seq: unit(1) for one in twins})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in twins})
         put_away = twins[:25] + twins[26:]
         write(store, lambda writer: [writer.change(one, status="archived") for one in put_away])
         where, expected = Filter((ANN,)), [twins[25].seq]
@@ -324,7 +325,7 @@ class FilterContract:
 
     def test_turns_hide_no_fact(self, store: Store) -> None:
         *turns, wanted = put(store, *(turn("tea tea tea", "s", n) for n in range(40)), fact("tea, and much else"))
-        store.add_vectors(MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
         where = Filter((ANN,), kinds=("fact",))
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
         assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
@@ -372,7 +373,7 @@ class FilterContract:
             memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30)),
             fact("tea held", status="held"),
         )
-        store.add_vectors(MODEL, {one.seq: unit(1) for one in stored})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
         write(store, lambda writer: mention_all(writer, "Joanna", stored))
         where = Filter((ANN,), **narrower)
         assert listed(store, **narrower) == expected
@@ -386,7 +387,7 @@ class FilterContract:
             store, fact("tea always"), fact("tea from", valid_from=at(10)), fact("tea until", valid_until=at(20)),
             fact("tea between", valid_from=at(10), valid_until=at(20)),
         )  # fmt: skip
-        store.add_vectors(MODEL, {one.seq: unit(1) for one in stored})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
         expectations = {
             at(10) - 1: ["tea always", "tea until"],
             at(10): ["tea always", "tea between", "tea from", "tea until"],
@@ -411,7 +412,7 @@ class FilterContract:
 
     def test_as_of_serves_every_way_to_search(self, store: Store) -> None:
         one, two = put(store, fact("tea old"), fact("tea new", created=at(20)))
-        store.add_vectors(MODEL, {one.seq: unit(1), two.seq: unit(1)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(1)})
         write(store, lambda writer: mention_all(writer, "Joanna", [one, two]))
         set_status(store, one, "archived", when=at(20))
         for moment, expected in ((10, ["tea old"]), (20, ["tea new"])):

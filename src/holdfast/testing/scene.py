@@ -16,6 +16,7 @@ T = TypeVar("T")
 Again = Callable[[], Store]
 
 ANN, BOB, TEAM = Scope("user", "ann"), Scope("user", "bob"), Scope("shared", "team")
+ALL = (ANN, BOB, TEAM)
 START: Micros = 1_700_000_000_000_000
 SECOND: Micros = 1_000_000
 MODEL = "test:model"

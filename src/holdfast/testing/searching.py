@@ -14,6 +14,7 @@ from ..errors import (
 from ..store.base import Filter, Store, Vector
 from ..types import Memory
 from .scene import (
+    ALL,
     ANN,
     BOB,
     MODEL,
@@ -159,7 +160,7 @@ class VectorsContract:
 
     def test_opposites_and_empty_vectors_score_zero(self, store: Store) -> None:
         opposite, blank, same = put(store, fact("opposite"), fact("blank"), fact("same"))
-        store.add_vectors(MODEL, {opposite.seq: -unit(1), blank.seq: unit(1) * 0, same.seq: unit(1)})
+        store.add_vectors(ALL, MODEL, {opposite.seq: -unit(1), blank.seq: unit(1) * 0, same.seq: unit(1)})
         for _ in range(3):
             (best, high), *rest = store.by_vector(Filter((ANN,)), MODEL, unit(1), 3)
             assert best == same.seq and high == pytest.approx(1.0)
@@ -167,7 +168,7 @@ class VectorsContract:
 
     def test_equal_vectors_come_in_insertion_order(self, store: Store) -> None:
         stored = put(store, *(fact(str(number)) for number in range(30)))
-        store.add_vectors(MODEL, {one.seq: unit(1) for one in reversed(stored)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in reversed(stored)})
         for _ in range(3):
             ranked = store.by_vector(Filter((ANN,)), MODEL, unit(2), 10)
             assert [seq for seq, _ in ranked] == [one.seq for one in stored[:10]]
@@ -202,10 +203,10 @@ class VectorsContract:
         agrees(without(vectors, second, third))
         undo(writing, "run_remove")
         agrees(without(vectors, second, third))  # it is back, but its vector has to be made again
-        writing.add_vectors(MODEL, {third.seq: vectors[third.seq]})
+        writing.add_vectors(ALL, MODEL, {third.seq: vectors[third.seq]})
         agrees(without(vectors, second))
         set_status(writing, fourth, "archived")
-        writing.add_vectors(MODEL, {fourth.seq: unit(4242)})
+        writing.add_vectors(ALL, MODEL, {fourth.seq: unit(4242)})
         agrees(without(vectors, second, fourth))
         set_status(writing, fourth, "active")
         agrees(without(vectors, second) | {fourth.seq: unit(4242)})
@@ -234,7 +235,7 @@ class VectorsContract:
         for _ in range(2):
             store.by_vector(Filter((ANN,)), MODEL, unit(5), 10)
         seq = next(iter(vectors))
-        store.add_vectors(MODEL, {seq: unit(31)})
+        store.add_vectors(ALL, MODEL, {seq: unit(31)})
         expected = brute_force(vectors | {seq: unit(31)}, unit(5), 10)
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
 
@@ -253,35 +254,35 @@ class VectorsContract:
         vectors = vectorised(store, 2)
         new = put(store, fact("x"), fact("y"))
         with pytest.raises(DimensionMismatchError):
-            store.add_vectors(MODEL, {one.seq: unit(1, size) for one, size in zip(new, lengths, strict=True)})
-        assert store.vectors(MODEL, [one.seq for one in new]) == {}
+            store.add_vectors(ALL, MODEL, {one.seq: unit(1, size) for one, size in zip(new, lengths, strict=True)})
+        assert store.vectors(ALL, MODEL, [one.seq for one in new]) == {}
         assert store.coverage() == {MODEL: len(vectors)}
 
     def test_mixed_lengths_of_a_new_model_leave_no_trace(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
         with pytest.raises(DimensionMismatchError):
-            store.add_vectors(MODEL, {one.seq: unit(1, 8), two.seq: unit(1, 16)})
+            store.add_vectors(ALL, MODEL, {one.seq: unit(1, 8), two.seq: unit(1, 16)})
         assert (store.models([ANN]), store.coverage()) == ({}, {})
-        store.add_vectors(MODEL, {one.seq: unit(1, 8)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1, 8)})
         assert store.models([ANN]) == {MODEL: False}
 
     def test_vectors_come_back_as_they_were_stored(self, store: Store) -> None:
         vectors = vectorised(store, 3)
-        stored = store.vectors(MODEL, [*vectors, 999_999])
+        stored = store.vectors(ALL, MODEL, [*vectors, 999_999])
         assert stored.keys() == vectors.keys()
         assert all(np.array_equal(stored[seq], vectors[seq]) for seq in vectors)
-        assert store.vectors("test:unknown", list(vectors)) == {}
+        assert store.vectors(ALL, "test:unknown", list(vectors)) == {}
 
     def test_vectors_of_memories_that_are_gone_are_dropped(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
         purge(store, two)
-        store.add_vectors(MODEL, {one.seq: unit(1), two.seq: unit(2), 999_999: unit(3)})
-        assert set(store.vectors(MODEL, [one.seq, two.seq, 999_999])) == {one.seq}
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(2), 999_999: unit(3)})
+        assert set(store.vectors(ALL, MODEL, [one.seq, two.seq, 999_999])) == {one.seq}
 
     def test_models_coexist(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
-        store.add_vectors("test:small", {one.seq: unit(1, 4), two.seq: unit(2, 4)})
-        store.add_vectors("test:large", {one.seq: unit(2, 32)})
+        store.add_vectors(ALL, "test:small", {one.seq: unit(1, 4), two.seq: unit(2, 4)})
+        store.add_vectors(ALL, "test:large", {one.seq: unit(2, 32)})
         for _ in range(3):
             assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 4), 1)] == [two.seq]
             assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)] == [one.seq]
@@ -290,7 +291,7 @@ class VectorsContract:
 
     def test_dropping_a_model_forgets_its_vectors_only(self, store: Store) -> None:
         vectors = vectorised(store, 5)
-        store.add_vectors("test:other", {seq: unit(seq) for seq in vectors})
+        store.add_vectors(ALL, "test:other", {seq: unit(seq) for seq in vectors})
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
         assert (store.drop_vectors(MODEL), store.drop_vectors(MODEL)) == (5, 0)
@@ -300,7 +301,7 @@ class VectorsContract:
 
     def test_dropping_a_model_in_one_scope_leaves_the_others(self, store: Store) -> None:
         ann, bob = put(store, fact("tea"), fact("tea", scope=BOB))
-        store.add_vectors(MODEL, {ann.seq: unit(1), bob.seq: unit(1)})
+        store.add_vectors(ALL, MODEL, {ann.seq: unit(1), bob.seq: unit(1)})
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
         assert store.drop_vectors(MODEL, [ANN]) == 1
@@ -312,7 +313,7 @@ class VectorsContract:
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
         store.drop_vectors(MODEL)
-        store.add_vectors(MODEL, {seq: unit(1, 4)})
+        store.add_vectors(ALL, MODEL, {seq: unit(1, 4)})
         for _ in range(3):
             assert [found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 4), 10)] == [seq]
 
@@ -329,7 +330,7 @@ class VectorsContract:
         put(store, *(fact(str(number)) for number in range(7)), turn("t", "s", 0), fact("bob", scope=BOB))
         steps = 0
         while waiting := store.without_vector(MODEL, 3, [ANN]):
-            store.add_vectors(MODEL, {one.seq: unit(one.seq) for one in waiting})
+            store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in waiting})
             steps += 1
             assert store.models([ANN]) == {MODEL: steps == 3}
         assert (steps, store.models([ANN, BOB])) == (3, {MODEL: True})
@@ -338,13 +339,13 @@ class VectorsContract:
         vectorised(store, 3)
         one = put_one(store, fact("new"))
         assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: False}, [one])
-        store.add_vectors(MODEL, {one.seq: unit(9)})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(9)})
         assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])
 
     @pytest.mark.parametrize("place", [0, 1, 2])
     def test_a_model_is_complete_when_the_last_one_that_waited_is_gone(self, store: Store, place: int) -> None:
         stored = put(store, fact("a"), fact("b"), fact("c"))
-        store.add_vectors(MODEL, {one.seq: unit(one.seq) for one in stored if one != stored[place]})
+        store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in stored if one != stored[place]})
         assert store.models([ANN]) == {MODEL: False}
         purge(store, stored[place])
         assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])
@@ -374,7 +375,7 @@ def vectorised(store: Store, size: int, *, start: int = 0) -> dict[int, Vector]:
     """Stores facts with vectors and returns the vectors by number."""
     stored = put(store, *(fact(f"note {start + number}") for number in range(size)))
     vectors = {one.seq: unit(start + number) for number, one in enumerate(stored)}
-    store.add_vectors(MODEL, vectors)
+    store.add_vectors(ALL, MODEL, vectors)
     return vectors
 
 

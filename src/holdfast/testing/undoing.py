@@ -15,6 +15,7 @@ from ..errors import (
 from ..store.base import Store, Writer
 from ..types import Entity, Memory, Session, Triple
 from .scene import (
+    ALL,
     ANN,
     BOB,
     START,
@@ -96,7 +97,7 @@ def _scene(store: Store) -> Memory:
         mention_all(writer, "Ann", [one, two], "Annie")
 
     write(store, work)
-    store.touch({one.seq: 3}, at(1))
+    store.touch(ALL, {one.seq: 3}, at(1))
     return store.get([ANN], [one.id])[0]
 
 
@@ -246,13 +247,13 @@ class UndoContract:
     def test_uses_survive_an_undo(self, store: Store) -> None:
         one = put_one(store, fact("tea"))
         set_status(store, one, "archived", run="run_archive")
-        store.touch({one.seq: 5}, at(3))
+        store.touch(ALL, {one.seq: 5}, at(3))
         undo(store, "run_archive")
         assert store.get([ANN], [one.id])[0].access_count == 5
 
     def test_uses_do_not_stand_in_the_way_of_an_undo(self, store: Store) -> None:
         one = put_one(store, fact("tea"), run="run_add")
         undo(store, undo(store, "run_add"))
-        store.touch({one.seq: 5}, at(3))
+        store.touch(ALL, {one.seq: 5}, at(3))
         undo(store, "run_add")
         assert listed(store) == []

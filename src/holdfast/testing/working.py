@@ -16,6 +16,7 @@ from ..store.base import Filter, Store
 from ..types import Job, Scope
 from .reading import READS, populate
 from .scene import (
+    ALL,
     ANN,
     BOB,
     MODEL,
@@ -239,7 +240,7 @@ class ExportContract:
         row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
         with pytest.raises(Conflict):
             write(store, lambda writer: writer.restore_row("memory", {**row, "content": "coffee"}, journal=True))
-        store.touch({one.seq: 1}, at(5))  # how often it was read does not make it another memory
+        store.touch(ALL, {one.seq: 1}, at(5))  # how often it was read does not make it another memory
         assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
         assert listed(store) == ["tea"]
 
@@ -317,9 +318,9 @@ class LifeContract:
         store.close()
         calls: list[Callable[[], Any]] = [
             lambda: put(store, fact("late")),
-            lambda: store.add_vectors(MODEL, {one.seq: unit(1)}),
+            lambda: store.add_vectors(ALL, MODEL, {one.seq: unit(1)}),
             lambda: store.drop_vectors(MODEL),
-            lambda: store.touch({one.seq: 1}, START),
+            lambda: store.touch(ALL, {one.seq: 1}, START),
             lambda: store.enqueue(ANN, "tidy", "k", watermark=2),
             lambda: store.claim(["tidy"], worker="w", now=START, lease=SECOND),
             lambda: store.heartbeat(job, now=START, lease=SECOND),

@@ -1,0 +1,300 @@
+"""Connections to one Postgres: a pool, transactions that name their scopes, and what happens when one breaks.
+
+Every statement runs in a transaction that first gives up the login's own rights for those of a role that owns
+nothing, and says which scopes it is for. Nothing of that outlives the transaction, so a pooler in between, or
+the next user of the connection, finds none of it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8BinaryDumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from ...errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
+from ..base import T
+from ..rows import Row, Rows
+
+APP, WORKER = "holdfast_app", "holdfast_worker"
+CONNECTIONS = 10  # per process
+PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
+STATEMENT_MILLISECONDS = 30_000
+FETCH = 500  # rows per round trip of a stream
+SEPARATOR = "\x1f"  # no scope's name has a control character
+
+Connection = psycopg.Connection[Row]
+Reach = Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a transaction may see: scopes by number, scopes by name (to find or make them), or all there is."""
+
+    numbers: Reach = ()
+    names: tuple[str, ...] = ()
+    statement_milliseconds: int = STATEMENT_MILLISECONDS
+    search_path: str = "holdfast, public"
+
+    def settings(self) -> Iterator[sql.SQL | sql.Composed]:
+        """The statements that bring it about, for the transaction they run in only."""
+        role = WORKER if self.numbers is None else APP
+        yield sql.SQL(
+            "SELECT set_config('role', {}, true), set_config('search_path', {}, true), "
+            "set_config('statement_timeout', {}, true), set_config('jit', 'off', true)"
+        ).format(role, self.search_path, str(self.statement_milliseconds))
+        # SET LOCAL and not set_config: Citus passes it on to the machines that hold the rows.
+        yield sql.SQL("SET LOCAL holdfast.scopes = {}").format(",".join(map(str, self.numbers or ())))
+        yield sql.SQL("SET LOCAL holdfast.names = {}").format(SEPARATOR.join(self.names))
+
+
+class PostgresStatements:
+    """Statements on one connection, inside its transaction. Placeholders are `?`."""
+
+    def __init__(self, connection: Connection, sight: Sight) -> None:
+        self._connection = connection
+        self._sight = sight
+
+    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        cursor = self._connection.execute(translated(sql), values, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._connection.cursor().executemany(translated(sql), rows)
+
+    def widen(self, *, number: int | None = None, name: str | None = None) -> None:
+        """Lets this transaction see one more scope: by its name to look it up, by its number to use it."""
+        sight = self._sight
+        if name is not None:
+            sight = replace(sight, names=(*sight.names, name))
+        if number is not None:
+            sight = replace(sight, numbers=(*(sight.numbers or ()), number))
+        self._sight = sight
+        for setting in list(sight.settings())[1:]:
+            self._connection.execute(setting)
+
+
+@dataclass
+class Connections:
+    """The pool of one server, made when it is first needed and anew after a fork."""
+
+    url: str
+    location: str
+    options: dict[str, Any] = field(default_factory=dict)
+    configure: Callable[[Connection], None] = lambda connection: None
+    _pool: ConnectionPool[Connection] | None = None
+    _pid: int = 0
+    _closed: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _inherited: list[Any] = field(default_factory=list)
+
+    def connect(self, **options: Any) -> Connection:
+        """One connection outside the pool, with the login's own rights: for making tables and for telling errors."""
+        if self._closed:
+            raise StoreClosed()
+        with explained(self.location):
+            return psycopg.connect(self.url, autocommit=True, connect_timeout=10, **options)
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._closed = True
+        if self._pool is not None and self._pid == os.getpid():
+            self._pool.close()
+
+    @contextmanager
+    def lent(self) -> Iterator[Connection]:
+        """A connection from the pool; one that was left inside a transaction, or is broken, does not go back."""
+        pool = self._open_pool()
+        try:
+            connection = pool.getconn()
+        except PoolTimeout as error:
+            self.connect().close()  # says why, if the server cannot be reached at all
+            raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
+        try:
+            yield connection
+        except BaseException:
+            _leave(connection)
+            raise
+        finally:
+            pool.putconn(connection)
+
+    def _open_pool(self) -> ConnectionPool[Connection]:
+        if self._closed:
+            raise StoreClosed()
+        with self._lock:
+            if self._pool is None or self._pid != os.getpid():
+                # After a fork the parent's connections must not be used, nor closed, by the child.
+                self._inherited.append(self._pool)
+                self._pid = os.getpid()
+                self._pool = ConnectionPool(
+                    self.url,
+                    min_size=1,
+                    max_size=CONNECTIONS,
+                    timeout=PATIENCE,
+                    configure=self._prepare,
+                    kwargs={"autocommit": True, "connect_timeout": 10, **self.options},
+                    open=True,
+                )
+        return self._pool
+
+    def _prepare(self, connection: Connection) -> None:
+        # One type for all whole numbers: a list of small and large ones is still one list to the planner.
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        self.configure(connection)
+
+    @contextmanager
+    def transaction(self, sight: Sight, *, begin: str = "BEGIN") -> Iterator[Connection]:
+        """A transaction with this sight; it ends without a trace unless the caller commits it."""
+        with self.lent() as connection:
+            with connection.pipeline():
+                _begin(connection, begin, sight)
+            yield connection
+            if connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+
+    def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
+        """The rows of one SELECT, in one round trip."""
+        with self.lent() as connection:
+            with connection.pipeline():
+                _begin(connection, "BEGIN READ ONLY", sight)
+                cursor = connection.execute(translated(statement), values, binary=True)
+                connection.execute("COMMIT")
+            return cursor.fetchall()
+
+    def stream(self, connection: Connection, statement: str, values: Sequence[Any]) -> Iterator[Row]:
+        """The rows of one SELECT inside an open transaction, a few at a time."""
+        with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
+            cursor.itersize = FETCH
+            yield from cursor.execute(translated(statement), values, binary=True)
+
+    def again(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` returns; it is made again when others got in its way or the server was lost.
+
+        It gives up, with an error that says why, when the server stays away.
+        """
+        deadline, pause = time.monotonic() + PATIENCE, 0.01
+        while True:
+            try:
+                return attempt()
+            except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+                if time.monotonic() > deadline:
+                    raise StoreBusy(f"{self.location}: others kept changing the same rows ({error}).") from error
+            except psycopg.Error as error:
+                if not lost(error) or time.monotonic() > deadline:
+                    raise
+                with suppress(psycopg.Error, StoreError):
+                    self._open_pool().check()  # the other connections to that server are gone as well
+            time.sleep(random.uniform(pause / 2, pause))
+            pause = min(pause * 2, 1.0)
+
+    def outcome(self, transaction: str) -> str:
+        """What became of a transaction whose COMMIT was never answered: 'committed' or 'aborted'.
+
+        Raises StoreError when the server stays away, or still works on it.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(psycopg.Error, StoreError), self.connect() as connection:
+                row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
+                if row and row[0] in ("committed", "aborted"):
+                    return str(row[0])
+            time.sleep(0.1)
+        raise StoreError(
+            f"The connection to {self.location} was lost while a change was being committed, and the server did not "
+            "come back to say whether it was. `holdfast log` shows it if it was; if not, make it again."
+        )
+
+
+def _begin(connection: Connection, begin: str, sight: Sight) -> None:
+    connection.execute(begin.encode())
+    for setting in sight.settings():
+        connection.execute(setting)
+
+
+def _leave(connection: Connection) -> None:
+    """Ends whatever a failed statement left open, so that the connection can be used again, or drops it."""
+    with suppress(psycopg.Error):
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+            return
+    if connection.info.transaction_status == TransactionStatus.UNKNOWN:
+        connection.close()
+
+
+def lost(error: BaseException) -> bool:
+    """Whether an error means that the connection is gone, rather than that the server said no."""
+    if isinstance(error, errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow):
+        return True
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+
+
+@lru_cache(maxsize=2048)
+def translated(statement: str) -> bytes:
+    """A statement with our placeholders as the driver spells them."""
+    return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+def without_password(url: str) -> str:
+    """A URL for people: no password, nor any other parameter that could hold one."""
+    with suppress(psycopg.Error):
+        known = conninfo_to_dict(url)
+        user = f"{known['user']}@" if known.get("user") else ""
+        port = f":{known['port']}" if known.get("port") else ""
+        return f"postgresql://{user}{known.get('host', 'localhost')}{port}/{known.get('dbname', '')}"
+    return re.sub(r"//[^@/]*@", "//", url).split("?")[0]
+
+
+_ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
+    ((errors.LockNotAvailable, errors.QueryCanceled), StoreBusy, "took too long to answer. Try again in a moment."),
+    ((errors.TooManyConnections,), StoreBusy, "has no free connection. Try again in a moment."),
+    ((errors.DiskFull,), StoreFull, "could not grow: its disk is full. The change was not made; free some space."),
+    ((errors.ReadOnlySqlTransaction,), StoreReadOnly, "is read-only, as a replica is. Write to the primary."),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreError,
+        f"refused: this login lacks a right. It needs the role {APP}, and {WORKER} for upkeep of all scopes: "
+        f"GRANT {APP}, {WORKER} TO the_login",
+    ),
+    (
+        (errors.InvalidPassword, errors.InvalidAuthorizationSpecification),
+        StoreError,
+        "refused the login. Check user and password in the URL.",
+    ),
+    ((errors.InvalidCatalogName,), StoreError, "does not exist. Create the database first, e.g. with createdb."),
+)
+
+
+@contextmanager
+def explained(location: str) -> Iterator[None]:
+    """Turns the server's and the driver's errors into ours, with what to do next."""
+    try:
+        yield
+    except errors.DataError as error:
+        raise InvalidInput(f"Postgres cannot store this: {_first_line(error)}.") from error
+    except psycopg.Error as error:
+        for kinds, ours, advice in _ADVICE:
+            if isinstance(error, kinds):
+                raise ours(f"{location} {advice} ({_first_line(error)})") from error
+        if lost(error):
+            raise StoreError(
+                f"{location} cannot be reached: {_first_line(error)}. Check that the server runs and the URL is right."
+            ) from error
+        raise StoreError(f"{location}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,315 @@
+"""The store on a Postgres server; see `Store` in base.py for what each method promises."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg.types import TypeInfo
+
+from ...errors import StoreError
+from ...types import Micros, Names, Scope, system_clock
+from ..base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
+from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
+from ..matrix import Read, top, unpack
+from ..migrate import pending
+from ..rows import Row, Rows, Statements
+from ..sql import Reach, SQLStore
+from . import checkup, schema
+from .connections import Connection, Connections, PostgresStatements, Sight, explained, lost, without_password
+from .replica import Replica
+from .writer import PostgresWriter, marked
+
+K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
+EXACT_UP_TO = 50_000  # vectors of one scope that are compared one by one; beyond, an index finds the nearest
+MOST_VISITED = 200  # how many of the nearest an index scan looks at before it goes on in larger steps
+
+
+class PostgresStore(SQLStore):
+    """Memories in a Postgres database, shared by many machines."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, *, replica: str = "", clock: Callable[[], Micros] = system_clock) -> None:
+        """Opens the database at `url`, and makes the tables when it has none.
+
+        Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process wrote.
+        """
+        super().__init__()
+        self.location = without_password(url)
+        self._clock = clock
+        self._primary = Connections(url, self.location, configure=self._adapt)
+        self._local = threading.local()
+        with self._primary.connect() as connection, explained(self.location):
+            self._state = schema.state(connection)
+        if not self._state.version:
+            self._state = schema.initialise(self._primary)
+        elif pending("postgres", self._state.version, self.location):
+            raise StoreError(
+                f"{self.location} has the tables of an older Holdfast (schema {self._state.version}). Nothing was "
+                "changed. Bring them up to date with `holdfast store migrate`, when no older version uses them."
+            )
+        self._replica = Replica(replica, self._adapt) if replica else None
+
+    @property
+    def state(self) -> schema.State:
+        """How the database stood when it was opened."""
+        return self._state
+
+    @property
+    def has_extension(self) -> bool:
+        """Whether vectors are compared by the server."""
+        return self._state.vectors == "vector"
+
+    def _adapt(self, connection: Connection) -> None:
+        """Teaches a connection pgvector's type; before the tables exist there is nothing to teach."""
+        if self._state.extension is not None:
+            from pgvector.psycopg import register_vector  # noqa: PLC0415 (only here, only with the extension)
+
+            if TypeInfo.fetch(connection, f"{self._state.extension_schema}.vector") is not None:
+                connection.execute(f"SET search_path = {self._state.search_path}".encode())
+                register_vector(connection)
+
+    def close(self) -> None:
+        self._primary.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    # Primitives
+
+    def _sight(self, reach: Reach, *names: str) -> Sight:
+        return Sight(reach, names, search_path=self._state.search_path)
+
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+        return self._read(self._sight(reach), sql, values)
+
+    def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
+        with explained(self.location):
+            if self._replica is not None:
+                rows = self._replica.read(sight, sql, values)
+                if rows is not None:
+                    return rows
+            return self._primary.again(lambda: self._primary.read(sight, sql, values))
+
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        with explained(self.location), self._primary.transaction(self._sight(reach)) as connection:
+            yield from self._primary.stream(connection, sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
+        with self._moment(self._sight(())) as connection:
+
+            def stream(reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+                for setting in self._sight(reach).settings():
+                    connection.execute(setting)
+                return self._primary.stream(connection, sql, values)
+
+            yield partial(self.rows_through, stream)
+
+    @contextmanager
+    def _moment(self, sight: Sight) -> Iterator[Connection]:
+        """A transaction in which everything shows the moment of its first statement, however long it takes."""
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
+            connection.execute("SET LOCAL statement_timeout = 0")
+            yield connection
+
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
+        sight = self._sight(reach)
+        return self._commit(sight, lambda connection: work(PostgresStatements(connection, sight)))
+
+    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+        sight, numbers = self._sight(()), dict(self._numbers)
+
+        def attempt(connection: Connection) -> T:
+            writer = PostgresWriter(author, PostgresStatements(connection, sight), numbers)
+            result = work(writer)
+            writer.close()
+            return result
+
+        return self._commit(sight, attempt)
+
+    def _commit(self, sight: Sight, work: Callable[[Connection], T]) -> T:
+        if getattr(self._local, "writing", False):
+            raise RuntimeError("A transaction is already open in this thread; use its writer.")
+        self._local.writing = True
+        try:
+            with explained(self.location):
+                return self._primary.again(lambda: self._attempt(sight, work))
+        finally:
+            self._local.writing = False
+
+    def _attempt(self, sight: Sight, work: Callable[[Connection], T]) -> T:
+        with self._primary.transaction(sight) as connection:
+            result = work(connection)
+            ((transaction,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
+            try:
+                connection.execute("COMMIT")
+            except psycopg.Error as error:
+                # Unless we ask, nobody knows whether the server got as far as committing before it was lost.
+                if not lost(error) or self._primary.outcome(transaction) != "committed":
+                    raise
+            if self._replica is not None:
+                self._replica.must_have(connection)
+            return result
+
+    # Scopes
+
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        return self._read(
+            self._sight((), *map(str, scopes)),
+            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN ({','.join(['(?,?)'] * len(scopes))})",
+            [part for scope in scopes for part in scope],
+        )
+
+    def make_scope(self, scope: Scope) -> None:
+        if not self.numbers((scope,)):
+            author = Author("store", "", 0, "scope")
+            self.write(author, lambda writer: writer.number(scope))  # type: ignore[attr-defined]
+
+    # Words
+
+    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        corpus = self.corpus(where.scopes, terms)
+        wanted = [(mark, self._rarity(corpus, term)) for term in set(terms) for mark in self._marked(where, term)]
+        if not numbers or not wanted:
+            return []
+        condition, values = _passing_words(where, numbers)
+        mean = corpus.mean_length or 1.0
+        rows = self.read(
+            numbers,
+            "SELECT p.seq, sum(w.rarity * p.times * (? + 1.0) / (p.times + ? * (1.0 - ? + ? * p.length / ?))) AS score "
+            "FROM unnest(?::text[], ?::float8[]) AS w (term, rarity) JOIN memory_terms p ON p.term = w.term "
+            f"WHERE p.scope IN ({marks(numbers)}) AND {condition} GROUP BY p.scope, p.seq "
+            "ORDER BY score DESC, p.seq LIMIT ?",
+            (K1, K1, B, B, mean, *map(list, zip(*wanted, strict=True)), *numbers, *values, limit),
+        )
+        return [(seq, score / (1.0 + score)) for seq, score in rows]
+
+    def _marked(self, where: Filter, term: str) -> Names:
+        only_active = where.statuses == ("active",) and where.as_of is None
+        term = term.replace("\x00", " ")
+        return [marked(term, active=active) for active in ((True,) if only_active else (True, False))]
+
+    def _rarity(self, corpus: Corpus, term: str) -> float:
+        having = corpus.frequency.get(term, 0)
+        return math.log(1.0 + max(corpus.size - having + 0.5, 0.5) / (having + 0.5))
+
+    def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
+        numbers = self.numbers(scopes)
+        if not numbers:
+            return Corpus(0, 0.0, dict.fromkeys(terms, 0))
+        ((size, length),) = self.read(
+            numbers,
+            "SELECT coalesce(sum(active), 0)::bigint, coalesce(sum(terms), 0)::bigint FROM totals "
+            f"WHERE scope IN ({marks(numbers)})",
+            numbers,
+        )
+        rows = self.read(
+            numbers,
+            f"SELECT term, count(*) FROM memory_terms WHERE scope IN ({marks(numbers)}) AND term = ANY (?::text[]) "
+            "GROUP BY term",
+            (*numbers, [marked(term.replace("\x00", " "), active=True) for term in terms]),
+        )
+        counted = {term[1:]: count for term, count in rows}
+        return Corpus(size, length / size if size else 0.0, {term: counted.get(term, 0) for term in terms})
+
+    # Vectors
+
+    def pack(self, vector: Vector) -> Any:
+        return np.asarray(vector, np.float32) if self.has_extension else super().pack(vector)
+
+    def unpack(self, value: Any) -> Vector:
+        return np.asarray(value.to_numpy(), np.float32) if self.has_extension else super().unpack(value)
+
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+        return execute("SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?", (scope, identity))
+
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
+        return int(execute(sql, (scope, identity, dimensions))[0][0])
+
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        values = (identity, *(numbers or ()))
+        execute(
+            f"UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models WHERE identity = ?{within})",
+            values,
+        )
+        execute(f"DELETE FROM models WHERE identity = ?{within}", values)
+
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE scope = ?), "
+            "(SELECT coalesce(max(number), 0) FROM vectors WHERE scope = ?), "
+            "(SELECT drops FROM totals WHERE scope = ?)",
+            (scope, scope, scope),
+        )
+        return event, vector, drops
+
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        if not self.has_extension:
+            return self.nearest_cached(where, number, model, vector, limit)
+        beside, values = _passing(where, number, "v")
+        rows = self.read(
+            (number,),
+            # NaN, the distance to a vector of zeros, counts as at a right angle.
+            f"SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors v "
+            f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
+            (vector, number, model, *values, limit),
+        )
+        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        beside, values = _passing(where, number, "v")
+        rows = self.read(
+            (number,),
+            f"SELECT v.seq, v.vector FROM vectors v WHERE v.scope = ? AND v.model = ? AND {beside}",
+            (number, model, *values),
+        )
+        if not rows:
+            return []
+        return top(np.array([seq for seq, _ in rows]), unpack([packed for _, packed in rows]) @ vector, limit)
+
+    # Upkeep
+
+    def check(self) -> Iterator[Finding]:
+        with self._moment(self._sight(None)) as connection:
+            yield from checkup.check(lambda sql: self._primary.stream(connection, sql, ()), self.unpack)
+
+    def repair(self) -> None:
+        self.transact(None, lambda execute: checkup.repair(execute, self.unpack, at=self._clock()))
+        self.forget_cache()
+
+    def scrub(self) -> None:
+        """Has the server rewrite what deleted rows left behind. Its log and backups are the administrator's."""
+        with self._primary.connect() as connection, explained(self.location):
+            for table in ("memories", "memory_terms", "vectors", "events"):
+                connection.execute(f"VACUUM (FULL) holdfast.{table}".encode())
+
+
+def _passing(where: Filter, number: int, alias: str) -> Clause:
+    """What makes a row of a table with scope and seq belong to a memory that passes `where`."""
+    this = f"SELECT 1 FROM memories m WHERE m.scope = {alias}.scope AND m.seq = {alias}.seq AND"
+    if where.narrow or where.valid_at is not None:
+        condition, values = where_clause(where, (number,), POSTGRES)
+        return f"EXISTS ({this} {condition})", values
+    # Few memories are put away, and an index holds just those.
+    return f"NOT EXISTS ({this} m.status <> 'active')", []
+
+
+def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
+    """What has to hold beside the words. Whether a memory is active is part of them, so usually next to nothing."""
+    if where.narrow:
+        condition, values = where_clause(where, numbers, POSTGRES)
+        return f"EXISTS (SELECT 1 FROM memories m WHERE m.scope = p.scope AND m.seq = p.seq AND {condition})", values
+    if where.valid_at is None:
+        return "true", []
+    return f"p.seq NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]

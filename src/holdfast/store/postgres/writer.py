@@ -1,0 +1,100 @@
+"""A transaction on a server: it takes its turn on each scope it uses, and sees no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from ...errors import InvalidInput
+from ...types import Scope
+from ..base import Author
+from ..writer import Indexed, RowWriter
+from .connections import PostgresStatements
+
+
+class PostgresWriter(RowWriter):
+    """See `Writer` in base.py for what each method promises."""
+
+    def __init__(self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]) -> None:
+        super().__init__(author, statements)
+        self._statements = statements
+        self._remembered = numbers
+
+    def new_seqs(self, count: int) -> Sequence[int]:
+        rows = self.execute("SELECT nextval('memory_numbers') FROM generate_series(1, ?)", (count,))
+        return sorted(row[0] for row in rows)
+
+    def index(self, memories: Sequence[Indexed]) -> None:
+        rows = [
+            (number, seq, times, len(terms), marked(term, active=active))
+            for seq, number, terms, active in memories
+            for term, times in Counter(terms).items()
+        ]
+        if rows:
+            self.execute(
+                "INSERT INTO memory_terms (scope, seq, times, length, term) SELECT * FROM unnest("
+                "?::bigint[], ?::bigint[], ?::integer[], ?::integer[], ?::text[])",
+                [list(column) for column in zip(*rows, strict=True)],
+            )
+
+    def unindex(self, memory: Indexed) -> None:
+        seq, number, terms, active = memory
+        self.execute(
+            "DELETE FROM memory_terms WHERE scope = ? AND seq = ? AND term = ANY (?::text[])",
+            (number, seq, [marked(term, active=active) for term in set(terms)]),
+        )
+
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+        self.execute(
+            "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? WHERE scope = ?",
+            (active, terms, entries, number),
+        )
+
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
+        try:
+            return super().restore_row(noun, row, journal=journal)
+        except (psycopg.IntegrityError, psycopg.DataError, psycopg.errors.UndefinedFunction) as error:
+            raise InvalidInput(f"This {noun} cannot be stored: {str(error).splitlines()[0]}.") from error
+
+    def number(self, scope: Scope) -> int:
+        if not self.known(scope):
+            self.execute(
+                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (scope.kind, scope.key, self._author.at),
+            )
+            # Found again and not returned by the insert: another transaction may have made it first.
+            ((number,),) = self._find(scope)
+            self._use(scope, number)
+        return self._numbers[scope]
+
+    def known(self, scope: Scope) -> int:
+        if scope not in self._numbers:
+            if scope in self._remembered:
+                self._use(scope, self._remembered[scope])
+            else:
+                self._statements.widen(name=str(scope))
+                for (number,) in self._find(scope):
+                    self._use(scope, number)
+        return self._numbers.get(scope, 0)
+
+    def _find(self, scope: Scope) -> list[tuple[Any, ...]]:
+        return self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+
+    def _use(self, scope: Scope, number: int) -> None:
+        """Takes the scope's turn: from here to the end no other transaction writes in it.
+
+        So within a scope numbers rise in the order of commits, and whoever follows the journal misses nothing.
+        """
+        self._statements.widen(number=number)
+        self._numbers[scope], self._names[number] = number, scope
+        if not self.execute("SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE", (number,)):
+            self.execute("INSERT INTO totals (scope) VALUES (?) ON CONFLICT DO NOTHING", (number,))
+            self.execute("SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE", (number,))
+
+
+def marked(term: str, *, active: bool) -> str:
+    """A term as the postings hold it: behind a mark that says whether its memory is active."""
+    return ("~" if active else "_") + term
