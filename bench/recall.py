@@ -109,7 +109,7 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
     ranked = {"words": words} | {f"meaning ({view.tier})": pairs for view, pairs in zip(views, near, strict=True)}
     found = arms.fetch(hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()})
     lap("fetch")
-    similarity = arms.similarities(hf.store, views, ranked, found)
+    similarity = arms.similarities(hf.store, where, views, ranked, found)
     lap("similarity")
     order = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
     recall_.rank(engine, arms.Gathered(query, corpus, order, found, similarity, views))

@@ -97,8 +97,10 @@ def recall(engine: Engine, question: Question, *, to_the_end: bool = False) -> R
 
     `to_the_end` orders every candidate, not only as many as are shown.
     """
-    query = understand(engine, question)
-    gathered = gather(engine.store, engine.tiers, query, question.where) if asks_something(query) else _nothing(query)
+    with engine.store.reading(question.where.scopes):
+        query = understand(engine, question)
+        found = gather(engine.store, engine.tiers, query, question.where) if asks_something(query) else None
+    gathered = found or _nothing(query)
     ranking = rank(engine, gathered)
     order, copies = last_the_copies(ranking.memories, len(ranking.memories) if to_the_end else question.limit)
     hits = [ranking.hit(place) for place in order[: question.limit]]

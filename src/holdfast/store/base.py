@@ -171,6 +171,9 @@ class Store(Protocol):
         `work` may run again if another writer got in the way, so it must do nothing but use its writer.
         """
 
+    def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:
+        """Reads of these scopes by this thread inside the block belong together, and may be quicker for it."""
+
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones are left out."""
 

@@ -346,9 +346,12 @@ class SQLStore(ABC):
         for scope, found in sorted(there.items()):
             model = self._model_number(execute, scope, identity, dimensions)
             # Replaced, not changed: a new row has a new number, by which caches see that it is new.
-            execute.many(
-                "DELETE FROM vectors WHERE model = ? AND scope = ? AND seq = ?", [(model, scope, seq) for seq in found]
-            )
+            for start in range(0, len(found), PAGE):
+                page = found[start : start + PAGE]
+                execute(
+                    f"DELETE FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(page)})",
+                    (model, scope, *page),
+                )
             execute.many(
                 "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
                 [(model, scope, seq, self.pack(vectors[seq])) for seq in found],

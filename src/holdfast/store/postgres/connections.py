@@ -7,6 +7,7 @@ the next user of the connection, finds none of it.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -34,7 +35,12 @@ CONNECTIONS = 10  # per process
 PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
 STATEMENT_MILLISECONDS = 30_000
 FETCH = 500  # rows per round trip of a stream
+ROWS_TOGETHER = 5_000  # rows of one insert
 SEPARATOR = "\x1f"  # no scope's name has a control character
+
+_INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
+_NAMES = [f"c{number}" for number in range(64)]
+_TYPES: dict[str, dict[str, str]] = {}
 
 Connection = psycopg.Connection[Row]
 Reach = Sequence[int] | None
@@ -44,21 +50,38 @@ Reach = Sequence[int] | None
 class Sight:
     """What a transaction may see: scopes by number, scopes by name (to find or make them), or all there is."""
 
-    numbers: Reach = ()
+    numbers: tuple[int, ...] | None = ()
     names: tuple[str, ...] = ()
-    statement_milliseconds: int = STATEMENT_MILLISECONDS
     search_path: str = "holdfast, public"
 
-    def settings(self) -> Iterator[sql.SQL | sql.Composed]:
-        """The statements that bring it about, for the transaction they run in only."""
-        role = WORKER if self.numbers is None else APP
-        yield sql.SQL(
-            "SELECT set_config('role', {}, true), set_config('search_path', {}, true), "
-            "set_config('statement_timeout', {}, true), set_config('jit', 'off', true)"
-        ).format(role, self.search_path, str(self.statement_milliseconds))
-        # SET LOCAL and not set_config: Citus passes it on to the machines that hold the rows.
-        yield sql.SQL("SET LOCAL holdfast.scopes = {}").format(",".join(map(str, self.numbers or ())))
-        yield sql.SQL("SET LOCAL holdfast.names = {}").format(SEPARATOR.join(self.names))
+    def covers(self, other: Sight) -> bool:
+        """Whether whatever another one sees can be seen with this one, and no role is changed by it."""
+        return (
+            self.numbers is not None
+            and other.numbers is not None
+            and set(other.numbers) <= set(self.numbers)
+            and set(other.names) <= set(self.names)
+        )
+
+
+@lru_cache(maxsize=1024)
+def opening(sight: Sight, begin: str, milliseconds: int) -> bytes:
+    """The start of a transaction, with what it may see and how long a statement may take, in one round trip."""
+    return (
+        f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
+        f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = {milliseconds}; "
+        "SET LOCAL jit = off; "
+    ).encode() + seen(sight)
+
+
+def seen(sight: Sight) -> bytes:
+    """The statements that say which scopes a transaction may see.
+
+    They are SET LOCAL and not set_config: Citus passes those on to the machines that hold the rows.
+    """
+    numbers = ",".join(map(str, sight.numbers or ()))
+    names = sql.Literal(SEPARATOR.join(sight.names)).as_bytes(None)
+    return f"SET LOCAL holdfast.scopes = '{numbers}'; SET LOCAL holdfast.names = ".encode() + names
 
 
 class PostgresStatements:
@@ -73,8 +96,30 @@ class PostgresStatements:
         return cursor.fetchall() if cursor.description else []
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        if rows:
-            self._connection.cursor().executemany(translated(sql), rows)
+        insert = _INSERT.fullmatch(sql)
+        if insert is None or "vector" in insert["columns"]:
+            if rows:
+                self._connection.cursor().executemany(translated(sql), rows)
+            return
+        # As one JSON value: the driver would spend longer on each value than the server does on the row. COPY, which
+        # is quicker still, is not for tables with row-level security.
+        statement = self._inserting(insert["table"], insert["columns"].split(", "))
+        for start in range(0, len(rows), ROWS_TOGETHER):
+            page = [dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]]
+            self._connection.execute(statement, (json.dumps(page, default=_hex),))
+
+    def _inserting(self, table: str, columns: Sequence[str]) -> bytes:
+        if table not in _TYPES:
+            rows = self._connection.execute(
+                "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass",
+                (f"holdfast.{table}",),
+            )
+            _TYPES[table] = dict(rows.fetchall())
+        shape = ", ".join(f"{name} {_TYPES[table][column]}" for name, column in zip(_NAMES, columns, strict=False))
+        return (
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(_NAMES[: len(columns)])} "
+            f"FROM json_to_recordset(%s::json) AS r ({shape})"
+        ).encode()
 
     def widen(self, *, number: int | None = None, name: str | None = None) -> None:
         """Lets this transaction see one more scope: by its name to look it up, by its number to use it."""
@@ -84,8 +129,7 @@ class PostgresStatements:
         if number is not None:
             sight = replace(sight, numbers=(*(sight.numbers or ()), number))
         self._sight = sight
-        for setting in list(sight.settings())[1:]:
-            self._connection.execute(setting)
+        self._connection.execute(seen(sight))
 
 
 @dataclass
@@ -160,20 +204,15 @@ class Connections:
     def transaction(self, sight: Sight, *, begin: str = "BEGIN") -> Iterator[Connection]:
         """A transaction with this sight; it ends without a trace unless the caller commits it."""
         with self.lent() as connection:
-            with connection.pipeline():
-                _begin(connection, begin, sight)
+            connection.execute(opening(sight, begin, STATEMENT_MILLISECONDS))
             yield connection
             if connection.info.transaction_status != TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")
 
     def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
-        """The rows of one SELECT, in one round trip."""
-        with self.lent() as connection:
-            with connection.pipeline():
-                _begin(connection, "BEGIN READ ONLY", sight)
-                cursor = connection.execute(translated(statement), values, binary=True)
-                connection.execute("COMMIT")
-            return cursor.fetchall()
+        """The rows of one SELECT."""
+        with self.transaction(sight, begin="BEGIN READ ONLY") as connection:
+            return rows_of(connection, statement, values)
 
     def stream(self, connection: Connection, statement: str, values: Sequence[Any]) -> Iterator[Row]:
         """The rows of one SELECT inside an open transaction, a few at a time."""
@@ -219,10 +258,9 @@ class Connections:
         )
 
 
-def _begin(connection: Connection, begin: str, sight: Sight) -> None:
-    connection.execute(begin.encode())
-    for setting in sight.settings():
-        connection.execute(setting)
+def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Rows:
+    """The rows of one SELECT inside an open transaction."""
+    return connection.execute(translated(statement), values, binary=True).fetchall()
 
 
 def _leave(connection: Connection) -> None:
@@ -246,6 +284,11 @@ def lost(error: BaseException) -> bool:
 def translated(statement: str) -> bytes:
     """A statement with our placeholders as the driver spells them."""
     return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+def _hex(value: Any) -> str:
+    """Bytes as the server reads them from text."""
+    return "\\x" + bytes(value).hex()
 
 
 def without_password(url: str) -> str:

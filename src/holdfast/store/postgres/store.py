@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.types import TypeInfo
 
 from ...errors import StoreError
@@ -22,7 +23,17 @@ from ..migrate import pending
 from ..rows import Row, Rows, Statements
 from ..sql import Reach, SQLStore
 from . import checkup, schema
-from .connections import Connection, Connections, PostgresStatements, Sight, explained, lost, without_password
+from .connections import (
+    Connection,
+    Connections,
+    PostgresStatements,
+    Sight,
+    explained,
+    lost,
+    rows_of,
+    seen,
+    without_password,
+)
 from .replica import Replica
 from .writer import PostgresWriter, marked
 
@@ -84,13 +95,35 @@ class PostgresStore(SQLStore):
     # Primitives
 
     def _sight(self, reach: Reach, *names: str) -> Sight:
-        return Sight(reach, names, search_path=self._state.search_path)
+        return Sight(None if reach is None else tuple(reach), names, search_path=self._state.search_path)
 
     def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
         return self._read(self._sight(reach), sql, values)
 
+    @contextmanager
+    def reading(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        sight = self._sight(self.numbers(scopes))
+        if self._replica is not None or self._shared() is not None:
+            yield
+            return
+        with explained(self.location), self._primary.transaction(sight, begin="BEGIN READ ONLY") as connection:
+            self._local.shared = (sight, connection)
+            try:
+                yield
+            finally:
+                self._local.shared = None
+
+    def _shared(self) -> tuple[Sight, Connection] | None:
+        """The transaction that the reads of this thread share, while it is sound."""
+        shared: tuple[Sight, Connection] | None = getattr(self._local, "shared", None)
+        return shared if shared and shared[1].info.transaction_status == TransactionStatus.INTRANS else None
+
     def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
         with explained(self.location):
+            shared = self._shared()
+            if shared is not None and shared[0].covers(sight):
+                with suppress(psycopg.OperationalError):  # lost, or timed out: the statement gets a try of its own
+                    return rows_of(shared[1], sql, values)
             if self._replica is not None:
                 rows = self._replica.read(sight, sql, values)
                 if rows is not None:
@@ -106,8 +139,7 @@ class PostgresStore(SQLStore):
         with self._moment(self._sight(())) as connection:
 
             def stream(reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
-                for setting in self._sight(reach).settings():
-                    connection.execute(setting)
+                connection.execute(seen(self._sight(reach)))
                 return self._primary.stream(connection, sql, values)
 
             yield partial(self.rows_through, stream)

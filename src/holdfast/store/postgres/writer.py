@@ -33,12 +33,7 @@ class PostgresWriter(RowWriter):
             for seq, number, terms, active in memories
             for term, times in Counter(terms).items()
         ]
-        if rows:
-            self.execute(
-                "INSERT INTO memory_terms (scope, seq, times, length, term) SELECT * FROM unnest("
-                "?::bigint[], ?::bigint[], ?::integer[], ?::integer[], ?::text[])",
-                [list(column) for column in zip(*rows, strict=True)],
-            )
+        self.execute.many("INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)", rows)
 
     def unindex(self, memory: Indexed) -> None:
         seq, number, terms, active = memory
