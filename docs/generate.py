@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import holdfast
 from holdfast import config
@@ -27,13 +29,21 @@ def cli_page() -> str:
     load_commands()
     root = typer.main.get_command(app)
     parts = ["# Command line\n", "Exit codes: 0 fine, 1 not found or refused, 2 wrong usage.\n"]
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
+    for name, command in _commands(root):
         parts.append(f"## holdfast {name}\n")
         parts.append(f"{inspect.cleandoc(command.help or '')}\n")
         rows = [row for parameter in command.params if (row := _parameter(parameter))]
         if rows:
             parts.append("| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return MADE + "\n".join(parts)
+
+
+def _commands(group: object, before: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of a group by name, those of a group inside it right after it."""
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        yield before + name, command
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
 
 
 def _parameter(parameter: object) -> str:

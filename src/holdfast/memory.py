@@ -16,6 +16,7 @@ from . import config
 from .errors import InvalidInput, NotFound, Nothing, ScopeError, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from .models.tiers import Tiers
 from .pipelines import bundle, embed
+from .pipelines.work import Upgrader
 from .search import context as context_
 from .search import recall as recall_
 from .search import why as why_
@@ -80,7 +81,7 @@ class Holdfast:
         self.last_run = ""
         self.tiers = tiers if tiers is not None else _tiers(self.settings, clock)
         self._uses = _Uses()
-        self._upgrader = embed.Upgrader(store, self.tiers) if background else None
+        self._upgrader = Upgrader(store, self.tiers, clock=clock) if background else None
         if self._upgrader is not None:
             # Whoever forgets to close must not leave a thread inside a model when the program ends.
             weakref.finalize(self, self._upgrader.stop)
@@ -379,7 +380,7 @@ class Holdfast:
     def _write(self, verb: str, work: Callable[[Writer], T]) -> T:
         result = self.store.write(self._author(verb), work)
         if self._upgrader is not None:
-            self._upgrader.nudge()
+            self._upgrader.nudge(self.scopes)
         return result
 
     def _change(self, verb: str, ref: Ref, work: Callable[[Writer, Memory], Memory]) -> Memory:
@@ -426,7 +427,7 @@ class Holdfast:
         with suppress(StoreReadOnly, StoreBusy, StoreFull):
             embed.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
         if self._upgrader is not None:
-            self._upgrader.nudge()
+            self._upgrader.nudge(self.scopes)
         return recall_.Engine(self.store, self.tiers, self.clock, fusion=self.settings.fusion)
 
     def _limit(self, limit: int | None) -> int:

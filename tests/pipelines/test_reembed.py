@@ -10,7 +10,8 @@ from holdfast import NotFound
 from holdfast.errors import EmbedderError
 from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import REST_AFTER_FAILURE
-from holdfast.pipelines.embed import STEP, Upgrader, catch_up
+from holdfast.pipelines.embed import STEP, catch_up
+from holdfast.pipelines.work import Upgrader
 
 
 class Tiring(FakeEmbedder):
@@ -145,14 +146,20 @@ def test_catching_up_embeds_the_asked_scopes_only(hf, open_memory, fake):
 # In the background
 
 
-def test_the_background_embeds_every_scope_with_every_model_and_stops(open_memory, fake):
+def background(hf, *, delay=0):
+    return Upgrader(hf.store, hf.tiers, clock=hf.clock, delay=delay)
+
+
+def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_stops(open_memory, fake):
     better = Watched(2, identity="fake:better", dimensions=64)
     better.quick = False
     hf = open_memory("user:ann", embedders=(fake, better))
     hf.remember("Ann's tea")
-    open_memory("user:bob").remember("Bob's tea")
-    upgrader = Upgrader(hf.store, hf.tiers, delay=0)
-    upgrader.nudge()
+    bob = open_memory("user:bob")
+    bob.remember("Bob's tea")
+    open_memory("user:eve").remember("Eve's tea")
+    upgrader = background(hf)
+    upgrader.nudge((*hf.scopes, *bob.scopes))
     assert better.done.wait(30)
     upgrader.stop()
     assert hf.store.coverage() == {fake.identity: 2, "fake:better": 2}
@@ -161,13 +168,13 @@ def test_the_background_embeds_every_scope_with_every_model_and_stops(open_memor
 def test_the_background_wakes_up_for_what_comes_later(open_memory):
     watched = Watched(1)
     hf = open_memory("user:ann", embedders=(watched,))
-    upgrader = Upgrader(hf.store, hf.tiers, delay=0)
+    upgrader = background(hf)
     hf.remember("one")
-    upgrader.nudge()
+    upgrader.nudge(hf.scopes)
     assert watched.done.wait(30)
     watched.done.clear()
     hf.remember("two")
-    upgrader.nudge()
+    upgrader.nudge(hf.scopes)
     assert watched.done.wait(30)
     upgrader.stop()
     assert covered(hf) == {watched.identity: 2}
@@ -175,10 +182,10 @@ def test_the_background_wakes_up_for_what_comes_later(open_memory):
 
 def test_a_background_that_is_stopped_before_it_begins_embeds_nothing(hf, fake):
     hf.remember("tea")
-    upgrader = Upgrader(hf.store, hf.tiers, delay=600)
-    upgrader.nudge()
+    upgrader = background(hf, delay=600)
+    upgrader.nudge(hf.scopes)
     upgrader.stop()
-    upgrader.nudge()
+    upgrader.nudge(hf.scopes)
     assert fake.calls == 0
 
 
@@ -189,8 +196,8 @@ def test_a_model_that_fails_in_the_background_is_noted_and_tried_again_later(ope
     for works_for, expected in ((0, {tiring.identity: "too tired"}), (1, {})):
         tiring.works_for = works_for
         tiring.tried.clear()
-        upgrader = Upgrader(hf.store, hf.tiers, delay=0)
-        upgrader.nudge()
+        upgrader = background(hf)
+        upgrader.nudge(hf.scopes)
         assert tiring.tried.wait(30)
         upgrader.stop()
         assert hf.stats()["problems"] == expected
@@ -201,8 +208,8 @@ def test_a_model_that_fails_in_the_background_is_noted_and_tried_again_later(ope
 def test_stopping_at_any_moment_ends_the_thread(hf):
     hf.remember("tea")
     for _ in range(200):
-        upgrader = Upgrader(hf.store, hf.tiers, delay=0)
-        upgrader.nudge()
+        upgrader = background(hf)
+        upgrader.nudge(hf.scopes)
         upgrader.stop()
     assert "holdfast-embed" not in {thread.name for thread in threading.enumerate()}
 

@@ -159,7 +159,7 @@ def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG
 
 def load_commands() -> None:
     """Adds every command to the app, in the order in which help shows them."""
-    for module in ("demo", "writing", "reading", "upkeep", "bench"):
+    for module in ("demo", "writing", "reading", "upkeep", "store", "work", "bench"):
         import_module(f".{module}", __package__)
 
 

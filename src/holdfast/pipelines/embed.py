@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from ..errors import EmbedderError, HoldfastError, NotFound
+from ..errors import EmbedderError, NotFound
 from ..models.embed import Embedder
 from ..models.tiers import Tiers
 from ..store.base import Store
 from ..store.rows import indexed_text
-from ..types import Memory, Scope
-
-log = logging.getLogger(__name__)
+from ..types import Memory, Names, Scope
+from .task import Due, Kind, Task, Worker
 
 STEP = 256  # texts per transaction: a killed process repeats at most this much
-DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
-BACKGROUND_STEP = 16  # smaller, so that closing waits for a moment only
+SMALL_STEP = 16  # for slow models, so that a worker that is to end waits for a moment only
 
 
 def embed_some(
@@ -86,45 +82,27 @@ def reembed(
     return done
 
 
-class Upgrader:
-    """A thread that embeds in the background while the program lives. It starts at the first nudge."""
+def _due(worker: Worker) -> Iterator[Due]:
+    for model in _usable(worker):
+        for scope, newest in worker.store.behind(model, worker.scopes).items():
+            yield Due(scope, model, newest)
 
-    def __init__(self, store: Store, tiers: Tiers, *, delay: float = DELAY) -> None:
-        self._store, self._tiers, self._delay = store, tiers, delay
-        self._wake, self._stop, self._starting = threading.Event(), threading.Event(), threading.Lock()
-        self._thread: threading.Thread | None = None
 
-    def nudge(self) -> None:
-        """Says that there may be something to embed."""
-        self._wake.set()
-        with self._starting:
-            if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._work, name="holdfast-embed", daemon=True)
-                self._thread.start()
+def _usable(worker: Worker) -> Names:
+    return [one.identity for one in worker.tiers if worker.tiers.usable(one.identity) is not None]
 
-    def stop(self) -> None:
-        """Ends the thread after the step it is in."""
-        self._stop.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
 
-    def _work(self) -> None:
-        self._stop.wait(self._delay)
-        while self._wake.wait():
-            # Cleared before looking at `stop`, which is set before `wake`: so neither can be missed.
-            self._wake.clear()
-            if self._stop.is_set():
-                return
-            try:
-                while not self._stop.is_set() and self._step():
-                    pass
-            except HoldfastError as error:
-                log.warning("embedding in the background paused: %s", error)
+def _embed_scope(task: Task) -> None:
+    """Embeds what one scope has waiting for one model. A step that is done twice does no harm."""
+    store, tiers, model, scopes = task.worker.store, task.worker.tiers, task.job.key, [task.job.scope]
+    embedder = tiers.usable(model)
+    if embedder is not None:
+        step = STEP if embedder.quick else SMALL_STEP
+        while embed_some(store, tiers, embedder, limit=step, scopes=scopes) == step:
+            task.heartbeat()
+    if tiers.usable(model) is None:
+        raise EmbedderError(tiers.errors.get(model) or f"{model} cannot be used here.")
 
-    def _step(self) -> int:
-        for embedder in self._tiers:
-            limit = STEP if embedder.quick else BACKGROUND_STEP
-            if done := embed_some(self._store, self._tiers, embedder, limit=limit):
-                return done
-        return 0
+
+EMBED = Kind("embed", due=_due, run=_embed_scope, keys=_usable)
+"""One job for each scope and model: vectors for all memories that have none, as far as they are there by then."""

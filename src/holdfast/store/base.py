@@ -99,6 +99,7 @@ class Finding:
 
 
 Findings = list[Finding]
+Jobs = list[Job]
 
 
 class Writer(Protocol):
@@ -158,6 +159,12 @@ class Writer(Protocol):
         `journal` says whether the row is new to the journal too, or comes with its own entries.
         """
 
+    def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Puts exported rows of one table into a scope verbatim, in order; much quicker than one by one.
+
+        They must be new there, and come with their own journal entries.
+        """
+
 
 class Store(Protocol):
     """Memories, their journal and their indexes, in one place. Safe for many threads and processes."""
@@ -214,6 +221,12 @@ class Store(Protocol):
     def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
         """Memories that have no vector of `model` yet: durable kinds first, then newest first."""
 
+    def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
+        """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.
+
+        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs rights of upkeep.
+        """
+
     def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
         """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
 
@@ -263,8 +276,21 @@ class Store(Protocol):
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
         """Adds a job, or renews it when `watermark` has grown; retries start afresh then."""
 
-    def claim(self, kinds: Sequence[str], *, worker: str, now: Micros, lease: Micros) -> Job | None:
-        """Takes the next due job for `lease` microseconds, or None. No two workers hold one job."""
+    def claim(
+        self,
+        kinds: Sequence[str],
+        *,
+        worker: str,
+        now: Micros,
+        lease: Micros,
+        scopes: Sequence[Scope] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> Job | None:
+        """Takes the next due job for `lease` microseconds, or None. No two workers hold one job.
+
+        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs rights of upkeep.
+        A lease that ran out counts as a try; after the last one the job is an error that says so.
+        """
 
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
         """Extends a lease; False when it was lost."""
@@ -272,11 +298,20 @@ class Store(Protocol):
     def fail(self, job: Job, *, error: str, retry_at: Micros) -> bool:
         """Gives a job back with a reason; False when the lease was lost."""
 
+    def release(self, job: Job) -> bool:
+        """Gives a job back unfinished: it is due at once, and no try is used up; False when the lease was lost."""
+
+    def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
+        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs rights of upkeep."""
+
     def check(self) -> Iterable[Finding]:
         """Everything that is not as promised; empty when all is well."""
 
     def repair(self) -> None:
         """Rebuilds every projection from truth."""
+
+    def tend(self) -> Names:
+        """Does the upkeep that keeps reads quick, such as indexes for scopes that have grown, and says what it did."""
 
     def scrub(self) -> None:
         """Overwrites what purged rows left behind: free pages, logs, index segments."""

@@ -25,13 +25,32 @@ class Dialect:
     skip_locked: str = ""
     """What makes a SELECT take rows for itself and pass over those that others hold."""
 
+    arrays: bool = False
+    """Whether a list can be passed as one value; with hundreds of elements that is many times quicker."""
+
     def field(self, column: str, key: str) -> str:
         """SQL for one field of a JSON column, as text."""
         return self.json_field.format(column=column, key=key)
 
+    def among(self, column: str, values: Sequence[Any]) -> Clause:
+        """The condition that a column has one of these values, and its parameters."""
+        if self.arrays:
+            return f"{column} = ANY (?)", [list(values)]
+        return f"{column} IN ({marks(values)})", list(values)
+
+    def table(self, rows: Sequence[Sequence[Any]], *types: str) -> Clause:
+        """SQL for a table of these rows, whose columns have these types, and its parameters."""
+        if self.arrays:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            return f"SELECT * FROM unnest({', '.join(f'?::{type_}[]' for type_ in types)})", columns
+        row = f"({marks(types)})"
+        return f"VALUES {','.join([row] * len(rows))}", [value for values in rows for value in values]
+
 
 SQLITE = Dialect("{column} ->> '$.{key}'", "EXISTS (SELECT 1 FROM json_each({column}) t WHERE t.value = ?)")
-POSTGRES = Dialect("({column}::json ->> '{key}')", "jsonb_exists({column}::jsonb, ?)", " FOR UPDATE SKIP LOCKED")
+POSTGRES = Dialect(
+    "({column}::json ->> '{key}')", "jsonb_exists({column}::jsonb, ?)", " FOR UPDATE SKIP LOCKED", arrays=True
+)
 
 
 def marks(values: Sequence[Any]) -> str:

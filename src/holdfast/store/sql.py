@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import DimensionMismatchError, NotFound
 from ..types import Edges, Events, Job, Memories, Memory, Micros, Names, Scope, Scopes, Sessions, new_id
-from .base import Author, Filter, Ranked, T, Vector, Writer
-from .filters import Dialect, invalid_now, marks, where_clause
+from .base import Author, Filter, Jobs, Ranked, T, Vector, Writer
+from .filters import Clause, Dialect, invalid_now, marks, where_clause
 from .matrix import Matrices, Read
 from .rows import (
     EDGES,
@@ -33,7 +33,8 @@ from .rows import (
     session_from,
 )
 
-DURABLE_FIRST = "m.kind IN ('turn', 'document')"
+NEXT_FIRST = "m.kind IN ('turn', 'document'), m.seq DESC"  # in which order memories get their vectors
+LOST = "'Its worker ' || worker || ' was lost.'"
 PAGE = 500
 Numbers = Sequence[int]
 Reach = Numbers | None
@@ -95,6 +96,11 @@ class SQLStore(ABC):
         self._numbers[scope] = number
         return scope
 
+    def _learn_all(self, numbers: Iterable[int]) -> None:
+        """Makes sure that these scopes are known by name, of which one asks that may see all of them."""
+        if any(number not in self._names for number in numbers):
+            self.scopes()
+
     def _scope(self, number: int) -> Scope:
         return self._names[number]
 
@@ -109,9 +115,8 @@ class SQLStore(ABC):
             wanted = [ref for ref in refs if isinstance(ref, kind)]
             for start in range(0, len(wanted), PAGE):
                 page = wanted[start : start + PAGE]
-                for memory in self._select(
-                    numbers, f"m.{column} IN ({marks(page)}) AND m.scope IN ({marks(numbers)})", (*page, *numbers)
-                ):
+                among, values = self.dialect.among(f"m.{column}", page)
+                for memory in self._select(numbers, f"{among} AND m.scope IN ({marks(numbers)})", (*values, *numbers)):
                     found.setdefault(memory.id, memory)
                     found[memory.seq] = memory
         return [found[ref] for ref in refs if ref in found]
@@ -159,13 +164,14 @@ class SQLStore(ABC):
         found: dict[Spot, Memory] = {}
         for start in range(0, len(spots), PAGE):
             page = spots[start : start + PAGE]
+            table, values = self.dialect.table(page, "bigint", "text", "bigint")
             rows = self.read(
                 sorted({number for number, _, _ in page}),
-                f"WITH spot (scope, session, position) AS (VALUES {','.join(['(?,?,?)'] * len(page))}) "
+                f"WITH spot (scope, session, position) AS ({table}) "
                 # A cross join keeps the planner from reading the whole scope and looking each row up among the spots.
                 f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
-                [part for spot in page for part in spot],
+                values,
             )
             for memory in (memory_from(row, self._scope) for row in rows):
                 if spot := self._spot(memory):
@@ -244,6 +250,10 @@ class SQLStore(ABC):
         """Number and dimensions of a model in a scope, or nothing."""
 
     @abstractmethod
+    def scope_models(self, scope: int) -> Rows:
+        """Identity and number of the models in a scope, and the number up to which it is wholly embedded."""
+
+    @abstractmethod
     def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
         """Adds a model and returns its number."""
 
@@ -316,21 +326,22 @@ class SQLStore(ABC):
         found = self._matrices.vectors(partial(self.read, (scope,)), model, scope, seqs)
         rest = [seq for seq in seqs if seq not in found]
         if rest:
+            among, values = self.dialect.among("seq", rest)
             rows = self.read(
                 (scope,),
-                f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(rest)})",
-                (model, scope, *rest),
+                f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND {among}",
+                (model, scope, *values),
             )
             found |= {seq: self.unpack(vector) for seq, vector in rows}
         return found
 
     def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
-        lengths = {len(vector) for vector in vectors.values()}
+        lengths = sorted({len(vector) for vector in vectors.values()})
         if len(lengths) > 1:
-            raise DimensionMismatchError(f"Vectors of {model} differ in length: {sorted(lengths)}. None was stored.")
+            raise DimensionMismatchError(f"Vectors of {model} differ in length: {lengths}. None was stored.")
         numbers = self.numbers(scopes)
         if vectors and numbers:
-            self.transact(numbers, lambda execute: self._add_vectors(execute, numbers, model, lengths.pop(), vectors))
+            self.transact(numbers, lambda execute: self._add_vectors(execute, numbers, model, lengths[0], vectors))
 
     def _add_vectors(
         self, execute: Statements, numbers: Numbers, identity: str, dimensions: int, vectors: Mapping[int, Vector]
@@ -377,7 +388,7 @@ class SQLStore(ABC):
                 found += self._without_vector(model, number, limit - len(found))
         return found
 
-    def _without_vector(self, model: str, number: int, limit: int) -> Memories:
+    def _without_vector(self, model: str, number: int, limit: int, order: str = NEXT_FIRST) -> Memories:
         model_number = (self.model(number, model) or (0, 0))[0]
         done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
         start = done[0][0] if done else 0
@@ -386,22 +397,47 @@ class SQLStore(ABC):
             "m.scope = ? AND m.seq > ? AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
             (number, start, model_number),
-            f"ORDER BY {DURABLE_FIRST}, m.seq DESC LIMIT {int(limit)}",
+            f"ORDER BY {order} LIMIT {int(limit)}",
         )
+
+    def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
+        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        newest = dict[int, int]()
+        for start in range(0, len(numbers), PAGE):
+            page = numbers[start : start + PAGE]
+            newest |= self._beyond_marks(None if scopes is None else page, model, page)
+        # A mark may lag behind when a memory without a vector was removed, so those it accuses are looked at.
+        return {
+            self._scope(number): newest[number]
+            for number in numbers
+            if number in newest and self._without_vector(model, number, 1, "m.seq")
+        }
+
+    def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:
+        """The highest `seq` of each scope that is not marked as wholly embedded."""
+        marked = self.read(
+            reach,
+            "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) FROM embedded e "
+            f"WHERE e.scope IN ({marks(numbers)}) AND e.model IN (SELECT number FROM models WHERE identity = ?)",
+            (*numbers, model),
+        )
+        beyond = {scope: last for scope, mark, last in marked if last is not None and last > mark}
+        if without := sorted({*numbers} - {scope for scope, *_ in marked}):
+            sql = f"SELECT scope, max(seq) FROM memories WHERE scope IN ({marks(without)}) GROUP BY scope"
+            beyond |= dict(self.read(reach, sql, without))
+        return beyond
 
     def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
         complete: dict[str, bool] = {}
-        for number in self.numbers(scopes):
-            rows = self.read(
-                (number,),
-                "SELECT d.identity, (SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = ? LIMIT 1), "
-                "NOT EXISTS (SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > coalesce("
-                "(SELECT e.seq FROM embedded e WHERE e.model = d.number AND e.scope = ?), 0) AND NOT EXISTS "
-                "(SELECT 1 FROM vectors v WHERE v.model = d.number AND v.scope = m.scope AND v.seq = m.seq)) "
-                "FROM models d",
-                (number, number, number),
-            )
-            for identity, any_, all_ in rows:
+        for scope in self.numbers(scopes):
+            for identity, model, mark in self.scope_models(scope):
+                ((any_, all_),) = self.read(
+                    (scope,),
+                    "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), NOT EXISTS "
+                    "(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
+                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq))",
+                    (model, scope, scope, mark, model),
+                )
                 if any_:
                     complete[identity] = bool(all_) and complete.get(identity, True)
         return complete
@@ -509,7 +545,8 @@ class SQLStore(ABC):
     # Jobs
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        self.make_scope(scope)
+        if not self.numbers((scope,)):
+            self.make_scope(scope)
         (number,) = self.numbers((scope,))
         self.transact(
             (number,),
@@ -523,29 +560,30 @@ class SQLStore(ABC):
             ),
         )
 
-    def claim(self, kinds: Sequence[str], *, worker: str, now: Micros, lease: Micros) -> Job | None:
-        token = new_id("lease", now)
-        due = (
-            f"kind IN ({marks(kinds)}) AND watermark > done_watermark AND retries_left > 0 AND "
-            "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
-            "(status = 'running' AND lease_until <= ?))"
-        )
+    def claim(
+        self,
+        kinds: Sequence[str],
+        *,
+        worker: str,
+        now: Micros,
+        lease: Micros,
+        scopes: Sequence[Scope] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> Job | None:
+        numbers = None if scopes is None else self.numbers(scopes)
+        if numbers == []:
+            return None
+        these = [("kind", kinds), ("scope", numbers), ("key", keys)]
+        condition = " AND ".join(f"{column} IN ({marks(only)})" for column, only in these if only is not None)
+        wanted = (f"watermark > done_watermark AND {condition}", [one for _, only in these for one in only or ()])
+        hold = (new_id("lease", now), worker, now + lease)
 
-        rows = self.transact(
-            None,
-            lambda execute: execute(
-                f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {due} "
-                f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{self.dialect.skip_locked}) "
-                "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
-                # A lease that ran out is a try that failed, or a job that kills its worker would come back for ever.
-                "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END FROM due "
-                "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "
-                f"{', '.join(f'jobs.{column}' for column in ('scope', *JOB_COLUMNS))}",
-                (*kinds, now, now, token, worker, now + lease),
-            ),
-        )
-        if rows and rows[0][0] not in self._names:
-            self.scopes()
+        def work(execute: Statements) -> Rows:
+            _give_up_lost(execute, wanted, now)
+            return _take_due(execute, wanted, now, hold, self.dialect)
+
+        rows = self.transact(numbers, work)
+        self._learn_all(row[0] for row in rows)
         return job_from(rows[0], self._scope) if rows else None
 
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
@@ -559,6 +597,20 @@ class SQLStore(ABC):
             (error, retry_at),
         )
 
+    def release(self, job: Job) -> bool:
+        return self._if_held(job, "status = 'pending', token = '', worker = '', lease_until = NULL", ())
+
+    def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
+        numbers = None if scopes is None else self.numbers(scopes)
+        within = "" if numbers is None else f"WHERE scope IN ({marks(numbers)}) "
+        rows = self.read(
+            numbers,
+            f"SELECT scope, {', '.join(JOB_COLUMNS)} FROM jobs {within}ORDER BY scope, kind, key",
+            numbers or (),
+        )
+        self._learn_all(row[0] for row in rows)
+        return [job_from(row, self._scope) for row in rows]
+
     def _if_held(self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()) -> bool:
         numbers = self.numbers((job.scope,))
         if not numbers:
@@ -569,20 +621,60 @@ class SQLStore(ABC):
         return bool(self.transact(numbers, lambda execute: execute(sql, (*values, *key, *more))))
 
 
+def _give_up_lost(execute: Statements, wanted: Clause, now: Micros) -> None:
+    """Ends the jobs whose worker was lost on their last try; they would look as if they were running for ever."""
+    condition, values = wanted
+    execute(
+        f"UPDATE jobs SET status = 'error', token = '', worker = '', lease_until = NULL, retry_at = ?, "
+        f"retries_left = 0, error = {LOST} WHERE {condition} AND retries_left <= 1 AND status = 'running' "
+        "AND lease_until <= ?",
+        (now, *values, now),
+    )
+
+
+def _take_due(
+    execute: Statements, wanted: Clause, now: Micros, hold: tuple[str, str, Micros], dialect: Dialect
+) -> Rows:
+    """Takes one job for the token, worker and time in `hold`, and returns its row."""
+    condition, values = wanted
+    return execute(
+        f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} AND retries_left > 0 AND "
+        "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
+        "(status = 'running' AND lease_until <= ?)) "
+        f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{dialect.skip_locked}) "
+        "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
+        # A lease that ran out is a try that failed, or a job that kills its worker would come back for ever.
+        f"error = CASE WHEN status = 'running' THEN {LOST} ELSE error END, "
+        "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END FROM due "
+        "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "
+        f"{', '.join(f'jobs.{column}' for column in ('scope', *JOB_COLUMNS))}",
+        (*values, now, now, *hold),
+    )
+
+
 def _advance(execute: Statements, model: int, scope: int) -> None:
     """Moves the mark up to which the scope is wholly embedded."""
-    start = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
-    first_missing = execute(
-        "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-        "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) ORDER BY m.seq LIMIT 1",
-        (scope, start[0][0] if start else 0, model),
-    )
-    if first_missing:
-        upto = first_missing[0][0] - 1
-    else:
-        upto = execute("SELECT max(seq) FROM memories WHERE scope = ?", (scope,))[0][0]
-    execute(
-        "INSERT INTO embedded (model, scope, seq) VALUES (?, ?, ?) "
-        "ON CONFLICT (model, scope) DO UPDATE SET seq = excluded.seq",
-        (model, scope, upto),
-    )
+    known = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
+    start = mark = known[0][0] if known else 0
+    while True:
+        # Side by side in small steps: usually the first one shows what is missing, and no plan can go wrong.
+        memories = execute(
+            f"SELECT seq FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT {PAGE}", (scope, mark)
+        )
+        if not memories:
+            break
+        last = memories[-1][0]
+        embedded = execute(
+            "SELECT seq FROM vectors WHERE model = ? AND scope = ? AND seq > ? AND seq <= ?", (model, scope, mark, last)
+        )
+        there = set(embedded)
+        missing = [row[0] for row in memories if row not in there]
+        mark = missing[0] - 1 if missing else last
+        if missing:
+            break
+    if mark > start or not known:
+        execute(
+            "INSERT INTO embedded (model, scope, seq) VALUES (?, ?, ?) "
+            "ON CONFLICT (model, scope) DO UPDATE SET seq = excluded.seq",
+            (model, scope, mark),
+        )

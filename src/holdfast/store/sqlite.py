@@ -25,6 +25,7 @@ import sqlite_vec
 
 from ..errors import (
     InvalidInput,
+    NotFound,
     StoreBusy,
     StoreClosed,
     StoreCorrupt,
@@ -39,6 +40,7 @@ from .filters import SQLITE, invalid_now, marks, where_clause
 from .matrix import Read
 from .rows import TABLES, Row, Rows, Statements
 from .sql import Reach, SQLStore
+from .status import Status, jobs_by_status, rows_by_noun
 from .writer import Indexed, RowWriter
 
 APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
@@ -126,10 +128,10 @@ class SQLiteStore(SQLStore):
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(*self._how_to_open())
+        connection = apsw.Connection(*_how_to_open(self._uri, private=self._private))
         self._connections.add(connection)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
-        self._refuse_foreign_file(connection)
+        _refuse_foreign_file(connection, self.location)
         if not connection.readonly("main"):
             _use_log(connection)
         # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
@@ -334,6 +336,14 @@ class SQLiteStore(SQLStore):
     def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
         return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
 
+    def scope_models(self, scope: int) -> Rows:
+        return self.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.model = d.number AND e.scope = ?",
+            (scope,),
+        )
+
     def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
         sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
         return int(execute(sql, (identity, dimensions))[0][0])
@@ -384,6 +394,14 @@ class SQLiteStore(SQLStore):
             sqlite_checkup.repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
         self.forget_cache()  # vectors may have been dropped without a word in the journal
 
+    def tend(self) -> Names:
+        self._check_open()
+        with self._lock, translated(self.location):
+            self._check_open()
+            self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
+            self._writer.execute("PRAGMA optimize")
+        return ["merged the full-text index"]
+
     def scrub(self) -> None:
         """Overwrites what deleted rows left behind in the file, its free pages and its log."""
         self._check_open()
@@ -392,6 +410,50 @@ class SQLiteStore(SQLStore):
             self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
             self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
+    """How the file at `path` stands, whatever version its tables have; NotFound when it is not there.
+
+    Rows are counted in these scopes or, when none is named, in all.
+    """
+    file = Path(path).expanduser().absolute()
+    if not file.is_file():
+        raise NotFound(f"There is no store at {file}. Make one with `holdfast store init`.")
+    with translated(str(file)), closing(apsw.Connection(*_how_to_open(str(file), private=False))) as connection:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        _refuse_foreign_file(connection, str(file))
+        version, execute = int(connection.pragma("user_version")), SQLiteStatements(connection)
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        return Status(
+            "sqlite",
+            str(file),
+            version,
+            tuple(step.name for step in migrate.pending("sqlite", version, str(file))),
+            sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()),
+            rows_by_noun(execute, tables, scopes) if tables else None,
+            execute("SELECT count(*) FROM scopes")[0][0] if tables else 0,
+            jobs_by_status(execute) if tables else {},
+        )
+
+
+def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
+    if private or os.access(uri, os.W_OK):
+        return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    path = Path(uri)
+    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
+    alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+
+def _refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
+    # Tables first: a store that another process makes at this moment gets both in one commit.
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreCorrupt(
+            f"{location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
+            "Choose another path with --store."
+        )
 
 
 def _use_log(connection: apsw.Connection) -> None:

@@ -319,6 +319,8 @@ class RowWriter(ABC):
     def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
         table, scope = TABLES[noun], Scope.parse(row["scope"])
         values = imported(table, row)
+        if nested := [column for column, value in values.items() if isinstance(value, list | dict)]:
+            raise InvalidInput(f"This {noun} cannot be stored: its {nested[0]} is neither text nor a number.")
         number = self.number(scope)
         if table.key:
             known = self._row(table, scope, tuple(values[column] for column in table.key))
@@ -337,8 +339,13 @@ class RowWriter(ABC):
         if journal:
             self._insert(table, scope, values)
         else:
-            self._raw_insert(table, number, values)
+            self._raw_insert(table, number, [values])
         return True
+
+    def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
+        table = TABLES[noun]
+        if rows:
+            self._raw_insert(table, self.number(scope), [imported(table, row) for row in rows])
 
     def _has_event(self, number: int, values: dict[str, Any]) -> bool:
         """Whether the journal has this entry already; the numbers of a store are no part of what it says."""
@@ -422,7 +429,7 @@ class RowWriter(ABC):
 
     def _insert(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
         number = self.number(scope)
-        self._raw_insert(table, number, values)
+        self._raw_insert(table, number, [values])
         self._journal(number, table.noun, self._target(table, values), None, None)
 
     def _insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
@@ -437,35 +444,36 @@ class RowWriter(ABC):
                 return str(values[column])
         return None
 
-    def _raw_insert(self, table: Table, number: int, values: dict[str, Any]) -> None:
+    def _raw_insert(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Inserts rows, one or more that all have the same columns, without a word in the journal."""
         if table is MEMORIES:
-            self._raw_insert_memory(number, values)
+            self._raw_insert_memories(number, rows)
             return
         if table is EVENTS:
-            self._count(number, 0, 0, 1)
-        columns = [column for column in table.columns if column in values]
-        self.execute(
+            self._count(number, 0, 0, len(rows))
+        columns = [column for column in table.columns if column in rows[0]]
+        self.execute.many(
             f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES ({marks((0, *columns))})",
-            (number, *(values[column] for column in columns)),
+            [(number, *(row[column] for column in columns)) for row in rows],
         )
 
-    def _raw_insert_memory(self, number: int, values: dict[str, Any]) -> None:
-        terms = self._terms(values)
-        head: dict[str, Any] = {
-            "scope": number,
-            "content_hash": content_hash(values["content"]),
-            "terms": len(terms),
-        }
-        head["seq"] = values.get("seq") or self.new_seqs(1)[0]  # a removed row comes back under its old number
-        row = head | {column: values.get(column) for column in MEMORY_COLUMNS}
-        row["access_count"] = row["access_count"] or 0
-        self.execute(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks(tuple(row))})", tuple(row.values()))
-        seq, active = head["seq"], values["status"] == "active"
-        self.index([(seq, number, terms, active)])
-        if active:
-            self._count(number, 1, len(terms))
-        if "seq" in values:
-            self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (seq - 1, number, seq))
+    def _raw_insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        old = [row["seq"] for row in rows if row.get("seq")]  # a removed row comes back under its old number
+        new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
+        values, indexed = [], []
+        for row in rows:
+            seq, terms, active = row.get("seq") or next(new), self._terms(row), row["status"] == "active"
+            known = {**row, "access_count": row.get("access_count") or 0}
+            columns = (known.get(column) for column in MEMORY_COLUMNS)
+            values.append((seq, number, content_hash(row["content"]), len(terms), *columns))
+            indexed.append((seq, number, terms, active))
+            if active:
+                self._count(number, 1, len(terms))
+        self.execute.many(INSERT_MEMORY, values)
+        self.index(indexed)
+        if old:
+            first = min(old)
+            self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (first - 1, number, first))
 
     def _terms(self, values: Mapping[str, Any]) -> list[str]:
         tags = json.loads(values["tags"]) if values.get("tags") else ()

@@ -23,6 +23,7 @@ from .scene import (
     NOUNS,
     SECOND,
     START,
+    TEAM,
     Again,
     at,
     fact,
@@ -189,6 +190,98 @@ class JobsContract:
         store.enqueue(BOB, "tidy", "k", watermark=1)
         assert {self.claim(store).scope, self.claim(store).scope} == {ANN, BOB}
 
+    def test_a_claim_can_be_narrowed_to_scopes(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        store.enqueue(BOB, "tidy", "k", watermark=1)
+        job = store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, scopes=[BOB, TEAM])
+        assert job is not None
+        assert job.scope == BOB
+        for scopes in ([BOB], [TEAM], []):
+            assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, scopes=scopes) is None
+        assert self.claim(store).scope == ANN
+
+    def test_a_claim_can_be_narrowed_to_keys(self, store: Store) -> None:
+        for key in "abc":
+            store.enqueue(ANN, "tidy", key, watermark=1)
+        for keys, expected in ((["c", "x"], "c"), (["b"], "b")):
+            job = store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=keys, scopes=[ANN])
+            assert job is not None
+            assert job.key == expected
+        assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=["b", "c"]) is None
+        assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=[]) is None
+
+    def test_a_released_job_is_due_at_once_with_all_its_tries(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        given_back = self.claim(store, "first")
+        assert store.release(given_back)
+        assert not store.release(given_back)
+        assert not store.heartbeat(given_back, now=at(1), lease=self.LEASE)
+        with pytest.raises(Conflict):
+            self.finish(store, given_back)
+        assert [(job.status, job.worker, job.lease_until) for job in store.jobs([ANN])] == [("pending", "", None)]
+        again = self.claim(store, "second")
+        assert (again.worker, again.retries_left) == ("second", 3)
+
+    def test_a_lost_lease_cannot_release_the_job(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        lost, held = self.claim(store), self.claim(store, seconds=60)
+        assert not store.release(lost)
+        assert store.heartbeat(held, now=at(61), lease=self.LEASE)
+
+    def test_a_lost_worker_costs_a_try_and_is_named(self, store: Store) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        self.claim(store, "host:12")
+        again = self.claim(store, "host:13", seconds=60)
+        assert (again.retries_left, again.error) == (2, "Its worker host:12 was lost.")
+
+    @pytest.mark.parametrize("scopes", [None, (ANN,)])
+    def test_a_job_that_loses_every_worker_ends_as_an_error(self, store: Store, scopes: Sequence[Scope] | None) -> None:
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        for number in range(3):
+            self.claim(store, f"host:{number}", seconds=60 * number)
+        assert [job.status for job in store.jobs([ANN])] == ["running"]
+        assert store.claim(["tidy"], worker="w", now=at(180), lease=self.LEASE, scopes=scopes) is None
+        (job,) = store.jobs([ANN])
+        assert (job.status, job.retries_left, job.worker, job.lease_until) == ("error", 0, "", None)
+        assert (job.error, job.retry_at) == ("Its worker host:2 was lost.", at(180))
+        store.enqueue(ANN, "tidy", "k", watermark=2)
+        assert self.claim(store, seconds=181).retries_left == 3
+
+    def test_jobs_are_listed_with_how_they_stand(self, store: Store) -> None:
+        assert store.jobs() == store.jobs([ANN]) == []
+        for key in ("done", "failed", "held", "waiting"):
+            store.enqueue(ANN, "tidy", key, watermark=1)
+        store.enqueue(BOB, "other", "k", watermark=7)
+        self.finish(store, self.claim(store))
+        store.fail(self.claim(store), error="no network", retry_at=at(30))
+        held = self.claim(store, "host:12", seconds=1)
+        jobs = store.jobs([ANN])
+        assert [(job.key, job.status) for job in jobs] == [
+            ("done", "done"), ("failed", "error"), ("held", "running"), ("waiting", "pending"),
+        ]  # fmt: skip
+        assert (jobs[1].error, jobs[1].retries_left, jobs[1].retry_at) == ("no network", 2, at(30))
+        assert jobs[2] == held
+        assert store.jobs([TEAM]) == store.jobs([]) == []
+        assert [job.scope for job in store.jobs()] == [ANN] * 4 + [BOB]
+
+    def test_scopes_are_behind_until_every_memory_has_its_vector(self, store: Store) -> None:
+        one, two, theirs = put(store, fact("one"), fact("two"), fact("theirs", scope=BOB))
+        assert store.behind(MODEL) == {ANN: two.seq, BOB: theirs.seq}
+        assert (store.behind(MODEL, [ANN, TEAM]), store.behind(MODEL, [])) == ({ANN: two.seq}, {})
+        store.add_vectors(ALL, MODEL, {two.seq: unit(1), theirs.seq: unit(2)})
+        assert store.behind(MODEL) == {ANN: two.seq}
+        assert store.behind("other", [BOB]) == {BOB: theirs.seq}
+        store.add_vectors(ALL, MODEL, {one.seq: unit(3)})
+        assert store.behind(MODEL) == {}
+        store.drop_vectors(MODEL, [ANN])
+        assert store.behind(MODEL, ALL) == {ANN: two.seq}
+
+    def test_a_memory_that_was_removed_leaves_nobody_behind(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        store.add_vectors(ALL, MODEL, {two.seq: unit(1)})
+        purge(store, one)
+        assert (store.behind(MODEL), store.behind(MODEL, [ANN])) == ({}, {})
+
 
 class ExportContract:
     """Rows go out and come back the same."""
@@ -325,6 +418,9 @@ class LifeContract:
             lambda: store.claim(["tidy"], worker="w", now=START, lease=SECOND),
             lambda: store.heartbeat(job, now=START, lease=SECOND),
             lambda: store.fail(job, error="", retry_at=START),
+            lambda: store.release(job),
+            lambda: store.jobs([ANN]),
+            lambda: store.behind(MODEL, [ANN]),
             lambda: list(store.check()),
             store.repair,
             store.scrub,

@@ -11,6 +11,7 @@ from .. import checkup, migrate
 from ..base import Finding
 from ..checkup import Look, Unpack
 from ..rows import Statements
+from .connections import APP, WORKER
 from .writer import marked
 
 _POSTINGS = """
@@ -61,6 +62,10 @@ def _schema(look: Look) -> Iterator[Finding]:
         "AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)) ORDER BY c.relname"
     ):
         yield Finding("schema", f"{name} is not kept apart by row-level security", repairable=False)
+    for (name,) in look(
+        f"SELECT rolname FROM pg_roles WHERE rolname IN ('{APP}', '{WORKER}') AND (rolsuper OR rolbypassrls)"
+    ):
+        yield Finding("schema", f"the role {name} passes over row-level security", repairable=False)
 
 
 def _made(sql: str) -> list[str]:
@@ -98,7 +103,9 @@ def _words(look: Look) -> Iterator[Finding]:
 
 
 def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
-    """Rebuilds words, totals, hashes, links and marks; drops vectors that cannot be used."""
+    """Rebuilds words, totals, hashes, links and marks; drops vectors that cannot be used. Writers wait meanwhile."""
+    execute("SET LOCAL statement_timeout = 0")
+    execute("LOCK TABLE totals IN EXCLUSIVE MODE")  # nobody takes a turn on any scope
     checkup.repair_rows(execute, unpack, at=at)
     execute("DELETE FROM memory_terms")
     for scope, seq, active, title, content, tags in execute(

@@ -13,6 +13,7 @@ import random
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -31,14 +32,20 @@ from ..base import T
 from ..rows import Row, Rows
 
 APP, WORKER = "holdfast_app", "holdfast_worker"
+# Said each time: the login or the server may have other defaults.
+WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
+READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 CONNECTIONS = 10  # per process
 PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
+STEP = 1.0  # seconds between looks whether a server that was away is back
 STATEMENT_MILLISECONDS = 30_000
 FETCH = 500  # rows per round trip of a stream
 ROWS_TOGETHER = 5_000  # rows of one insert
+BYTES_TOGETHER = 16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
 SEPARATOR = "\x1f"  # no scope's name has a control character
 
 _INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _NAMES = [f"c{number}" for number in range(64)]
 _TYPES: dict[str, dict[str, str]] = {}
 
@@ -70,7 +77,7 @@ def opening(sight: Sight, begin: str, milliseconds: int) -> bytes:
     return (
         f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
         f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = {milliseconds}; "
-        "SET LOCAL jit = off; "
+        "SET LOCAL row_security = on; SET LOCAL jit = off; "
     ).encode() + seen(sight)
 
 
@@ -106,7 +113,16 @@ class PostgresStatements:
         statement = self._inserting(insert["table"], insert["columns"].split(", "))
         for start in range(0, len(rows), ROWS_TOGETHER):
             page = [dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]]
-            self._connection.execute(statement, (json.dumps(page, default=_hex),))
+            self._insert(statement, page)
+
+    def _insert(self, statement: bytes, page: Sequence[dict[str, Any]]) -> None:
+        packed = json.dumps(page, default=_hex)
+        if len(packed) <= BYTES_TOGETHER or len(page) == 1:
+            self._connection.execute(statement, (packed,))
+            return
+        half = len(page) // 2
+        self._insert(statement, page[:half])
+        self._insert(statement, page[half:])
 
     def _inserting(self, table: str, columns: Sequence[str]) -> bytes:
         if table not in _TYPES:
@@ -132,68 +148,105 @@ class PostgresStatements:
         self._connection.execute(seen(sight))
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run."""
+
+    sight: Sight
+    run: str
+
+
+@dataclass(eq=False)
 class Connections:
     """The pool of one server, made when it is first needed and anew after a fork."""
 
-    url: str
+    url: str = field(repr=False)
     location: str
-    options: dict[str, Any] = field(default_factory=dict)
     configure: Callable[[Connection], None] = lambda connection: None
+    patience: float | None = None
+    """Seconds to wait for a free connection; PATIENCE if it is None."""
+    here: threading.local = field(default_factory=threading.local, repr=False)
+    """What this thread of this process is in the middle of. A forked child is in the middle of nothing."""
     _pool: ConnectionPool[Connection] | None = None
-    _pid: int = 0
     _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _inherited: list[Any] = field(default_factory=list)
+    _inherited: list[Any] = field(default_factory=list, repr=False)
 
-    def connect(self, **options: Any) -> Connection:
+    def __post_init__(self) -> None:
+        if not well_formed(self.url):
+            raise InvalidInput(
+                "The URL of the server cannot be understood. Write it as postgresql://user:password@host:port/database "
+                "and spell whatever is special in the password with a percent sign: %40 for @, %2F for /, %3A for :."
+            )
+        _living.add(self)
+
+    def connect(self) -> Connection:
         """One connection outside the pool, with the login's own rights: for making tables and for telling errors."""
         if self._closed:
             raise StoreClosed()
         with explained(self.location):
-            return psycopg.connect(self.url, autocommit=True, connect_timeout=10, **options)
+            return psycopg.connect(self.url, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        seconds = 10 if self.patience is None else max(1, round(self.patience))
+        return {"autocommit": True, "connect_timeout": seconds, "client_encoding": "UTF8"}
 
     def close(self) -> None:
         """Ends all connections."""
         self._closed = True
-        if self._pool is not None and self._pid == os.getpid():
+        if self._pool is not None:
             self._pool.close()
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
         """A connection from the pool; one that was left inside a transaction, or is broken, does not go back."""
-        pool = self._open_pool()
-        try:
-            connection = pool.getconn()
-        except PoolTimeout as error:
-            self.connect().close()  # says why, if the server cannot be reached at all
-            raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
+        pool, pid = self._open_pool(), os.getpid()
+        connection = self._borrow(pool)
         try:
             yield connection
         except BaseException:
-            _leave(connection)
+            if pid == os.getpid():
+                _leave(connection)
             raise
         finally:
-            pool.putconn(connection)
+            if pid == os.getpid():  # or this is a child, and the connection is its parent's
+                pool.putconn(connection)
+
+    def _borrow(self, pool: ConnectionPool[Connection]) -> Connection:
+        patience = PATIENCE if self.patience is None else self.patience
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                # In small steps: each one has the pool try anew whether the server is back.
+                return pool.getconn(timeout=max(0.01, min(STEP, deadline - time.monotonic())))
+            except PoolTimeout as error:
+                if time.monotonic() < deadline:
+                    continue
+                self.connect().close()  # says why, if the server cannot be reached at all
+                raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
 
     def _open_pool(self) -> ConnectionPool[Connection]:
         if self._closed:
             raise StoreClosed()
         with self._lock:
-            if self._pool is None or self._pid != os.getpid():
-                # After a fork the parent's connections must not be used, nor closed, by the child.
-                self._inherited.append(self._pool)
-                self._pid = os.getpid()
+            if self._pool is None:
                 self._pool = ConnectionPool(
                     self.url,
                     min_size=1,
                     max_size=CONNECTIONS,
-                    timeout=PATIENCE,
                     configure=self._prepare,
-                    kwargs={"autocommit": True, "connect_timeout": 10, **self.options},
+                    reconnect_timeout=2 * STEP,  # or it would look for the server more and more seldom
+                    kwargs=self._options(),
                     open=True,
                 )
         return self._pool
+
+    def begin_anew(self) -> None:
+        """In a child that was forked just now: the parent's connections must not be used, nor closed, here."""
+        if self._pool is not None:
+            self._pool._closed = True  # or its end would wait for threads that are not in this process
+            self._inherited.append(self._pool)
+        self._pool, self._lock, self.here = None, threading.Lock(), threading.local()
 
     def _prepare(self, connection: Connection) -> None:
         # One type for all whole numbers: a list of small and large ones is still one list to the planner.
@@ -201,24 +254,23 @@ class Connections:
         self.configure(connection)
 
     @contextmanager
-    def transaction(self, sight: Sight, *, begin: str = "BEGIN") -> Iterator[Connection]:
+    def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
         """A transaction with this sight; it ends without a trace unless the caller commits it."""
         with self.lent() as connection:
             connection.execute(opening(sight, begin, STATEMENT_MILLISECONDS))
             yield connection
-            if connection.info.transaction_status != TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
+            _leave(connection)
 
     def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
         """The rows of one SELECT."""
-        with self.transaction(sight, begin="BEGIN READ ONLY") as connection:
+        with self.transaction(sight, begin=READING) as connection:
             return rows_of(connection, statement, values)
 
     def stream(self, connection: Connection, statement: str, values: Sequence[Any]) -> Iterator[Row]:
         """The rows of one SELECT inside an open transaction, a few at a time."""
         with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
             cursor.itersize = FETCH
-            yield from cursor.execute(translated(statement), values, binary=True)
+            yield from cursor.execute(translated(statement), findable(values), binary=True)
 
     def again(self, attempt: Callable[[], T]) -> T:
         """What `attempt` returns; it is made again when others got in its way or the server was lost.
@@ -240,7 +292,7 @@ class Connections:
             time.sleep(random.uniform(pause / 2, pause))
             pause = min(pause * 2, 1.0)
 
-    def outcome(self, transaction: str) -> str:
+    def outcome(self, transaction: str, trace: Trace | None = None) -> str:
         """What became of a transaction whose COMMIT was never answered: 'committed' or 'aborted'.
 
         Raises StoreError when the server stays away, or still works on it.
@@ -248,8 +300,13 @@ class Connections:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             with suppress(psycopg.Error, StoreError), self.connect() as connection:
-                row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
-                if row and row[0] in ("committed", "aborted"):
+                try:
+                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
+                except errors.InvalidParameterValue:  # it lies in the future: the server crashed and forgot it
+                    return "aborted"
+                if row == ("committed",) and trace is not None and not _left(connection, transaction, trace):
+                    return "aborted"
+                if row in (("committed",), ("aborted",)):
                     return str(row[0])
             time.sleep(0.1)
         raise StoreError(
@@ -258,9 +315,46 @@ class Connections:
         )
 
 
+_living: weakref.WeakSet[Connections] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for connections in list(_living):
+        connections.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
+    """Whether a transaction that counts as committed was ours.
+
+    A server that crashes before a transaction's number is on its disk gives the same number to another one.
+    """
+    connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
+    rows = connection.execute(
+        "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s AND xmin = %s::xid8::xid LIMIT 1",
+        (list(trace.sight.numbers or ()), trace.run, transaction),
+    ).fetchall()
+    connection.execute("ROLLBACK")
+    return bool(rows)
+
+
 def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Rows:
     """The rows of one SELECT inside an open transaction."""
-    return connection.execute(translated(statement), values, binary=True).fetchall()
+    return connection.execute(translated(statement), findable(values), binary=True).fetchall()
+
+
+def findable(values: Sequence[Any]) -> Sequence[Any]:
+    """Values to look for. A text that no table can hold is looked for in vain, and not an error."""
+    return [_findable(value) for value in values]
+
+
+def _findable(value: Any) -> Any:
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    return [_findable(one) for one in value] if type(value) is list else value
 
 
 def _leave(connection: Connection) -> None:
@@ -273,11 +367,17 @@ def _leave(connection: Connection) -> None:
         connection.close()
 
 
+# What the server says when it ends a connection: shut down, crashed, not ready yet, idle for too long.
+_GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
+
+
 def lost(error: BaseException) -> bool:
     """Whether an error means that the connection is gone, rather than that the server said no."""
-    if isinstance(error, errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow):
-        return True
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+    if not isinstance(error, psycopg.Error):
+        return False
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate in _GONE or error.sqlstate.startswith("08")
 
 
 @lru_cache(maxsize=2048)
@@ -291,14 +391,28 @@ def _hex(value: Any) -> str:
     return "\\x" + bytes(value).hex()
 
 
+def well_formed(url: str) -> bool:
+    """Whether a URL says what it seems to say; one whose password has a bare @ or / in it does not."""
+    try:
+        known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.Error:
+        return False
+    host, database = known.get("host", ""), known.get("dbname", "")
+    return (
+        all(not port or port.isdecimal() for port in known.get("port", "").split(","))
+        and "@" not in host[1:]
+        and ("@" not in database or "%40" in url)
+    )
+
+
 def without_password(url: str) -> str:
     """A URL for people: no password, nor any other parameter that could hold one."""
-    with suppress(psycopg.Error):
-        known = conninfo_to_dict(url)
-        user = f"{known['user']}@" if known.get("user") else ""
-        port = f":{known['port']}" if known.get("port") else ""
-        return f"postgresql://{user}{known.get('host', 'localhost')}{port}/{known.get('dbname', '')}"
-    return re.sub(r"//[^@/]*@", "//", url).split("?")[0]
+    if not well_formed(url):
+        return "postgresql://…"  # there is no telling which part of it is the password
+    known = conninfo_to_dict(url)
+    user = f"{known['user']}@" if known.get("user") else ""
+    port = f":{known['port']}" if known.get("port") else ""
+    return f"postgresql://{user}{known.get('host', 'localhost')}{port}/{known.get('dbname', '')}"
 
 
 _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
@@ -319,6 +433,13 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
     ),
     ((errors.InvalidCatalogName,), StoreError, "does not exist. Create the database first, e.g. with createdb."),
 )
+# The driver does not say which error kept it from connecting, but the server's words are in its message.
+_REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
+    ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
+    (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
+    (r"authentication failed|no password supplied|no pg_hba\.conf entry", errors.InvalidPassword),
+    (r'role "[^"]*" does not exist|not permitted to log in', errors.InvalidPassword),
+)
 
 
 @contextmanager
@@ -326,17 +447,26 @@ def explained(location: str) -> Iterator[None]:
     """Turns the server's and the driver's errors into ours, with what to do next."""
     try:
         yield
-    except errors.DataError as error:
+    except (errors.DataError, UnicodeEncodeError) as error:
         raise InvalidInput(f"Postgres cannot store this: {_first_line(error)}.") from error
     except psycopg.Error as error:
+        kind = _kind(error)
         for kinds, ours, advice in _ADVICE:
-            if isinstance(error, kinds):
+            if issubclass(kind, kinds):
                 raise ours(f"{location} {advice} ({_first_line(error)})") from error
         if lost(error):
             raise StoreError(
                 f"{location} cannot be reached: {_first_line(error)}. Check that the server runs and the URL is right."
             ) from error
         raise StoreError(f"{location}: {_first_line(error)}") from error
+
+
+def _kind(error: psycopg.Error) -> type[psycopg.Error]:
+    if error.sqlstate is None:
+        for words, kind in _REFUSALS:
+            if re.search(words, str(error)):
+                return kind
+    return type(error)
 
 
 def _first_line(error: BaseException) -> str:

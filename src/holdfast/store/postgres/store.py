@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.types import TypeInfo
 
 from ...errors import StoreError
 from ...types import Micros, Names, Scope, system_clock
@@ -22,12 +21,14 @@ from ..matrix import Read, top, unpack
 from ..migrate import pending
 from ..rows import Row, Rows, Statements
 from ..sql import Reach, SQLStore
-from . import checkup, schema
+from . import checkup, indexes, schema
 from .connections import (
+    READING,
     Connection,
     Connections,
     PostgresStatements,
     Sight,
+    Trace,
     explained,
     lost,
     rows_of,
@@ -35,11 +36,10 @@ from .connections import (
     without_password,
 )
 from .replica import Replica
-from .writer import PostgresWriter, marked
+from .vectors import teach_vectors
+from .writer import PostgresWriter, marked, take_turns
 
 K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
-EXACT_UP_TO = 50_000  # vectors of one scope that are compared one by one; beyond, an index finds the nearest
-MOST_VISITED = 200  # how many of the nearest an index scan looks at before it goes on in larger steps
 
 
 class PostgresStore(SQLStore):
@@ -56,7 +56,6 @@ class PostgresStore(SQLStore):
         self.location = without_password(url)
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
-        self._local = threading.local()
         with self._primary.connect() as connection, explained(self.location):
             self._state = schema.state(connection)
         if not self._state.version:
@@ -66,6 +65,7 @@ class PostgresStore(SQLStore):
                 f"{self.location} has the tables of an older Holdfast (schema {self._state.version}). Nothing was "
                 "changed. Bring them up to date with `holdfast store migrate`, when no older version uses them."
             )
+        self._indexes = indexes.NearIndexes(partial(self.read, ()))
         self._replica = Replica(replica, self._adapt) if replica else None
 
     @property
@@ -79,13 +79,9 @@ class PostgresStore(SQLStore):
         return self._state.vectors == "vector"
 
     def _adapt(self, connection: Connection) -> None:
-        """Teaches a connection pgvector's type; before the tables exist there is nothing to teach."""
-        if self._state.extension is not None:
-            from pgvector.psycopg import register_vector  # noqa: PLC0415 (only here, only with the extension)
-
-            if TypeInfo.fetch(connection, f"{self._state.extension_schema}.vector") is not None:
-                connection.execute(f"SET search_path = {self._state.search_path}".encode())
-                register_vector(connection)
+        """Teaches a connection pgvector's type, if the vectors have it."""
+        if self.has_extension:
+            teach_vectors(connection, f"{self._state.extension_schema}.vector")
 
     def close(self) -> None:
         self._primary.close()
@@ -102,28 +98,36 @@ class PostgresStore(SQLStore):
 
     @contextmanager
     def reading(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        sight = self._sight(self.numbers(scopes))
-        if self._replica is not None or self._shared() is not None:
+        # With their names, too: a scope that is not there yet is looked for again and again.
+        sight = self._sight(self.numbers(scopes), *map(str, scopes))
+        with ExitStack() as stack:
+            if self._replica is None and self._shared() is None:
+                # If it is lost at once, each statement gets a try of its own.
+                with explained(self.location), suppress(psycopg.OperationalError):
+                    connection = stack.enter_context(self._primary.transaction(sight, begin=READING))
+                    self._here.shared = (sight, connection)
+                    stack.callback(setattr, self._here, "shared", None)
             yield
-            return
-        with explained(self.location), self._primary.transaction(sight, begin="BEGIN READ ONLY") as connection:
-            self._local.shared = (sight, connection)
-            try:
-                yield
-            finally:
-                self._local.shared = None
+
+    @property
+    def _here(self) -> threading.local:
+        return self._primary.here
 
     def _shared(self) -> tuple[Sight, Connection] | None:
         """The transaction that the reads of this thread share, while it is sound."""
-        shared: tuple[Sight, Connection] | None = getattr(self._local, "shared", None)
+        shared: tuple[Sight, Connection] | None = getattr(self._here, "shared", None)
         return shared if shared and shared[1].info.transaction_status == TransactionStatus.INTRANS else None
 
     def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
         with explained(self.location):
             shared = self._shared()
             if shared is not None and shared[0].covers(sight):
-                with suppress(psycopg.OperationalError):  # lost, or timed out: the statement gets a try of its own
+                try:
                     return rows_of(shared[1], sql, values)
+                except psycopg.Error as error:
+                    if not (lost(error) or isinstance(error, psycopg.OperationalError)):
+                        raise
+                    # Lost, or timed out: the statement gets a try of its own.
             if self._replica is not None:
                 rows = self._replica.read(sight, sql, values)
                 if rows is not None:
@@ -149,46 +153,46 @@ class PostgresStore(SQLStore):
         """A transaction in which everything shows the moment of its first statement, however long it takes."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
-            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")  # the first read fixes the moment
             yield connection
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
         sight = self._sight(reach)
-        return self._commit(sight, lambda connection: work(PostgresStatements(connection, sight)))
+        return self._commit(sight, lambda connection: (work(PostgresStatements(connection, sight)), None))
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
         sight, numbers = self._sight(()), dict(self._numbers)
 
-        def attempt(connection: Connection) -> T:
+        def attempt(connection: Connection) -> tuple[T, Trace | None]:
             writer = PostgresWriter(author, PostgresStatements(connection, sight), numbers)
             result = work(writer)
             writer.close()
-            return result
+            return result, writer.trace(sight)
 
         return self._commit(sight, attempt)
 
-    def _commit(self, sight: Sight, work: Callable[[Connection], T]) -> T:
-        if getattr(self._local, "writing", False):
+    def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
+        if getattr(self._here, "writing", False):
             raise RuntimeError("A transaction is already open in this thread; use its writer.")
-        self._local.writing = True
+        self._here.writing = True
         try:
             with explained(self.location):
                 return self._primary.again(lambda: self._attempt(sight, work))
         finally:
-            self._local.writing = False
+            self._here.writing = False
 
-    def _attempt(self, sight: Sight, work: Callable[[Connection], T]) -> T:
+    def _attempt(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         with self._primary.transaction(sight) as connection:
-            result = work(connection)
+            result, trace = work(connection)
             ((transaction,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
             try:
                 connection.execute("COMMIT")
             except psycopg.Error as error:
                 # Unless we ask, nobody knows whether the server got as far as committing before it was lost.
-                if not lost(error) or self._primary.outcome(transaction) != "committed":
+                if not lost(error) or self._primary.outcome(transaction, trace) != "committed":
                     raise
             if self._replica is not None:
-                self._replica.must_have(connection)
+                self._replica.must_have(connection, self._primary)
             return result
 
     # Scopes
@@ -259,10 +263,18 @@ class PostgresStore(SQLStore):
         return np.asarray(vector, np.float32) if self.has_extension else super().pack(vector)
 
     def unpack(self, value: Any) -> Vector:
-        return np.asarray(value.to_numpy(), np.float32) if self.has_extension else super().unpack(value)
+        return np.asarray(value, np.float32) if self.has_extension else super().unpack(value)
 
     def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
         return execute("SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?", (scope, identity))
+
+    def scope_models(self, scope: int) -> Rows:
+        return self.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.scope = d.scope AND e.model = d.number WHERE d.scope = ?",
+            (scope,),
+        )
 
     def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
         sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
@@ -289,6 +301,10 @@ class PostgresStore(SQLStore):
     def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
         if not self.has_extension:
             return self.nearest_cached(where, number, model, vector, limit)
+        if self._indexes.has(model):
+            found = self._nearest_by_index(where, number, model, vector, limit)
+            if len(found) == limit:
+                return found  # fewer: a strict filter, for which the index gave up; or there are no more
         beside, values = _passing(where, number, "v")
         rows = self.read(
             (number,),
@@ -297,7 +313,33 @@ class PostgresStore(SQLStore):
             f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
             (vector, number, model, *values, limit),
         )
-        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+        return _similar(rows)
+
+    def _nearest_by_index(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        beside, values = _passing(where, number, "v")
+        near = f"v.vector::vector({len(vector)}) <=> ?"
+
+        def attempt() -> Rows:
+            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
+                connection.execute(indexes.SEARCHING)
+                return rows_of(
+                    connection,
+                    # Scope and model are written out: the planner must know that the index holds just those.
+                    f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = {int(number)} "
+                    f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
+                    (vector, *values, vector, limit),
+                )
+
+        with explained(self.location):
+            return _similar(self._primary.again(attempt))
+
+    def tend(self) -> Names:
+        if not self.has_extension:
+            return []
+        with self._primary.connect() as connection, explained(self.location):
+            done = indexes.build(connection, self._state.search_path)
+        self._indexes.forget()
+        return done
 
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
         beside, values = _passing(where, number, "v")
@@ -309,6 +351,11 @@ class PostgresStore(SQLStore):
         if not rows:
             return []
         return top(np.array([seq for seq, _ in rows]), unpack([packed for _, packed in rows]) @ vector, limit)
+
+    def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
+        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of commits.
+        take_turns(execute, numbers)
+        super()._add_vectors(execute, numbers, *rest)
 
     # Upkeep
 
@@ -323,18 +370,28 @@ class PostgresStore(SQLStore):
     def scrub(self) -> None:
         """Has the server rewrite what deleted rows left behind. Its log and backups are the administrator's."""
         with self._primary.connect() as connection, explained(self.location):
+            # Whoever waits for a whole table makes all others wait behind it.
+            connection.execute("SET lock_timeout = '5s'")
             for table in ("memories", "memory_terms", "vectors", "events"):
                 connection.execute(f"VACUUM (FULL) holdfast.{table}".encode())
+
+
+def _similar(rows: Rows) -> Ranked:
+    return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
 
 
 def _passing(where: Filter, number: int, alias: str) -> Clause:
     """What makes a row of a table with scope and seq belong to a memory that passes `where`."""
     this = f"SELECT 1 FROM memories m WHERE m.scope = {alias}.scope AND m.seq = {alias}.seq AND"
-    if where.narrow or where.valid_at is not None:
+    if where.narrow:
         condition, values = where_clause(where, (number,), POSTGRES)
         return f"EXISTS ({this} {condition})", values
-    # Few memories are put away, and an index holds just those.
-    return f"NOT EXISTS ({this} m.status <> 'active')", []
+    # Few memories are put away or no longer valid, and indexes hold just those.
+    away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
+    if where.valid_at is None:
+        return f"{alias}.seq NOT IN ({away})", [number]
+    values = [number, number, where.valid_at, where.valid_at]
+    return f"{alias}.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -11,8 +12,10 @@ import psycopg
 from ...errors import InvalidInput
 from ...types import Scope
 from ..base import Author
+from ..filters import marks
+from ..rows import Statements
 from ..writer import Indexed, RowWriter
-from .connections import PostgresStatements
+from .connections import PostgresStatements, Sight, Trace
 
 
 class PostgresWriter(RowWriter):
@@ -22,6 +25,7 @@ class PostgresWriter(RowWriter):
         super().__init__(author, statements)
         self._statements = statements
         self._remembered = numbers
+        self._journalled = False
 
     def new_seqs(self, count: int) -> Sequence[int]:
         rows = self.execute("SELECT nextval('memory_numbers') FROM generate_series(1, ?)", (count,))
@@ -47,6 +51,14 @@ class PostgresWriter(RowWriter):
             "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? WHERE scope = ?",
             (active, terms, entries, number),
         )
+
+    def trace(self, sight: Sight) -> Trace | None:
+        """By what this transaction can be told from any other once it is committed; None if it journalled nothing."""
+        return Trace(replace(sight, numbers=tuple(self._names)), self._author.run) if self._journalled else None
+
+    def _write_journal(self) -> None:
+        self._journalled = self._journalled or bool(self._entries)
+        super()._write_journal()
 
     def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
         try:
@@ -85,9 +97,15 @@ class PostgresWriter(RowWriter):
         """
         self._statements.widen(number=number)
         self._numbers[scope], self._names[number] = number, scope
-        if not self.execute("SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE", (number,)):
+        if not take_turns(self.execute, (number,)):
             self.execute("INSERT INTO totals (scope) VALUES (?) ON CONFLICT DO NOTHING", (number,))
-            self.execute("SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE", (number,))
+            take_turns(self.execute, (number,))
+
+
+def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
+    """Keeps all other writers out of these scopes until the transaction ends; says how many are there."""
+    ordered = f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO KEY UPDATE"
+    return len(execute(ordered, numbers))
 
 
 def marked(term: str, *, active: bool) -> str:

@@ -227,8 +227,10 @@ DECLARE
     owned text;
     mine  text;
 BEGIN
-    -- The inner SELECT is worked out once for a statement, not once for each row.
-    mine := 'scope = ANY ((SELECT string_to_array(current_setting(''holdfast.scopes'', true), '',''))::bigint[])';
+    -- The inner SELECT is worked out once for a statement, not once for each row. Every statement names its scopes
+    -- itself as well; the CASE keeps the planner from counting the same condition twice and expecting no rows.
+    mine := 'CASE WHEN scope = ANY ((SELECT string_to_array(current_setting(''holdfast.scopes'', true), '',''))::bigint[])'
+        ' THEN true ELSE false END';
     FOREACH owned IN ARRAY ARRAY[
         'totals', 'sessions', 'memories', 'edges', 'entities', 'entity_names', 'mentions', 'jobs', 'profiles',
         'events', 'models', 'vectors', 'embedded', 'memory_terms'
@@ -237,8 +239,14 @@ BEGIN
         EXECUTE format('CREATE POLICY upkeep ON %I TO holdfast_worker USING (true)', owned);
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', owned);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', owned);
+        -- Plans must not depend on which owners were there when statistics were last taken: one who came later
+        -- would be expected to have no rows, and get a plan that is quick for none and endless for many.
+        EXECUTE format('ALTER TABLE %I ALTER COLUMN scope SET STATISTICS 0', owned);
     END LOOP;
 END $$;
+
+ALTER TABLE vectors ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE embedded ALTER COLUMN model SET STATISTICS 0;
 
 CREATE POLICY own ON scopes TO holdfast_app
     USING (kind || ':' || key = ANY ((SELECT string_to_array(current_setting('holdfast.names', true), E'\x1f'))::text[]));

@@ -1,0 +1,81 @@
+"""Spreading the tables over many machines with Citus: by scope, so that an owner's rows stay together.
+
+Every statement of the engine names its scopes, so each goes to the machine that has them. Two tables are not
+spread: `scopes` and `meta` are small and copied everywhere; `jobs` stays where workers claim them, for Citus
+cannot skip locked rows across machines.
+"""
+
+from __future__ import annotations
+
+from ...errors import InvalidInput, StoreError
+from .connections import APP, WORKER, Connections, explained
+from .schema import state
+
+REFERENCE = ("meta", "scopes")
+LOCAL = ("jobs",)
+# Whatever a foreign key points to comes first.
+DISTRIBUTED = (
+    "totals", "sessions", "memories", "edges", "entities", "entity_names", "mentions", "profiles", "events", "models",
+    "vectors", "embedded", "memory_terms",
+)  # fmt: skip
+
+
+def statements(database: str) -> list[str]:
+    """What has to run on the coordinator, in order, once. All of it can be read before any of it is done."""
+    first, *others = DISTRIBUTED
+    return [
+        # A setting of a transaction has to reach the machines that check it against the rows.
+        f"ALTER DATABASE {_quoted(database)} SET citus.propagate_set_commands = 'local'",
+        # Machines talk to each other in the name of the role that a transaction has taken.
+        f"ALTER ROLE {APP} LOGIN",
+        f"ALTER ROLE {WORKER} LOGIN",
+        *(f"SELECT create_reference_table('holdfast.{table}')" for table in REFERENCE),
+        *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
+        f"SELECT create_distributed_table('holdfast.{first}', 'scope')",
+        *(
+            f"SELECT create_distributed_table('holdfast.{table}', 'scope', colocate_with => 'holdfast.{first}')"
+            for table in others
+        ),
+    ]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def distribute(connections: Connections) -> list[str]:
+    """Spreads the tables of a database that has Citus, all or nothing, and says what ran; nothing, if they are spread.
+
+    Raises StoreError when Citus or the tables are missing. Needs the login that owns the tables, as a superuser.
+    """
+    with connections.connect() as connection, explained(connections.location):
+        now = state(connection)
+        if not now.citus:
+            raise StoreError(
+                f"{connections.location} does not have the extension citus, so nothing was changed. Install it on "
+                "every machine, run CREATE EXTENSION citus on the coordinator, add the workers, then try again. "
+                "`holdfast store distribute --plan` shows what would run."
+            )
+        if not now.version:
+            raise InvalidInput(f"{connections.location} has no tables yet. Make them with `holdfast store init`.")
+        spread = {
+            name
+            for (name,) in connection.execute(
+                "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
+                "WHERE c.relnamespace = 'holdfast'::regnamespace"
+            ).fetchall()
+        }
+        todo = [
+            one
+            for one in statements(connection.info.dbname)
+            if not any(f"'holdfast.{t}'" in _first(one) for t in spread)
+        ]
+        with connection.transaction():
+            for statement in todo:
+                connection.execute(statement.encode())
+        return todo
+
+
+def _first(statement: str) -> str:
+    """A statement up to its first argument: the table it is about."""
+    return statement.split(",", maxsplit=1)[0]
