@@ -373,10 +373,24 @@ def test_without_the_driver_it_says_how_to_install_it(command):
 def test_every_command_explains_itself(cli):
     overview = cli("store")
     assert (overview.code, overview.err) == (0, "")
-    for command in ("init", "migrate", "status", "copy"):
+    for command in ("init", "migrate", "status", "copy", "tend", "distribute"):
         assert command in overview.out
         done = cli("store", command, "--help")
         assert (done.code, f"Usage: holdfast store {command}" in done.out, "--json" in done.out) == (0, True, True)
+
+
+def test_tending_says_what_it_did(cli, filled, postgres_store_url):
+    assert cli("store", "tend", filled).out == "Merged the full-text index.\n"
+    assert cli("store", "tend", postgres_store_url).out == "There was nothing to do.\n"
+    assert json.loads(cli("store", "tend", postgres_store_url, "--json").out) == {"done": []}
+
+
+def test_spreading_shows_its_plan_and_needs_citus(cli, filled, postgres_store_url):
+    plan = cli("store", "distribute", postgres_store_url, "--plan")
+    assert (plan.code, "create_distributed_table('holdfast.memories', 'scope'" in plan.out) == (0, True)
+    refused = cli("store", "distribute", postgres_store_url)
+    assert (refused.code, "CREATE EXTENSION citus" in refused.err) == (1, True)
+    assert cli("store", "distribute", filled).code == 2
 
 
 def test_the_commands_of_the_how_to_work_on_a_server(cli, filled, postgres_store_url, tmp_path, monkeypatch):

@@ -895,6 +895,20 @@ class TestManyAtOnce:
         assert len(store.scopes()) == 5
         assert list(store.check()) == []
 
+    def test_the_first_writers_of_a_scope_see_each_other(self, postgres_store_url: str) -> None:
+        for round_ in range(6):
+            scope = Scope("user", f"new {round_}")
+            opened = [
+                Holdfast.open(postgres_store_url, scope=scope, settings=WORDS_ONLY, background=False) for _ in range(5)
+            ]
+            works = [lambda hf=hf: (hf.capture("s", "user", "Hello"), hf.remember("Likes tea")) for hf in opened]
+            assert in_threads(works) == []
+            kept = opened[0].list()
+            assert sorted(one.content for one in kept) == ["Hello"] * 5 + ["Likes tea"]
+            assert sorted(one.position for one in kept if one.kind == "turn") == [0, 1, 2, 3, 4]
+            for hf in opened:
+                hf.close()
+
     def test_the_same_vectors_are_added_at_once(self, postgres_store_url: str) -> None:
         stores = [PostgresStore(postgres_store_url) for _ in range(6)]
         stored = put(stores[0], *(fact(f"note {n}") for n in range(40)))

@@ -15,7 +15,6 @@ import pytest
 
 from holdfast.errors import StoreError
 from holdfast.store.postgres import distribution
-from holdfast.store.postgres.connections import Connections
 from holdfast.store.postgres.distribution import DISTRIBUTED, LOCAL, REFERENCE
 
 
@@ -97,6 +96,5 @@ def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
 
 
 def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(postgres_store_url: str) -> None:
-    connections = Connections(postgres_store_url, "the server")
     with pytest.raises(StoreError, match="CREATE EXTENSION citus"):
-        distribution.distribute(connections)
+        distribution.distribute(postgres_store_url)

@@ -1,4 +1,4 @@
-"""Commands for whole stores: set one up, bring it up to date, look at it, copy it elsewhere."""
+"""Commands for whole stores: set one up, bring it up to date, look at it, look after it, copy or spread it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..pipelines.copy import Copied
     from ..store.status import Status
 
-stores = typer.Typer(help="Set up, migrate, look at and copy whole stores: a file or a Postgres database.")
+stores = typer.Typer(help="Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database.")
 app.add_typer(stores, name="store", rich_help_panel=UPKEEP)
 
 
@@ -126,6 +126,41 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
         show.emit(_copied_json(done, *places))
     else:
         _tell_copied(done, target, *places)
+
+
+@stores.command()
+def tend(place: Place = None, store: Store = None, as_json: Json = False) -> None:
+    """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large; safe at any time."""
+    from ..store import open_store
+
+    where = _place(place, store)
+    _existing(where)
+    with closing(open_store(where)) as opened:
+        done = opened.tend()
+    if as_json:
+        show.emit({"done": done})
+    else:
+        print("\n".join(f"{one[0].upper()}{one[1:]}." for one in done) or "There was nothing to do.")
+
+
+@stores.command()
+def distribute(
+    place: Place = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the statements, and run nothing.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Spread the tables of a Postgres store over the machines of its Citus cluster, by scope."""
+    where = _place(place, store)
+    if not _is_server(where):
+        raise InvalidInput(f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL.")
+    from ..store.postgres import distribution
+
+    done = distribution.plan(where) if plan else distribution.distribute(where)
+    if as_json:
+        show.emit({"statements": done, "ran": not plan})
+    else:
+        print("\n".join(f"{statement};" for statement in done) or "The tables are spread already.")
 
 
 def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:

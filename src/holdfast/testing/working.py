@@ -337,6 +337,16 @@ class ExportContract:
         assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
         assert listed(store) == ["tea"]
 
+    def test_many_rows_at_once_are_as_one_by_one(self, store: Store) -> None:
+        _scene(store)
+        copy_scope(store, ANN, BOB, journal=False)
+        for noun in (*NOUNS, "event"):
+            rows = list(store.rows(noun, ANN))
+            write(store, lambda writer, noun=noun, rows=rows: writer.restore_many(noun, TEAM, rows))  # type: ignore[misc]
+        for noun in (*NOUNS, "event"):
+            assert list(store.rows(noun, TEAM)) == list(store.rows(noun, BOB))
+        assert truth(store, TEAM)["totals"] == truth(store, BOB)["totals"]
+
     def test_rows_carry_no_numbers_of_this_store(self, store: Store) -> None:
         put(store, fact("tea"))
         copy_scope(store, ANN, BOB, journal=False)
@@ -363,6 +373,12 @@ def copy_scope(store: Store, source: Scope, target: Scope, *, journal: bool) -> 
 
 class LifeContract:
     """Opening, repairing, closing."""
+
+    def test_tending_changes_nothing_that_is_kept(self, store: Store) -> None:
+        _scene(store)
+        before = truth(store)
+        store.tend()
+        assert truth(store) == before
 
     def test_a_new_store_is_empty_and_sound(self, store: Store) -> None:
         assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == ([], [], [], {})

@@ -94,9 +94,10 @@ def seen(sight: Sight) -> bytes:
 class PostgresStatements:
     """Statements on one connection, inside its transaction. Placeholders are `?`."""
 
-    def __init__(self, connection: Connection, sight: Sight) -> None:
+    def __init__(self, connection: Connection, sight: Sight, *, one_by_one: bool = False) -> None:
         self._connection = connection
         self._sight = sight
+        self._one_by_one = one_by_one
 
     def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         cursor = self._connection.execute(translated(sql), values, binary=True)
@@ -104,7 +105,7 @@ class PostgresStatements:
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         insert = _INSERT.fullmatch(sql)
-        if insert is None or "vector" in insert["columns"]:
+        if insert is None or self._one_by_one or "vector" in insert["columns"]:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
             return

@@ -7,8 +7,10 @@ cannot skip locked rows across machines.
 
 from __future__ import annotations
 
+from psycopg.conninfo import conninfo_to_dict
+
 from ...errors import InvalidInput, StoreError
-from .connections import APP, WORKER, Connections, explained
+from .connections import APP, WORKER, Connections, explained, without_password
 from .schema import state
 
 REFERENCE = ("meta", "scopes")
@@ -43,11 +45,17 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def distribute(connections: Connections) -> list[str]:
+def plan(url: str) -> list[str]:
+    """What `distribute` would run on a database that has not been spread; nothing is asked of the server."""
+    return statements(str(conninfo_to_dict(url).get("dbname") or "postgres"))
+
+
+def distribute(url: str) -> list[str]:
     """Spreads the tables of a database that has Citus, all or nothing, and says what ran; nothing, if they are spread.
 
     Raises StoreError when Citus or the tables are missing. Needs the login that owns the tables, as a superuser.
     """
+    connections = Connections(url, without_password(url))
     with connections.connect() as connection, explained(connections.location):
         now = state(connection)
         if not now.citus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,8 @@ from .connections import (
 from .replica import Replica
 from .vectors import teach_vectors
 from .writer import PostgresWriter, marked, take_turns
+
+log = logging.getLogger(__name__)
 
 K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
 
@@ -158,13 +161,17 @@ class PostgresStore(SQLStore):
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
         sight = self._sight(reach)
-        return self._commit(sight, lambda connection: (work(PostgresStatements(connection, sight)), None))
+        return self._commit(sight, lambda connection: (work(self._statements(connection, sight)), None))
+
+    def _statements(self, connection: Connection, sight: Sight) -> PostgresStatements:
+        # Citus turns an insert of computed rows into COPY on other machines, which row-level security forbids.
+        return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
         sight, numbers = self._sight(()), dict(self._numbers)
 
         def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            writer = PostgresWriter(author, PostgresStatements(connection, sight), numbers)
+            writer = PostgresWriter(author, self._statements(connection, sight), numbers)
             result = work(writer)
             writer.close()
             return result, writer.trace(sight)
@@ -370,10 +377,19 @@ class PostgresStore(SQLStore):
     def scrub(self) -> None:
         """Has the server rewrite what deleted rows left behind. Its log and backups are the administrator's."""
         with self._primary.connect() as connection, explained(self.location):
+            # To who does not own the tables the server says no by a notice only.
+            refused: list[str] = []
+            connection.add_notice_handler(lambda notice: refused.append(notice.message_primary or ""))
             # Whoever waits for a whole table makes all others wait behind it.
             connection.execute("SET lock_timeout = '5s'")
             for table in ("memories", "memory_terms", "vectors", "events"):
                 connection.execute(f"VACUUM (FULL) holdfast.{table}".encode())
+        if refused:
+            log.warning(
+                "what was purged is gone from every table, but its bytes stay in the server's files until the owner "
+                "of the tables runs VACUUM FULL (%s)",
+                refused[0],
+            )
 
 
 def _similar(rows: Rows) -> Ranked:

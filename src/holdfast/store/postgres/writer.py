@@ -25,6 +25,7 @@ class PostgresWriter(RowWriter):
         super().__init__(author, statements)
         self._statements = statements
         self._remembered = numbers
+        self._unfound: set[Scope] = set()
         self._journalled = False
 
     def new_seqs(self, count: int) -> Sequence[int]:
@@ -68,27 +69,31 @@ class PostgresWriter(RowWriter):
 
     def number(self, scope: Scope) -> int:
         if not self.known(scope):
-            self.execute(
-                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            made = self.execute(
+                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING number",
                 (scope.kind, scope.key, self._author.at),
             )
-            # Found again and not returned by the insert: another transaction may have made it first.
-            ((number,),) = self._find(scope)
-            self._use(scope, number)
+            if not made:
+                # What this transaction read of the scope so far, nothing, is no longer so: it has to begin again.
+                raise psycopg.errors.SerializationFailure(f"another transaction made the scope '{scope}'")
+            self._use(scope, made[0][0])
         return self._numbers[scope]
 
     def known(self, scope: Scope) -> int:
-        if scope not in self._numbers:
+        if scope not in self._numbers and scope not in self._unfound:
             if scope in self._remembered:
                 self._use(scope, self._remembered[scope])
             else:
                 self._statements.widen(name=str(scope))
-                for (number,) in self._find(scope):
-                    self._use(scope, number)
+                self._find(scope)
         return self._numbers.get(scope, 0)
 
-    def _find(self, scope: Scope) -> list[tuple[Any, ...]]:
-        return self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+    def _find(self, scope: Scope) -> None:
+        found = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        for (number,) in found:
+            self._use(scope, number)
+        if not found:
+            self._unfound.add(scope)  # and it stays so for this transaction, whoever makes it meanwhile
 
     def _use(self, scope: Scope, number: int) -> None:
         """Takes the scope's turn: from here to the end no other transaction writes in it.
