@@ -397,7 +397,7 @@ def test_the_commands_of_the_how_to_work_on_a_server(cli, filled, postgres_store
     """The tests of the docs have no server, so they leave these out."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "postgres.md").read_text("utf-8")
     commands = [line.split("#")[0].split()[1:] for line in page.splitlines() if line.startswith("holdfast store ")]
-    assert {command[1] for command in commands} == {"init", "migrate", "status", "copy"}
+    assert {command[1] for command in commands} == {"init", "migrate", "status", "copy", "tend"}
     monkeypatch.chdir(tmp_path)
     for command in commands:
         words = [postgres_store_url if "://" in word else word.replace("alice", "ann") for word in command]
