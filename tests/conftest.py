@@ -1,4 +1,5 @@
-"""What every test may ask for. Nothing here touches the real home, the environment, a network or the real time."""
+"""What every test may ask for. Nothing here touches the real home, the environment, the real time, or
+a network beyond this machine."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ from holdfast.types import from_datetime
 if TYPE_CHECKING:
     from servers import PostgresServer
 
+pytest.register_assert_rewrite("holdfast.testing")  # before any test module imports it
+
 # Few examples by default; `--hypothesis-profile=thorough` looks harder.
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
@@ -32,7 +35,7 @@ settings.load_profile("quick")
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home of its own for each test, and no setting from outside."""
     home = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "_HOLDFAST_"))]:
+    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "_HOLDFAST_", "PG"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))

@@ -10,8 +10,6 @@ import pytest
 from holdfast.store import SQLiteStore, Store
 from holdfast.store.postgres import PostgresStore
 
-pytest.register_assert_rewrite("holdfast.testing")
-
 Opener = Callable[[], Store]
 
 

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg import errors
 from psycopg.types.json import Jsonb
-from test_sqlite import answer, forked
+from test_sqlite import answer, answers, forked, scene
 
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, StoreBusy, StoreError, StoreTooNew
@@ -500,7 +500,7 @@ def step(sql: str) -> tuple[Migration, ...]:
 NEXT = """
 CREATE TABLE extra (scope bigint NOT NULL REFERENCES scopes (number), note text);
 GRANT SELECT, INSERT ON extra TO holdfast_app, holdfast_worker;
-CREATE POLICY own ON extra TO holdfast_app USING (false);
+CREATE POLICY own ON extra TO holdfast_app USING (scope::text = current_setting('holdfast.scopes', true));
 ALTER TABLE extra ENABLE ROW LEVEL SECURITY;
 ALTER TABLE extra FORCE ROW LEVEL SECURITY;
 """
@@ -818,6 +818,32 @@ class TestWithoutVectorType:
         assert schema.initialise(Connections(url, "here")) == state
         query(postgres_url, f"REASSIGN OWNED BY {user_of(url)} TO admin")
 
+    def test_who_opened_the_store_before_the_type_came_is_told_to_open_it_again(
+        self, login: Login, postgres_url: str
+    ) -> None:
+        url = login(postgres_url, APP, WORKER)
+        query(postgres_url, f"CREATE SCHEMA holdfast AUTHORIZATION {user_of(url)}")
+        store = PostgresStore(url)
+        vectors = vectorised(store, 5)
+        before = vectors_of(store)
+        query(postgres_url, "CREATE EXTENSION vector")
+        schema.initialise(Connections(url, "here"))
+        calls: list[Callable[[], Any]] = [
+            lambda: store.by_vector(Filter((ANN,), kinds=("fact",)), MODEL, unit(1), 3),
+            lambda: store.vectors([ANN], MODEL, list(vectors)),
+            lambda: store.add_vectors([ANN], MODEL, vectors),
+            lambda: list(store.check()),
+            store.repair,
+        ]
+        for call in calls:
+            with pytest.raises(StoreError, match="Open it again"):
+                call()
+        store.close()
+        store = PostgresStore(url)
+        assert vectors_of(store) == before
+        store.close()
+        query(postgres_url, f"REASSIGN OWNED BY {user_of(url)} TO admin")
+
     def test_a_type_out_of_reach_is_not_used(self, login: Login, postgres_url: str) -> None:
         query(postgres_url, "CREATE SCHEMA hidden")
         query(postgres_url, "CREATE EXTENSION vector SCHEMA hidden")
@@ -871,6 +897,88 @@ class TestContractWithoutVectorType(VectorsContract):
     @pytest.fixture
     def store(self, again: Callable[[], Store]) -> Store:
         return again()
+
+
+# The check-up
+
+MENDED = {
+    "a missing posting": "DELETE FROM memory_terms WHERE seq = 2",
+    "a posting too many": "INSERT INTO memory_terms VALUES (1, 3, 1, 2, '~nothing')",
+    "a posting of nothing": "INSERT INTO memory_terms VALUES (1, 777, 1, 1, '~note')",
+    "a posting in another status": "UPDATE memory_terms SET term = '_' || substr(term, 2) WHERE seq = 1",
+    "a wrong count in a posting": "UPDATE memory_terms SET times = 9 WHERE seq = 3",
+    "a wrong length in a posting": "UPDATE memory_terms SET length = 9 WHERE seq = 3",
+    "the total of memories": "UPDATE totals SET active = active + 1",
+    "the total of words": "UPDATE totals SET terms = 0 WHERE scope = 1",
+    "the total of entries": "UPDATE totals SET entries = entries - 1",
+    "totals that are gone": "DELETE FROM totals WHERE scope = 1",
+    "a hash": r"UPDATE memories SET content_hash = '\x00' WHERE seq = 3",
+    "a length": "UPDATE memories SET terms = 99 WHERE seq = 3",
+    "an edge to nowhere": "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')",
+    "a mention of nobody": "INSERT INTO mentions VALUES (1, 'nobody', 'nothing')",
+    "a name of nobody": "INSERT INTO entity_names VALUES (1, 'x', 'nobody', 'X')",
+}
+VECTOR_DAMAGE = {
+    "a vector that is too short": "UPDATE vectors SET vector = '[1]' WHERE number = 2",
+    "a vector of another length than one": f"UPDATE vectors SET vector = '[{'7,' * 15}7]' WHERE number = 2",
+    "a vector that is missing": "DELETE FROM vectors WHERE number = 3",
+}
+FOR_PEOPLE = {
+    "a lost journal entry": ("DELETE FROM events WHERE before IS NOT NULL", "journal"),
+    "a memory deleted by hand": ("DELETE FROM memories WHERE seq = 5", "journal"),
+    "a missing table": ("DROP TABLE profiles", "schema"),
+    "a missing index": ("DROP INDEX memories_by_hash", "schema"),
+    "a table that everybody sees": ("ALTER TABLE edges DISABLE ROW LEVEL SECURITY", "schema"),
+    "a table without a policy": ("DROP POLICY own ON edges; DROP POLICY upkeep ON edges", "schema"),
+    "a policy that hides nothing": (f"ALTER POLICY own ON edges TO {APP} USING (true)", "schema"),
+    "one more policy": ("CREATE POLICY more ON edges USING (true)", "schema"),
+    "a policy that lets rows in": (f"CREATE POLICY more ON edges FOR INSERT TO {APP} WITH CHECK (true)", "schema"),
+}
+
+
+class TestDoctor:
+    """The check-up finds each damage; the repair mends what can be rebuilt."""
+
+    @pytest.fixture
+    def sound(self, store: PostgresStore) -> tuple[Any, ...]:
+        scene(store)  # type: ignore[arg-type]
+        assert list(store.check()) == []
+        return answers(store)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("statements", MENDED.values(), ids=list(MENDED))
+    def test_damage_is_found_and_mended(
+        self, store: PostgresStore, sound: tuple[Any, ...], postgres_store_url: str, statements: str
+    ) -> None:
+        query(postgres_store_url, f"SET search_path = holdfast, public; {statements}")
+        findings = list(store.check())
+        assert findings and all(finding.repairable for finding in findings), findings
+        store.repair()
+        assert (list(store.check()), answers(store)) == ([], sound)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("statements", VECTOR_DAMAGE.values(), ids=list(VECTOR_DAMAGE))
+    def test_vectors_that_cannot_be_used_are_dropped_and_made_again(
+        self, store: PostgresStore, sound: tuple[Any, ...], postgres_store_url: str, statements: str
+    ) -> None:
+        query(postgres_store_url, f"SET search_path = holdfast, public; {statements}")
+        findings = list(store.check())
+        assert findings and all(finding.repairable for finding in findings), findings
+        store.repair()
+        assert (list(store.check()), answers(store)) == ([], sound)  # type: ignore[arg-type]
+        waiting = store.without_vector(MODEL, 50, [ANN])
+        store.add_vectors([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
+        assert (store.models([ANN]), store.without_vector(MODEL, 50, [ANN])) == ({MODEL: True}, [])
+        assert len(store.by_vector(Filter((ANN,)), MODEL, unit(1), 50)) == 11
+
+    @pytest.mark.parametrize(("statements", "check"), FOR_PEOPLE.values(), ids=list(FOR_PEOPLE))
+    def test_what_cannot_be_rebuilt_is_found_and_said_to_be_so(
+        self, postgres_url: str, statements: str, check: str
+    ) -> None:
+        store = PostgresStore(postgres_url)
+        scene(store)  # type: ignore[arg-type]
+        query(postgres_url, f"SET search_path = holdfast, public; {statements}")
+        found = [finding for finding in store.check() if not finding.repairable]
+        assert [finding.check for finding in found][:1] == [check]
+        store.close()
 
 
 # Many at once

@@ -62,6 +62,12 @@ def _schema(look: Look) -> Iterator[Finding]:
         "AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)) ORDER BY c.relname"
     ):
         yield Finding("schema", f"{name} is not kept apart by row-level security", repairable=False)
+    for table, policy in look(
+        "SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'holdfast' AND tablename <> 'meta' AND "
+        f"roles && ARRAY['public', '{APP}']::name[] AND permissive = 'PERMISSIVE' AND NOT "
+        "(coalesce(qual, with_check) ~ 'holdfast\\.(scopes|names)' AND coalesce(with_check, qual) ~ 'holdfast\\.')"
+    ):
+        yield Finding("schema", f"the policy {policy} on {table} lets owners see each other's rows", repairable=False)
     for (name,) in look(
         f"SELECT rolname FROM pg_roles WHERE rolname IN ('{APP}', '{WORKER}') AND (rolsuper OR rolbypassrls)"
     ):
@@ -73,6 +79,11 @@ def _made(sql: str) -> list[str]:
 
 
 def _totals(look: Look) -> Iterator[Finding]:
+    for kind, key in look(
+        "SELECT s.kind, s.key FROM scopes s WHERE NOT EXISTS (SELECT 1 FROM totals t WHERE t.scope = s.number) "
+        "AND EXISTS (SELECT 1 FROM events e WHERE e.scope = s.number)"
+    ):
+        yield Finding("totals", f"{kind}:{key} counts nothing at all")
     for kind, key, active, terms, entries, *real in look(
         f"SELECT s.kind, s.key, t.active, t.terms, t.entries, {_TRUE_TOTALS} "
         "FROM totals t JOIN scopes s ON s.number = t.scope ORDER BY s.number"
@@ -116,4 +127,5 @@ def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
             "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
             [(scope, seq, n, len(terms), marked(term, active=active)) for term, n in Counter(terms).items()],
         )
+    execute("INSERT INTO totals (scope) SELECT number FROM scopes ON CONFLICT DO NOTHING")
     execute(f"UPDATE totals t SET (active, terms, entries) = (SELECT {_TRUE_TOTALS})")

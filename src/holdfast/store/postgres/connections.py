@@ -15,15 +15,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import psycopg
 from psycopg import errors, sql
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
+from psycopg.pq import Format, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -42,6 +44,8 @@ STATEMENT_MILLISECONDS = 30_000
 FETCH = 500  # rows per round trip of a stream
 ROWS_TOGETHER = 5_000  # rows of one insert
 BYTES_TOGETHER = 16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
+UNKNOWN = 0  # the type of a value for which nothing else is registered
+CHANGED = "has other tables than when it was opened. Open it again."
 SEPARATOR = "\x1f"  # no scope's name has a control character
 
 _INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
@@ -149,6 +153,15 @@ class PostgresStatements:
         self._connection.execute(seen(sight))
 
 
+class UnknownType(Loader):
+    """A value of a type that the tables did not have when the store was opened: its bytes would be misread."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Any:  # noqa: ARG002
+        raise StoreError(f"The database {CHANGED}")
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run."""
@@ -165,7 +178,7 @@ class Connections:
     location: str
     configure: Callable[[Connection], None] = lambda connection: None
     patience: float | None = None
-    """Seconds to wait for a free connection; PATIENCE if it is None."""
+    """Seconds that a call goes on trying; PATIENCE if it is None."""
     here: threading.local = field(default_factory=threading.local, repr=False)
     """What this thread of this process is in the middle of. A forked child is in the middle of nothing."""
     _pool: ConnectionPool[Connection] | None = None
@@ -200,22 +213,18 @@ class Connections:
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
-        """A connection from the pool; one that was left inside a transaction, or is broken, does not go back."""
+        """A connection from the pool. A transaction that was left open ends without a trace."""
         pool, pid = self._open_pool(), os.getpid()
         connection = self._borrow(pool)
         try:
             yield connection
-        except BaseException:
-            if pid == os.getpid():
-                _leave(connection)
-            raise
         finally:
             if pid == os.getpid():  # or this is a child, and the connection is its parent's
+                _leave(connection)
                 pool.putconn(connection)
 
     def _borrow(self, pool: ConnectionPool[Connection]) -> Connection:
-        patience = PATIENCE if self.patience is None else self.patience
-        deadline = time.monotonic() + patience
+        deadline = self._deadline()
         while True:
             try:
                 # In small steps: each one has the pool try anew whether the server is back.
@@ -223,8 +232,12 @@ class Connections:
             except PoolTimeout as error:
                 if time.monotonic() < deadline:
                     continue
-                self.connect().close()  # says why, if the server cannot be reached at all
+                if self.patience is None:
+                    self.connect().close()  # says why, if the server cannot be reached at all
                 raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
+
+    def _deadline(self) -> float:
+        return time.monotonic() + (PATIENCE if self.patience is None else self.patience)
 
     def _open_pool(self) -> ConnectionPool[Connection]:
         if self._closed:
@@ -252,15 +265,22 @@ class Connections:
     def _prepare(self, connection: Connection) -> None:
         # One type for all whole numbers: a list of small and large ones is still one list to the planner.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
+        connection.adapters.register_loader(UNKNOWN, UnknownType)
         self.configure(connection)
 
     @contextmanager
     def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
         """A transaction with this sight; it ends without a trace unless the caller commits it."""
-        with self.lent() as connection:
-            connection.execute(opening(sight, begin, STATEMENT_MILLISECONDS))
-            yield connection
-            _leave(connection)
+        with ExitStack() as stack:
+            yield self.again(lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS)))
+
+    def _begun(self, stack: ExitStack, begin: bytes) -> Connection:
+        """A connection that has begun a transaction. One that was lost while nobody used it shows only now."""
+        with ExitStack() as trial:
+            connection = trial.enter_context(self.lent())
+            connection.execute(begin)
+            stack.push(trial.pop_all())
+        return connection
 
     def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
         """The rows of one SELECT."""
@@ -278,7 +298,7 @@ class Connections:
 
         It gives up, with an error that says why, when the server stays away.
         """
-        deadline, pause = time.monotonic() + PATIENCE, 0.01
+        deadline, pause = self._deadline(), 0.01
         while True:
             try:
                 return attempt()
@@ -359,7 +379,7 @@ def _findable(value: Any) -> Any:
 
 
 def _leave(connection: Connection) -> None:
-    """Ends whatever a failed statement left open, so that the connection can be used again, or drops it."""
+    """Ends the transaction that is open, if one is, so that the connection can be used again, or drops it."""
     with suppress(psycopg.Error):
         if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -432,6 +452,7 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         StoreError,
         "refused the login. Check user and password in the URL.",
     ),
+    ((errors.DatatypeMismatch,), StoreError, CHANGED),
     ((errors.InvalidCatalogName,), StoreError, "does not exist. Create the database first, e.g. with createdb."),
 )
 # The driver does not say which error kept it from connecting, but the server's words are in its message.

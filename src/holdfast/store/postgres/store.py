@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -105,8 +105,7 @@ class PostgresStore(SQLStore):
         sight = self._sight(self.numbers(scopes), *map(str, scopes))
         with ExitStack() as stack:
             if self._replica is None and self._shared() is None:
-                # If it is lost at once, each statement gets a try of its own.
-                with explained(self.location), suppress(psycopg.OperationalError):
+                with explained(self.location):
                     connection = stack.enter_context(self._primary.transaction(sight, begin=READING))
                     self._here.shared = (sight, connection)
                     stack.callback(setattr, self._here, "shared", None)
