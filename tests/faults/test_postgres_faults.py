@@ -773,10 +773,9 @@ class TestForks:
     def test_a_child_forked_in_the_middle_of_a_read_leaves_it_alone(self, store: PostgresStore) -> None:
         put(store, fact("before"))
         parent, children = os.getpid(), []
-        with store.reading([ANN]):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)
-                children.append(os.fork())
+        with store.reading([ANN]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            children.append(os.fork())
         if os.getpid() != parent:  # it has left the block, as the parent will
             os._exit(0 if listed(store) == ["before"] else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
