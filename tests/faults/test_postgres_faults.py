@@ -700,7 +700,7 @@ class TestAway:
                 started = time.monotonic()
                 with pytest.raises(StoreError, match="cannot be reached"):
                     call()
-                assert time.monotonic() - started < 8
+                assert time.monotonic() - started < 15
             monkeypatch.undo()
             waiting = [Thread(lambda: listed(store)), Thread(lambda: put(store, fact("patient")))]
         finally:
@@ -932,7 +932,7 @@ class TestReplicas:
         for n in range(5):
             assert (place(both), len(listed(both))) == ("primary", n + 1)
             put(both, fact(f"meanwhile {n}"))
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 20
         standby.start()
         wait_until(lambda: place(both) == "replica")
         assert len(listed(both)) == 6
@@ -944,7 +944,7 @@ class TestReplicas:
             started = time.monotonic()
             put(store, fact("tea"))
             assert (listed(store), place(store)) == (["tea"], "primary")
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < 15
             store.close()
 
     def test_a_replica_that_has_no_tables_yet_is_not_asked(
