@@ -767,4 +767,7 @@ def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_pa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match=r"path of a file, or a URL that starts with postgresql://"):
         Holdfast.open("mysql://localhost/memory", scope="user:ann")
+    with pytest.raises(InvalidInput) as told:
+        Holdfast.open("postgresq://ann:hunter2@localhost/memory", scope="user:ann")
+    assert "hunter2" not in str(told.value)
     assert list(tmp_path.iterdir()) == []

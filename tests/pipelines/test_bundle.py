@@ -10,7 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Conflict, InvalidInput, NotFound, Refused
-from holdfast.types import Triple
+from holdfast.errors import StoreError
+from holdfast.pipelines.bundle import import_bundle
+from holdfast.store.base import Author
+from holdfast.types import Scope, Triple
 
 
 @pytest.fixture
@@ -48,6 +51,30 @@ def again(hf, fresh, **options):
 
 
 # There and back
+
+
+class LostOnce:
+    """A store whose transaction is lost before it is committed, and is made again."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def write(self, author, work):
+        def and_lose(writer):
+            work(writer)
+            raise ConnectionError
+
+        with pytest.raises(ConnectionError):
+            self._store.write(author, and_lose)
+        return self._store.write(author, work)
+
+
+def test_an_import_that_loses_its_server_says_so_and_imports_nothing(hf):
+    hf.remember("tea")
+    author, bob = Author("t", "run_x", 1, "import"), Scope("user", "bob")
+    with pytest.raises(StoreError, match="import it again"):
+        import_bundle(LostOnce(hf.store), author, hf.export(), into=bob)
+    assert hf.store.scopes() == list(hf.scopes)
 
 
 @pytest.mark.parametrize("options", [{}, {"vectors": True}])

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, StoreError
 from ..store.base import Author, Store, Writer
 from ..store.rows import TABLES, to_json
 from ..types import Scope
@@ -78,7 +78,16 @@ def import_bundle(
     """
     source = enumerate(lines, start=1)
     header_line, header = _header(source)
-    taken = store.write(author, lambda writer: _take_truth(writer, source, header_line, header, into, progress))
+    begun = False
+
+    def work(writer: Writer) -> Imported:
+        nonlocal begun
+        if begun:  # a server was lost on the way, and what was read of the bundle cannot be read again
+            raise StoreError("The connection was lost in the middle. Nothing was imported; import it again.")
+        begun = True
+        return _take_truth(writer, source, header_line, header, into, progress)
+
+    taken = store.write(author, work)
     return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
 
 

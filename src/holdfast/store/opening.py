@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ..errors import InvalidInput
@@ -28,5 +29,6 @@ def open_store(place: str | Path, *, replica: str = "", clock: Clock = system_cl
             ) from error
         return PostgresStore(str(place), replica=replica, clock=clock)
     if "://" in str(place):
-        raise InvalidInput(f"{place} is no store. Give the path of a file, or a URL that starts with postgresql://")
+        shown = re.sub(r"//.*@", "//…@", str(place))  # what stands there may be a password
+        raise InvalidInput(f"{shown} is no store. Give the path of a file, or a URL that starts with postgresql://")
     return SQLiteStore(place, clock=clock)
