@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import subprocess
 import sys
 import time
-from collections import namedtuple
 
 import pytest
 
 from holdfast import __version__
-from holdfast.cli.app import run
 
-Done = namedtuple("Done", "code out err")
 ESCAPE = "\x1b"
 COMMANDS = [
     "remember", "recall", "list", "show", "correct", "confirm", "archive", "restore", "forget", "purge", "history",
     "why", "undo", "log", "stats", "capture", "context", "export", "import", "doctor", "reembed", "settings",
     "demo", "bench",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _own_store(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOLDFAST_STORE", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "none")
-    monkeypatch.setenv("LOGNAME", "ann")
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    """Runs the command in this process; `stdin` is what is piped in."""
-
-    def call(*args, stdin=""):
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        code = run([str(arg) for arg in args])
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

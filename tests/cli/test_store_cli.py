@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
-from collections import namedtuple
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-from holdfast.cli.app import run
 from holdfast.store import SQLiteStore, migrate
 from holdfast.store.migrate import Migration, migrations
 from holdfast.store.postgres import PostgresStore
 from holdfast.testing.scene import ANN, fact, put, unit
-
-Done = namedtuple("Done", "code out err")
-
-
-@pytest.fixture(autouse=True)
-def _own_store(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOLDFAST_STORE", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "none")
-    monkeypatch.setenv("LOGNAME", "ann")
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    """Runs the command in this process."""
-
-    def call(*args):
-        monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        code = run([str(arg) for arg in args])
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

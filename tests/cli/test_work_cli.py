@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter, namedtuple
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from holdfast.cli.app import run
 from holdfast.models import tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.pipelines.embed import STEP
@@ -22,7 +21,6 @@ from holdfast.pipelines.task import worker_name
 from holdfast.store import open_store
 from holdfast.types import Scope
 
-Done = namedtuple("Done", "code out err")
 MODEL = "fake:bag-of-words"
 ANN, BOB = Scope("user", "ann"), Scope("user", "bob")
 
@@ -42,15 +40,6 @@ def _settings(monkeypatch):
     monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "fake")
     monkeypatch.setenv("LOGNAME", "ann")
     monkeypatch.setenv("COLUMNS", "200")
-
-
-@pytest.fixture
-def cli(capsys):
-    def call(*args):
-        code = run([str(arg) for arg in args])
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

@@ -54,7 +54,6 @@ _NAMES = [f"c{number}" for number in range(64)]
 _TYPES: dict[str, dict[str, str]] = {}
 
 Connection = psycopg.Connection[Row]
-Reach = Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Spreading the tables over many machines with Citus: by scope, so that an owner's rows stay together.
 
-Every statement of the engine names its scopes, so each goes to the machine that has them. Two tables are not
+Every statement of the engine names its scopes, so each goes to the machine that has them. Three tables are not
 spread: `scopes` and `meta` are small and copied everywhere; `jobs` stays where workers claim them, for Citus
 cannot skip locked rows across machines.
 """
 
 from __future__ import annotations
 
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from ...errors import InvalidInput, StoreError
@@ -27,7 +28,7 @@ def statements(database: str) -> list[str]:
     first, *others = DISTRIBUTED
     return [
         # A setting of a transaction has to reach the machines that check it against the rows.
-        f"ALTER DATABASE {_quoted(database)} SET citus.propagate_set_commands = 'local'",
+        f"ALTER DATABASE {sql.Identifier(database).as_string(None)} SET citus.propagate_set_commands = 'local'",
         # Machines talk to each other in the name of the role that a transaction has taken.
         f"ALTER ROLE {APP} LOGIN",
         f"ALTER ROLE {WORKER} LOGIN",
@@ -39,10 +40,6 @@ def statements(database: str) -> list[str]:
             for table in others
         ),
     ]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def plan(url: str) -> list[str]:
@@ -66,24 +63,12 @@ def distribute(url: str) -> list[str]:
             )
         if not now.version:
             raise InvalidInput(f"{connections.location} has no tables yet. Make them with `holdfast store init`.")
-        spread = {
-            name
-            for (name,) in connection.execute(
-                "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
-                "WHERE c.relnamespace = 'holdfast'::regnamespace"
-            ).fetchall()
-        }
-        todo = [
-            one
-            for one in statements(connection.info.dbname)
-            if not any(f"'holdfast.{t}'" in _first(one) for t in spread)
-        ]
+        # All tables were spread in one transaction, so one tells of all.
+        spread = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass(%s)"
+        if connection.execute(spread, (f"holdfast.{DISTRIBUTED[0]}",)).fetchall():
+            return []
+        todo = statements(connection.info.dbname)
         with connection.transaction():
             for statement in todo:
                 connection.execute(statement.encode())
         return todo
-
-
-def _first(statement: str) -> str:
-    """A statement up to its first argument: the table it is about."""
-    return statement.split(",", maxsplit=1)[0]

@@ -311,7 +311,7 @@ class PostgresStore(SQLStore):
             found = self._nearest_by_index(where, number, model, vector, limit)
             if len(found) == limit:
                 return found  # fewer: a strict filter, for which the index gave up; or there are no more
-        beside, values = _passing(where, number, "v")
+        beside, values = _passing_vectors(where, number)
         rows = self.read(
             (number,),
             # NaN, the distance to a vector of zeros, counts as at a right angle.
@@ -322,7 +322,7 @@ class PostgresStore(SQLStore):
         return _similar(rows)
 
     def _nearest_by_index(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        beside, values = _passing(where, number, "v")
+        beside, values = _passing_vectors(where, number)
         near = f"v.vector::vector({len(vector)}) <=> ?"
 
         def attempt() -> Rows:
@@ -348,7 +348,7 @@ class PostgresStore(SQLStore):
         return done
 
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        beside, values = _passing(where, number, "v")
+        beside, values = _passing_vectors(where, number)
         rows = self.read(
             (number,),
             f"SELECT v.seq, v.vector FROM vectors v WHERE v.scope = ? AND v.model = ? AND {beside}",
@@ -395,25 +395,28 @@ def _similar(rows: Rows) -> Ranked:
     return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
 
 
-def _passing(where: Filter, number: int, alias: str) -> Clause:
-    """What makes a row of a table with scope and seq belong to a memory that passes `where`."""
-    this = f"SELECT 1 FROM memories m WHERE m.scope = {alias}.scope AND m.seq = {alias}.seq AND"
+def _passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
+    """What makes a row of a table with scope and seq belong to a memory that passes a narrow filter."""
+    condition, values = where_clause(where, numbers, POSTGRES)
+    this = f"m.scope = {alias}.scope AND m.seq = {alias}.seq"
+    return f"EXISTS (SELECT 1 FROM memories m WHERE {this} AND {condition})", values
+
+
+def _passing_vectors(where: Filter, number: int) -> Clause:
     if where.narrow:
-        condition, values = where_clause(where, (number,), POSTGRES)
-        return f"EXISTS ({this} {condition})", values
+        return _passing(where, (number,), "v")
     # Few memories are put away or no longer valid, and indexes hold just those.
     away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
     if where.valid_at is None:
-        return f"{alias}.seq NOT IN ({away})", [number]
+        return f"v.seq NOT IN ({away})", [number]
     values = [number, number, where.valid_at, where.valid_at]
-    return f"{alias}.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values
+    return f"v.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
     """What has to hold beside the words. Whether a memory is active is part of them, so usually next to nothing."""
     if where.narrow:
-        condition, values = where_clause(where, numbers, POSTGRES)
-        return f"EXISTS (SELECT 1 FROM memories m WHERE m.scope = p.scope AND m.seq = p.seq AND {condition})", values
+        return _passing(where, numbers, "p")
     if where.valid_at is None:
         return "true", []
     return f"p.seq NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]
