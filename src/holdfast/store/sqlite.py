@@ -39,7 +39,8 @@ from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
 from .filters import SQLITE, invalid_now, marks, where_clause
 from .matrix import Read
 from .rows import TABLES, Row, Rows, Statements
-from .sql import Reach, SQLStore
+from .scoped import Reach
+from .sql import SQLStore
 from .status import Status, jobs_by_status, rows_by_noun
 from .writer import Indexed, RowWriter
 

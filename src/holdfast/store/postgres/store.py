@@ -21,7 +21,8 @@ from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrix import Read, top, unpack
 from ..migrate import pending
 from ..rows import Row, Rows, Statements
-from ..sql import Reach, SQLStore
+from ..scoped import Reach
+from ..sql import SQLStore
 from . import checkup, indexes, schema
 from .connections import (
     READING,

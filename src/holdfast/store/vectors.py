@@ -1,0 +1,283 @@
+"""Vectors in SQL: stored, compared, counted, and how far each model has come in each scope."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..errors import DimensionMismatchError
+from ..types import Memories, Memory, Scope
+from .base import Filter, Ranked, Vector
+from .filters import invalid_now, marks
+from .matrix import Matrices, Read
+from .rows import (
+    Rows,
+    Statements,
+)
+from .scoped import Numbers, Reach, ScopedSQL
+
+NEXT_FIRST = "m.kind IN ('turn', 'document'), m.seq DESC"  # in which order memories get their vectors
+PAGE = 500
+
+
+class SQLVectors(ScopedSQL):
+    """The part of a store that keeps vectors; see `Store` in base.py for what each method promises."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forget_cache()
+
+    @abstractmethod
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+        """Number and dimensions of a model in a scope, or nothing."""
+
+    @abstractmethod
+    def scope_models(self, scope: int) -> Rows:
+        """Identity and number of the models in a scope, and the number up to which it is wholly embedded."""
+
+    @abstractmethod
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        """Adds a model and returns its number."""
+
+    @abstractmethod
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+        """Forgets a model that has no vectors any more, so that it may come back with another length."""
+
+    def pack(self, vector: Vector) -> Any:
+        """A vector as its column takes it."""
+        return np.asarray(vector, np.float32).tobytes()
+
+    def unpack(self, value: Any) -> Vector:
+        """A vector as its column gives it."""
+        return np.frombuffer(value, np.float32)
+
+    @abstractmethod
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+        """How far a scope's journal and vectors have come, and how often its vectors were dropped."""
+
+    @abstractmethod
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """The memories of one scope that are nearest to a vector of length one."""
+
+    @abstractmethod
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """Like `nearest`, from what is stored, without anything kept in this process."""
+
+    def forget_cache(self) -> None:
+        """Drops the vectors that this process keeps in memory."""
+        self._matrices = Matrices(self.newest, self.dialect)
+
+    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+        found: Ranked = []
+        vector = np.asarray(vector, np.float32) / (float(np.linalg.norm(vector)) or 1.0)
+        for number in self.numbers(where.scopes):
+            known = self.model(number, model)
+            if known is not None and known[1] == len(vector) and limit > 0:
+                found += self.nearest(where, number, known[0], vector, limit)
+        found.sort(key=lambda pair: (-pair[1], pair[0]))
+        return found[:limit]
+
+    def nearest_cached(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        """`nearest` by the vectors kept in this process, where they are worth keeping and are asked as they are."""
+        matrix = None if where.narrow else self._matrices.get(partial(self.read, (number,)), model, number)
+        if matrix is None:
+            return self.scan(where, number, model, vector, limit)
+        return matrix.nearest(vector, limit, self._hidden(where, number))
+
+    def _hidden(self, where: Filter, number: int) -> set[int]:
+        if where.valid_at is None:
+            return set()
+        values = (number, where.valid_at, where.valid_at)
+        return {row[0] for row in self.read((number,), invalid_now((number,)), values)}
+
+    def model(self, scope: int, identity: str) -> tuple[int, int] | None:
+        """Number and dimensions of a model in the scope with this number, or None."""
+        for number, dimensions in self.model_row(partial(self.read, (scope,)), scope, identity):
+            return number, dimensions
+        return None
+
+    def vectors(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+        found: dict[int, Vector] = {}
+        for scope in self.numbers(scopes):
+            if known := self.model(scope, model):
+                for start in range(0, len(seqs), PAGE):
+                    found |= self._vectors(scope, known[0], seqs[start : start + PAGE])
+        return found
+
+    def _vectors(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+        found = self._matrices.vectors(partial(self.read, (scope,)), model, scope, seqs)
+        rest = [seq for seq in seqs if seq not in found]
+        if rest:
+            among, values = self.dialect.among("seq", rest)
+            rows = self.read(
+                (scope,),
+                f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND {among}",
+                (model, scope, *values),
+            )
+            found |= {seq: self.unpack(vector) for seq, vector in rows}
+        return found
+
+    def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+        lengths = sorted({len(vector) for vector in vectors.values()})
+        if len(lengths) > 1:
+            raise DimensionMismatchError(f"Vectors of {model} differ in length: {lengths}. None was stored.")
+        numbers = self.numbers(scopes)
+        if vectors and numbers:
+            self.transact(numbers, lambda execute: self._add_vectors(execute, numbers, model, lengths[0], vectors))
+
+    def _add_vectors(
+        self, execute: Statements, numbers: Numbers, identity: str, dimensions: int, vectors: Mapping[int, Vector]
+    ) -> None:
+        seqs, there = sorted(vectors), dict[int, list[int]]()
+        for start in range(0, len(seqs), PAGE):
+            page = seqs[start : start + PAGE]
+            for scope, seq in execute(
+                f"SELECT scope, seq FROM memories WHERE scope IN ({marks(numbers)}) AND seq IN ({marks(page)})",
+                (*numbers, *page),
+            ):
+                there.setdefault(scope, []).append(seq)
+        for scope, found in sorted(there.items()):
+            model = self._model_number(execute, scope, identity, dimensions)
+            # Replaced, not changed: a new row has a new number, by which caches see that it is new.
+            for start in range(0, len(found), PAGE):
+                page = found[start : start + PAGE]
+                execute(
+                    f"DELETE FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(page)})",
+                    (model, scope, *page),
+                )
+            execute.many(
+                "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
+                [(model, scope, seq, self.pack(vectors[seq])) for seq in found],
+            )
+            _advance(execute, model, scope)
+
+    def _model_number(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        for number, length in self.model_row(execute, scope, identity):
+            if length != dimensions:
+                raise DimensionMismatchError(
+                    f"The store has {length}d vectors of {identity}, but {dimensions}d were given. None was stored. "
+                    "Run `holdfast reembed --fresh` to make them anew."
+                )
+            return int(number)
+        return self.make_model(execute, scope, identity, dimensions)
+
+    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
+        if scopes is None:
+            scopes = self.scopes()
+        found: list[Memory] = []
+        for number in self.numbers(scopes):
+            if len(found) < limit:
+                found += self._without_vector(model, number, limit - len(found))
+        return found
+
+    def _without_vector(self, model: str, number: int, limit: int, order: str = NEXT_FIRST) -> Memories:
+        model_number = (self.model(number, model) or (0, 0))[0]
+        done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
+        start = done[0][0] if done else 0
+        return self._select(
+            (number,),
+            "m.scope = ? AND m.seq > ? AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
+            (number, start, model_number),
+            f"ORDER BY {order} LIMIT {int(limit)}",
+        )
+
+    def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
+        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        newest = dict[int, int]()
+        for start in range(0, len(numbers), PAGE):
+            page = numbers[start : start + PAGE]
+            newest |= self._beyond_marks(None if scopes is None else page, model, page)
+        # A mark may lag behind when a memory without a vector was removed, so those it accuses are looked at.
+        return {
+            self._scope(number): newest[number]
+            for number in numbers
+            if number in newest and self._without_vector(model, number, 1, "m.seq")
+        }
+
+    def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:
+        """The highest `seq` of each scope that is not marked as wholly embedded."""
+        marked = self.read(
+            reach,
+            "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) FROM embedded e "
+            f"WHERE e.scope IN ({marks(numbers)}) AND e.model IN (SELECT number FROM models WHERE identity = ?)",
+            (*numbers, model),
+        )
+        beyond = {scope: last for scope, mark, last in marked if last is not None and last > mark}
+        if without := sorted({*numbers} - {scope for scope, *_ in marked}):
+            sql = f"SELECT scope, max(seq) FROM memories WHERE scope IN ({marks(without)}) GROUP BY scope"
+            beyond |= dict(self.read(reach, sql, without))
+        return beyond
+
+    def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
+        complete: dict[str, bool] = {}
+        for scope in self.numbers(scopes):
+            for identity, model, mark in self.scope_models(scope):
+                ((any_, all_),) = self.read(
+                    (scope,),
+                    "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), NOT EXISTS "
+                    "(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
+                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq))",
+                    (model, scope, scope, mark, model),
+                )
+                if any_:
+                    complete[identity] = bool(all_) and complete.get(identity, True)
+        return complete
+
+    def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
+        numbers = None if scopes is None else self.numbers(scopes)
+        within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
+        rows = self.read(
+            numbers,
+            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN memories m "
+            f"ON m.scope = v.scope AND m.seq = v.seq WHERE m.status = 'active'{within} "
+            "GROUP BY d.identity ORDER BY d.identity",
+            numbers or (),
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
+        numbers = None if scopes is None else self.numbers(scopes)
+        return self.transact(numbers, lambda execute: self._drop_vectors(execute, model, numbers))
+
+    def _drop_vectors(self, execute: Statements, model: str, numbers: Reach) -> int:
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        of_model = f"model IN (SELECT number FROM models WHERE identity = ?){within}"
+        values = (model, *(numbers or ()))
+        ((count,),) = execute(f"SELECT count(*) FROM vectors WHERE {of_model}", values)
+        execute(f"DELETE FROM vectors WHERE {of_model}", values)
+        execute(f"DELETE FROM embedded WHERE {of_model}", values)
+        self.drop_models(execute, model, numbers)
+        return int(count)
+
+
+def _advance(execute: Statements, model: int, scope: int) -> None:
+    """Moves the mark up to which the scope is wholly embedded."""
+    known = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
+    start = mark = known[0][0] if known else 0
+    while True:
+        # Side by side in small steps: usually the first one shows what is missing, and no plan can go wrong.
+        memories = execute(
+            f"SELECT seq FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT {PAGE}", (scope, mark)
+        )
+        if not memories:
+            break
+        last = memories[-1][0]
+        embedded = execute(
+            "SELECT seq FROM vectors WHERE model = ? AND scope = ? AND seq > ? AND seq <= ?", (model, scope, mark, last)
+        )
+        there = set(embedded)
+        missing = [row[0] for row in memories if row not in there]
+        mark = missing[0] - 1 if missing else last
+        if missing:
+            break
+    if mark > start or not known:
+        execute(
+            "INSERT INTO embedded (model, scope, seq) VALUES (?, ?, ?) "
+            "ON CONFLICT (model, scope) DO UPDATE SET seq = excluded.seq",
+            (model, scope, mark),
+        )
