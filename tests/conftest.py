@@ -3,7 +3,9 @@ a network beyond this machine."""
 
 from __future__ import annotations
 
+import io
 import os
+from collections import namedtuple
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,8 @@ import pytest
 from hypothesis import settings
 
 from holdfast.config import Settings
-from holdfast.memory import Holdfast, _scopes
+from holdfast.memory import Holdfast
+from holdfast.memory.given import scopes_of
 from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import Tiers
 from holdfast.store import SQLiteStore
@@ -40,6 +43,38 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+
+
+Done = namedtuple("Done", "code out err")
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch):
+    """Runs the command in this process; `stdin` is what is piped in."""
+    from holdfast.cli.app import run
+
+    def call(*args, stdin=""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        code = run([str(arg) for arg in args])
+        return Done(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def terminal():
+    """Runs the real command in a terminal of its own: `terminal("review")`."""
+    from terminals import Terminal  # needs a Unix
+
+    opened = []
+
+    def start(*args, **more):
+        opened.append(Terminal(*args, **more))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
 
 
 class Clock:
@@ -84,7 +119,7 @@ class Opener:
     ) -> Holdfast:
         tiers = Tiers.of(*((self._fake,) if embedders is None else embedders), clock=self._clock)
         store = SQLiteStore(path or self.path, clock=self._clock)
-        wanted = _scopes(scopes or ("user:ann",))
+        wanted = scopes_of(scopes or ("user:ann",))
         hf = Holdfast(store, wanted, settings=settings, tiers=tiers, clock=self._clock)
         self._opened.append(hf)
         return hf

@@ -7,16 +7,16 @@ here; `HOLDFAST_<NAME>`, the key in `config.toml`, `holdfast settings` and the d
 from __future__ import annotations
 
 import getpass
+import math
 import os
 import sys
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from .errors import InvalidInput, UnknownSetting
+from .modes import ALIASES, MODES
 
 PREFIX = "HOLDFAST_"
 
@@ -33,16 +33,46 @@ class Settings:
     store: str = setting("", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file.")
     replica: str = setting("", "URL of a streaming replica of the Postgres store, for reads.")
     scope: str = setting("", "Scope of the command line when --scope is not given. Empty: user:<login>.")
+    memory_mode: str = setting(
+        "local",
+        "How long memory lasts: incognito (or guest: nothing on disk), local, or synced (see sync_with).",
+        choices=(*MODES, *ALIASES),
+    )
+    sync_with: str = setting("", "Store to keep equal with: a path, or a postgresql:// URL. For memory mode synced.")
     embedding_models: str = setting(
         "static,arctic",
         "Embedding models, quickest first, best last: static, arctic, none, openai:…, google:…, ollama:….",
     )
     embedding_url: str = setting("", "Base URL of an OpenAI-compatible embedding server.")
     embedding_key_env: str = setting("", "Name of the variable that holds the key for the embedding server.")
+    model: str = setting(
+        "", "Language model that reads conversations and looks back, as provider:name. Empty: rules, no model."
+    )
+    model_url: str = setting("", "Base URL of an OpenAI-compatible server for that model.")
+    model_key_env: str = setting("", "Name of the variable that holds the key for that model.")
+    maintenance: str = setting(
+        "enrich 0 2 * * *; consolidate 0 3 * * *; decay 0 4 * * *; reflect 0 3 * * 0",
+        "When `holdfast maintain` does what, as cron expressions in UTC, separated by semicolons.",
+    )
+    decay_threshold: float = setting(0.05, "Confidence, from 0 to 1, below which a fact that nobody uses fades.")
+    vocabulary: str = setting(
+        "general", "Categories, predicates and cue words of what is remembered: general, couch, or a .toml file."
+    )
+    write_timing: str = setting(
+        "policy",
+        "When what was said is written down: as the policy decides, or never before the session's end.",
+        choices=("policy", "session_end"),
+    )
+    approval: str = setting(
+        "none",
+        "What waits for a person before it is remembered: nothing, rules, or all that conversations teach.",
+        choices=("none", "rules", "all"),
+    )
     recall_limit: int = setting(10, "How many memories recall returns when not told.")
     fusion: str = setting("learned", "How the arms of recall are combined.", choices=("learned", "rrf"))
     context_tokens: int = setting(2000, "How many tokens a context block may take when not told.")
     max_content_bytes: int = setting(100_000, "Longest text that one memory may hold, in bytes.")
+    rate_limit: int = setting(600, "How many requests a minute `holdfast serve` answers for one key.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +108,15 @@ def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) 
 
 def _read_file(file: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(file.read_text("utf-8"))
+        written = file.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
+    import tomllib  # noqa: PLC0415 (most people have no such file)
+
+    try:
+        values = tomllib.loads(written.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}. Fix that line and try again.") from error
     for name in values:
@@ -100,10 +134,17 @@ def _read_environ(environ: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    """What was meant by a misspelt name; empty if that cannot be told."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only a mistake needs it)
+
+    return get_close_matches(name, list(known), n=1)
+
+
 def _check_name(name: str, where: str) -> None:
     known = [known.name for known in fields(Settings)]
     if name not in known:
-        near = get_close_matches(name, known, n=1)
+        near = _nearest(name, known)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UnknownSetting(f"There is no setting {name!r} ({where}).{hint} `holdfast settings` lists them all.")
 
@@ -117,11 +158,68 @@ def checked(name: str, value: Any, source: str) -> Any:
         if not (digits.isascii() and digits.isdigit()) or int(digits) < 1:
             raise InvalidInput(f"{name} must be a whole number above 0, not {value!r} (from {source}).")
         return int(digits)
+    if isinstance(known.default, float):
+        return _share(name, value, source)
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {value!r} (from {source}). Put it in quotes.")
     choices = known.metadata["choices"]
     if choices and value not in choices:
         raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {value!r} (from {source}).")
+    return value
+
+
+def _share(name: str, value: Any, source: str) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if isinstance(value, bool) or not 0.0 <= share <= 1.0:
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r} (from {source}).")
+    return share
+
+
+PROJECT_FILE = "holdfast.yaml"
+PROJECT_KEYS = ("memories", "models", "prompts")
+
+
+def project_file(folder: Path | None, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What holdfast.yaml says about the memory of projects: the person's, beside config.toml, then that of `folder`.
+
+    `memories` and `models` are mappings, of which a project may change single keys; `prompts` is a folder.
+    """
+    merged: dict[str, Any] = {"memories": {}, "models": {}, "prompts": ""}
+    for file in (config_file(environ).with_name(PROJECT_FILE), folder and folder / PROJECT_FILE):
+        values = _read_yaml(file) if file and file.is_file() else {}
+        for key in ("memories", "models"):
+            merged[key] |= _mapping(values.get(key), f"{key} in {file}")
+        if values.get("prompts"):
+            merged["prompts"] = str(Path(file or "").parent / Path(str(values["prompts"])).expanduser())
+    return merged
+
+
+def _read_yaml(file: Path) -> dict[str, Any]:
+    from ruamel.yaml import YAML  # noqa: PLC0415 (takes long to load, and few have such a file)
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+    try:
+        values = _mapping(YAML(typ="safe").load(file.read_text("utf-8")), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"Cannot read {file}: {error}.") from error
+    except (YAMLError, ValueError) as error:
+        raise InvalidInput(f"{file} is not valid YAML: {error}. Fix it and try again.") from error
+    for name in values:
+        if name not in PROJECT_KEYS:
+            near = _nearest(str(name), PROJECT_KEYS)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidInput(f"{file} has no key {name!r}.{hint} It may have: {', '.join(PROJECT_KEYS)}.")
+    return values
+
+
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{where} must be keys with values, not {value!r}.")
     return value
 
 
@@ -140,6 +238,16 @@ def default_store(environ: Mapping[str, str] | None = None) -> Path:
     """Where memories go when no path is given."""
     environ = os.environ if environ is None else environ
     return _folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share") / "memory.db"
+
+
+def data_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where everything of this person is kept that is not in a store: records of their own, memories of projects."""
+    return default_store(environ).parent
+
+
+def agent_store(agent: str, environ: Mapping[str, str] | None = None) -> Path:
+    """Where an agent's memories go when its role names no place: a file of its own beside the per-user one."""
+    return default_store(environ).parent / "memory" / f"{agent}.db"
 
 
 def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Path:

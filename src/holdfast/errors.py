@@ -3,15 +3,20 @@
     HoldfastError
     ├── InvalidInput          the call itself is wrong; nothing was written
     │   ├── ScopeError        a scope is missing or malformed
+    │   │   └── OwnerMissing  nobody is named to whom a memory could belong
     │   ├── Nothing           there is no text to remember
     │   ├── TooLarge          a text is over the size limit
     │   └── UnknownSetting    a setting or HOLDFAST_* variable that does not exist
     ├── NotFound              no such memory, session or run in the scopes you named
     ├── Conflict              the thing changed since you read it, or a later change stands in the way
     ├── Refused               the guard or a protection said no
+    │   └── NeedsPerson       only a person may decide that
     ├── MissingExtra          a feature needs an optional package
+    ├── MissingKey            a model's key is not set
+    ├── ModelFailed           a model did not answer
     ├── EmbedderError         an embedding model failed
-    │   └── DimensionMismatchError
+    │   ├── DimensionMismatchError
+    │   └── EmbeddingModelChangedError
     └── StoreError            the database said no
         ├── StoreBusy         another process held the write lock for too long
         ├── StoreReadOnly     the file or its folder cannot be written
@@ -45,6 +50,10 @@ class ScopeError(InvalidInput):
     """Every call names a scope such as 'user:alice'. Pass scope='kind:key'."""
 
 
+class OwnerMissing(ScopeError):
+    """Nobody is named to whom this memory could belong. Give a user_id or a session id."""
+
+
 class Nothing(InvalidInput):
     """There is nothing to remember: the text is empty."""
 
@@ -69,8 +78,20 @@ class Refused(HoldfastError):
     """The memory is protected. Pass force=True (or --force) to go ahead."""
 
 
+class NeedsPerson(Refused):
+    """Only a person may decide about a memory that waits for one. Use `holdfast review`."""
+
+
 class MissingExtra(HoldfastError, ImportError):
     """This feature needs an optional package."""
+
+
+class MissingKey(HoldfastError):
+    """The variable that holds the model's key is not set."""
+
+
+class ModelFailed(HoldfastError):
+    """The model did not answer. What was remembered before is kept."""
 
 
 class EmbedderError(HoldfastError):
@@ -79,6 +100,10 @@ class EmbedderError(HoldfastError):
 
 class DimensionMismatchError(EmbedderError):
     """The vectors have another length than the model promises. Run `holdfast reembed`."""
+
+
+class EmbeddingModelChangedError(EmbedderError):
+    """The memories were embedded by another model. Embed them anew, or go back to that model."""
 
 
 class StoreError(HoldfastError):
@@ -105,5 +130,5 @@ class StoreTooNew(StoreError):
     """A newer Holdfast wrote this store. Upgrade with `pip install -U holdfast`."""
 
 
-class StoreClosed(StoreError):
+class StoreClosed(StoreError, RuntimeError):
     """The store is closed. Open it again with Holdfast.open(...)."""

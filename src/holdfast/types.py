@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ from typing import Any, Literal, NamedTuple
 from .errors import InvalidInput, ScopeError
 
 Micros = int
+DAY: Micros = 86_400_000_000
+IDLE_MINUTES = 20  # of silence, after which a conversation has ended
+MOST_HITS = 30  # memories in a context, unless told otherwise
+PROPOSAL_DAYS = 30  # after which a proposal that nobody decided on is put away
 Clock = Callable[[], Micros]
 
 Kind = Literal["turn", "document", "episode", "fact", "reflection", "rule", "skill"]
@@ -45,7 +50,7 @@ ID_PREFIXES: Mapping[Kind, str] = {
     "rule": "rule",
     "skill": "skill",
 }
-SCOPE_KINDS = ("user", "agent", "project", "shared")
+SCOPE_KINDS = ("user", "assistant", "agent", "project", "shared")
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -74,25 +79,41 @@ def iso(micros: Micros) -> str:
     return to_datetime(micros).isoformat()
 
 
-# Our own source of chance: a program that seeds Python's must not make our ids repeat, nor must a fork.
-_chance = random.Random()
+class _Numbers:
+    """Chance for ids, rising within a millisecond, so that of two ids made one after the other the first is less."""
+
+    def __init__(self) -> None:
+        # Our own source: a program that seeds Python's must not make our ids repeat, nor must a fork.
+        self._chance, self._lock, self._last = random.Random(), threading.Lock(), (-1, 0)
+
+    def next(self, milliseconds: int) -> int:
+        """40 bits that nobody can foresee."""
+        with self._lock:
+            then, number = self._last
+            number = number + 1 + self._chance.getrandbits(20) if then == milliseconds else self._chance.getrandbits(39)
+            self._last = milliseconds, number
+            return number & (1 << 40) - 1
+
+
+_numbers = _Numbers()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_chance.seed)
+    os.register_at_fork(after_in_child=_numbers.__init__)  # type: ignore[misc]
 
-_PAIRS = tuple(high + low for high in _CROCKFORD for low in _CROCKFORD)
-
-
-def _base32(number: int, pairs: int) -> str:
-    return "".join([_PAIRS[number >> 10 * place & 1023] for place in range(pairs - 1, -1, -1)])
+_PAIRS = tuple(high + low for high in _CROCKFORD for low in _CROCKFORD)  # two digits at a time
 
 
 def new_id(prefix: str, at: Micros) -> str:
-    """An id such as `fact_01k9y3…` whose text order is its creation order (to the millisecond).
+    """An id such as `fact_01k9y3…` whose text order is its creation order; across processes to the millisecond.
 
     >>> new_id("fact", 0)[:15]
     'fact_0000000000'
     """
-    return f"{prefix}_{_base32(at // 1000, 5)}{_base32(_chance.getrandbits(40), 4)}"
+    two, time = _PAIRS, at // 1000
+    chance = _numbers.next(time)
+    return (
+        f"{prefix}_{two[time >> 40 & 1023]}{two[time >> 30 & 1023]}{two[time >> 20 & 1023]}{two[time >> 10 & 1023]}"
+        f"{two[time & 1023]}{two[chance >> 30]}{two[chance >> 20 & 1023]}{two[chance >> 10 & 1023]}{two[chance & 1023]}"
+    )
 
 
 class _Scope(NamedTuple):
@@ -170,6 +191,8 @@ class Memory:
     valid_from: Micros | None = None
     valid_until: Micros | None = None
     confidence: float = 1.0
+    strength: float | None = None
+    """Its confidence when it was last said, where it has faded since; None where it has not."""
     decay_rate: float = 0.0
     decayed_at: Micros | None = None
     protected: bool = False
@@ -225,6 +248,8 @@ class Reasons:
     arms: Mapping[str, int]
     signals: tuple[Signal, ...] = ()
     model: str = ""
+    similarity: float | None = None
+    """Cosine of the memory's vector and the question's, by the best model that has both; at least 0."""
 
     def __str__(self) -> str:
         found = ", ".join(f"{arm} #{rank}" for arm, rank in self.arms.items()) or "neighbour"
@@ -259,6 +284,17 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a session, as the agent's framework wrote it. A session's messages only ever grow in number."""
+
+    scope: Scope
+    session: str
+    position: int
+    body: Mapping[str, Any]
+    created_at: Micros
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """A person, project, place… that memories mention, with the other names it goes by."""
 
@@ -270,6 +306,22 @@ class Entity:
     aliases: tuple[str, ...] = ()
     summary: str = ""
     mentions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of an entity: who or what it is, and the memories that mention it, the latest stored first."""
+
+    entity: Entity
+    memories: list[Memory]
+
+    @property
+    def timeline(self) -> dict[str, list[Memory]]:
+        """The memories by the day on which what they tell happened, oldest first."""
+        days: dict[str, list[Memory]] = {}
+        for memory in sorted(self.memories, key=lambda one: (one.event_time, one.seq)):
+            days.setdefault(iso(memory.event_time)[:10], []).append(memory)
+        return days
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +390,7 @@ def check_status(status: str) -> Status:
 Memories = list[Memory]
 Hits = list[Hit]
 Sessions = list[Session]
+Messages = list[Message]
 Edges = list[Edge]
 Events = list[Event]
 Scopes = list[Scope]

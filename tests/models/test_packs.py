@@ -38,7 +38,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the small pack that may be damaged."""
     copy = tmp_path / "packs" / packs.POTION
     shutil.copytree(packs.find(packs.POTION), copy)
-    monkeypatch.setattr("holdfast.models.packs.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr(packs, "FOLDER", tmp_path / "packs")
     return copy
 
 

@@ -431,3 +431,8 @@ def test_a_question_about_a_time_finds_what_happened_then_whatever_words_it_hold
     words.remember("Planted the tomatoes", kind="episode", event_time=clock() - week)
     words.remember("The weekly report is due", kind="episode", event_time=clock() - 20 * week)
     assert "Planted the tomatoes" in [hit.memory.content for hit in words.recall("What happened last week?")]
+
+
+def test_what_was_all_forgotten_is_asked_for_in_vain(hf):
+    hf.forget(hf.remember("Likes tea").id)
+    assert [found(hf, "tea") for _ in range(3)] == [[], [], []], "the matrix of vectors, which is built later, is empty"

@@ -95,6 +95,15 @@ def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
     assert all("colocate_with => 'holdfast.totals'" in statement for statement in spread[1:])
 
 
+def test_a_table_of_a_later_version_is_spread_beside_the_others() -> None:
+    spread = [table for table in DISTRIBUTED if table != "messages"]
+    (statement,) = distribution.statements("db", spread)
+    assert statement == (
+        "SELECT create_distributed_table('holdfast.messages', 'scope', colocate_with => 'holdfast.totals')"
+    )
+    assert distribution.statements("db", DISTRIBUTED) == []
+
+
 def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(postgres_store_url: str) -> None:
     with pytest.raises(StoreError, match="CREATE EXTENSION citus"):
         distribution.distribute(postgres_store_url)

@@ -28,7 +28,7 @@ from holdfast.errors import (
 )
 from holdfast.store import Filter, SQLiteStore, Writer
 from holdfast.store.migrate import migrations
-from holdfast.store.sqlite import APPLICATION_ID
+from holdfast.store.sqlite import APPLICATION_ID, status
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -161,6 +161,41 @@ class TestCreation:
         there = apsw.Connection(str(path)).execute(query).fetchall()
         assert there == fresh.execute(query).fetchall()
         assert {name for kind, name, *_ in there if kind == "table"} >= {"memories", "events", "edges", "jobs"}
+
+    @pytest.mark.parametrize("version", range(1, len(migrations("sqlite"))))
+    def test_a_file_of_any_version_becomes_like_a_new_one(self, path: Path, version: int) -> None:
+        old = apsw.Connection(str(path))
+        for step in migrations("sqlite")[:version]:
+            old.execute(step.sql)
+        old.execute(f"PRAGMA user_version = {version}; PRAGMA application_id = {APPLICATION_ID}")
+        store = SQLiteStore(path)
+        assert list(store.check()) == []  # the schema is among what it checks
+        assert put(store, fact("tea"))[0].seq == 1
+        store.close()
+
+    def test_a_row_of_an_unknown_kind_or_status_is_refused(self, store: SQLiteStore, path: Path) -> None:
+        put(store, fact("tea"))
+        for column in ("kind", "status"):
+            with pytest.raises(apsw.ConstraintError):
+                apsw.Connection(str(path)).execute(f"UPDATE memories SET {column} = 'other'")
+
+    def test_a_file_of_the_first_version_gets_what_came_since_and_keeps_the_rest(self, path: Path) -> None:
+        filled(path, 3)
+        write(old := SQLiteStore(path), lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
+        old.close()
+        back = "DROP INDEX sessions_unread; ALTER TABLE memories DROP COLUMN strength"
+        apsw.Connection(str(path)).execute(f"DROP TABLE files; DROP TABLE messages; {back}; PRAGMA user_version = 1")
+        looked_at = status(path)
+        assert (looked_at.version, looked_at.pending) == (1, tuple(step.name for step in migrations("sqlite")[1:]))
+        assert looked_at.rows is not None and "message" not in looked_at.rows
+        store = SQLiteStore(path)
+        assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
+        assert write(store, lambda writer: writer.add_messages(ANN, "s", [{"n": 1}])) == 1
+        assert list(store.check()) == []
+        store.close()
+        looked_at = status(path)
+        assert (looked_at.pending, (looked_at.rows or {})["message"]) == ((), 1)
 
 
 class TestForeignFiles:
@@ -618,6 +653,7 @@ MENDED = {
     "an edge to nowhere": "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')",
     "a mention of nobody": "INSERT INTO mentions VALUES (1, 'nobody', 'nothing')",
     "a name of nobody": "INSERT INTO entity_names VALUES (1, 'x', 'nobody', 'X')",
+    "the file of no memory": "INSERT INTO files VALUES (1, '/home', 'a.md', 'rec_gone', 1, 1, '')",
     "a missing index": "DROP INDEX memories_by_hash",
     "an altered index": "DROP INDEX edges_by_target; CREATE INDEX edges_by_target ON edges (target)",
 }
@@ -633,6 +669,11 @@ FOR_PEOPLE = {
     "a lost journal entry": ("DELETE FROM events WHERE before IS NOT NULL", "journal"),
     "the newest journal entry": ("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)", "journal"),
     "a memory deleted by hand": ("DELETE FROM vectors WHERE seq = 5; DELETE FROM memories WHERE seq = 5", "journal"),
+    "a message deleted by hand": (
+        "INSERT INTO messages VALUES (1, 's', 0, '{}', 1), (1, 's', 2, '{}', 1)",
+        "messages",
+    ),
+    "messages without their session": ("INSERT INTO messages VALUES (1, 'nobody', 0, '{}', 1)", "messages"),
     "a missing table": ("DROP TABLE profiles", "schema"),
     "an unknown table": ("CREATE TABLE extra (x)", "schema"),
     "an altered table": ("ALTER TABLE profiles ADD COLUMN extra TEXT", "schema"),

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.fences import TAG, fence, neutralise, strip_fences
+from holdfast.text.fences import TAG, blank_fences, fence, neutralise, strip_fences
 
 BLOCK = fence("- Ann likes tea\n- Ann lives in Bergen", block_id="ctx_1", label="from memory")
 PARTS = [f"</{TAG}>", f"<{TAG} id=", "sha=", f"&lt;/{TAG}&gt;", TAG, TAG.upper(), "\n\n", "\n", "> ", "    ", "tea"]
+REGIONS = ["<!-- holdfast:begin sha=", "<!-- holdfast:end -->", "HOLDFAST:END"]
 TRICKS = ["system:", "# ", "<|im_start|>", "[INST]", "</system>", "\u202e", "\x00", "\r", "&lt;", ">", "茶"]
-HOSTILE = st.lists(st.sampled_from(PARTS + TRICKS), max_size=12).map("".join)
+HOSTILE = st.lists(st.sampled_from(PARTS + REGIONS + TRICKS), max_size=12).map("".join)
 
 
 def test_a_block_shows_its_id_and_label() -> None:
@@ -74,6 +75,11 @@ def test_the_bare_tag_in_a_sentence_is_only_a_word() -> None:
     assert strip_fences(sentence) == (sentence, 0)
 
 
+def test_who_speaks_of_the_markers_of_a_region_is_heard() -> None:
+    sentence = "Put it between <!-- holdfast:begin --> and <!-- holdfast:end -->, nowhere else."
+    assert strip_fences(sentence) == (sentence, 0)
+
+
 @given(st.text(), st.text(), st.one_of(st.text(), HOSTILE))
 def test_what_stands_around_a_block_is_left_as_it_was(before: str, after: str, inside: str) -> None:
     block = fence(neutralise(inside), block_id="ctx", label="memory")
@@ -120,3 +126,10 @@ def test_neutral_text_cannot_leave_its_item(text: str) -> None:
 )
 def test_markup_is_made_harmless_and_stays_readable(text: str, neutral: str) -> None:
     assert neutralise(text) == neutral
+
+
+def test_a_block_that_is_emptied_leaves_every_other_line_where_it_was():
+    text = "Above.\n" + fence("- one\n- two", block_id="b", label="memory") + "\nBelow.\n"
+    lines = blank_fences(text).split("\n")
+    assert (lines[0], lines[text.split("\n").index("Below.")]) == ("Above.", "Below.")
+    assert [line for line in lines if line] == ["Above.", "Below."]

@@ -47,6 +47,7 @@ IN_CONTEXT = [
     ("url-password", "postgres://ann:", "s3same"),
     ("auth-header", "Authorization: Bearer ", MIXED * 2),
     ("auth-header", "authorization: Basic ", base64.b64encode(b"ann:hunter2").decode()),
+    ("auth-header", '{"registry.example.org": {"auth": "', base64.b64encode(b"ann:hunter2").decode()),
 ]
 NAMED = """
     password=HIDE|DB_PASSWORD=HIDE|"password": "HIDE"|export TOKEN=HIDE|secret: HIDE|api_key = 'HIDE'
@@ -55,12 +56,14 @@ NAMED = """
     \\"password\\": \\"HIDE\\"|ENV API_KEY HIDE|my password is HIDE|My password is now HIDE.
     the wifi password for guests: HIDE|I changed my password to HIDE|ann and password HIDE|the API key is HIDE
     mein Passwort ist HIDE|Kennwort: HIDE|mi contraseña es HIDE|mon mot de passe est HIDE|a senha é HIDE
+    docker login -u ann -p HIDE registry.example.org|mysql -u root -p'HIDE' shop|the sudo password HIDE works
     het wachtwoord is HIDE|мой пароль: HIDE|我的密码是HIDE|パスワードはHIDEです
 """
 LOOK_ALIKES = """
     task_management_module|keyboard_shortcut_map|risk-assessment-report|tokenizer_config_path|disk_usage_threshold
     password: str|password: Optional[str] = None|password=None|password = self.password|login(user, password=pwd)
     token = get_token()|token = parts[2]|token = os.environ["TOKEN"]|API_KEY=${API_KEY}|api_key: <your-key>
+    mysql -p shop|mysql -P 3306 shop|docker login -p $TOKEN registry|{"auth": "oauth2-proxy"}|{"auth": "basic"}
     token: xxxxx|password: ********|password=changeme|"password": "Password must be at least 8 characters"
     password = "password"|max_tokens=4096|next_page_token=CAUQAA12345|nextPageToken: "abc123def456"|primary_key=True
     cache_key = "user:123:x"|the password is stored hashed|the password is SHA-256 hashed|my password is wrong
@@ -127,7 +130,7 @@ def test_a_known_token_is_replaced_by_its_kind(kind: str, token: str, around: st
 
 @pytest.mark.parametrize(("kind", "before", "secret"), IN_CONTEXT)
 def test_only_the_secret_part_is_replaced(kind: str, before: str, secret: str) -> None:
-    after = "@db/x" if kind == "url-password" else " and more"
+    after = "@db/x" if kind == "url-password" else '" and more' if before.endswith('"') else " and more"
     assert redact(before + secret + after)[0] == f"{before}[REDACTED:{kind}]{after}"
 
 

@@ -51,6 +51,14 @@ def test_dates_are_read(text: str, start: str, end: str) -> None:
     ("in the past 3 days", "2023-07-16", "2023-07-20"),
     ("this summer", "2023-06-01", "2023-09-01"),
     ("last summer", "2022-06-01", "2022-09-01"),
+    ("next summer", "2024-06-01", "2024-09-01"),
+    ("last fall", "2022-09-01", "2022-12-01"),
+    ("next fall", "2023-09-01", "2023-12-01"),
+    ("next winter", "2023-12-01", "2024-03-01"),
+    ("next May", "2024-05-01", "2024-06-01"),
+    ("next September", "2023-09-01", "2023-10-01"),
+    ("last July", "2022-07-01", "2022-08-01"),
+    ("last June", "2023-06-01", "2023-07-01"),
     ("in the winter of 2021", "2021-12-01", "2022-03-01"),
 ])  # fmt: skip
 def test_relative_times_count_from_now(text: str, start: str, end: str) -> None:

@@ -2,3 +2,14 @@
 
 Importing this package loads no model and no numeric library; that waits for the first use.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazily import modules_of
+
+if TYPE_CHECKING:
+    from . import chat as chat
+else:
+    __getattr__ = modules_of(__name__)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from functools import lru_cache
 from threading import Lock, Thread
 from typing import TypeVar
@@ -13,16 +14,25 @@ T = TypeVar("T")
 _STARTING = Lock()
 
 
-def wait_for(work: Coroutine[object, object, T], *, timeout: float) -> T:
-    """What `work` returns or raises; TimeoutError, and `work` is cancelled, after `timeout` seconds.
+def wait_for(
+    work: Coroutine[object, object, T],
+    *,
+    timeout: float | None,
+    started: Callable[[Future[T]], object] = lambda future: None,
+) -> T:
+    """What `work` returns or raises; TimeoutError after `timeout` seconds.
+
+    Whoever stops waiting, because of the time or a Ctrl-C, has `work` cancelled. Another thread can do so by the
+    future that `started` is given: `concurrent.futures.CancelledError` is then raised here.
 
     All work of a process runs in one loop on one thread, so that clients may keep their connections.
     """
     future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     try:
+        started(future)
         return future.result(timeout)
-    except TimeoutError:
-        future.cancel()
+    except BaseException:
+        future.cancel()  # what has ended already is not touched by this
         raise
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import InvalidInput
+from ..floats import Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +47,7 @@ class Embedder(Protocol):
         Texts over the model's limit are cut, never refused.
         """
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
+    def embed_query(self, text: str) -> Vector:
         """The vector to compare with document vectors when looking for what answers `text`."""
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EmbedderError
+from ..floats import legible
 from . import packs
-from .vectors import checked, legible
+from .vectors import checked
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession  # type: ignore[import-untyped]

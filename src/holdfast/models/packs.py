@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from importlib import resources
 from pathlib import Path
 
 from ..errors import EmbedderError
 
+FOLDER = Path(__file__).with_name("packs")
 POTION = "potion-base-8M"
 ARCTIC = "arctic-embed-s-int8"
 PACKS = (POTION, ARCTIC)
@@ -17,7 +16,7 @@ _REINSTALL = "Reinstall with `pip install --force-reinstall holdfast`, or choose
 
 def find(name: str) -> Path:
     """The folder of pack `name` with every file in place; EmbedderError says what is missing."""
-    folder = Path(str(resources.files("holdfast.models"))) / "packs" / name
+    folder = FOLDER / name
     for file in checksums(folder):
         if not (folder / file).is_file():
             raise EmbedderError(f"The model pack {name!r} has no {file}. {_REINSTALL}")
@@ -26,10 +25,12 @@ def find(name: str) -> Path:
 
 def verify(name: str) -> None:
     """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if not."""
+    from hashlib import file_digest  # noqa: PLC0415 (only who checks the files needs it)
+
     folder = find(name)
     for file, expected in checksums(folder).items():
         with (folder / file).open("rb") as stream:
-            actual = hashlib.file_digest(stream, "sha256").hexdigest()
+            actual = file_digest(stream, "sha256").hexdigest()
         if actual != expected:
             raise EmbedderError(f"{file} of the model pack {name!r} is damaged. {_REINSTALL}")
 

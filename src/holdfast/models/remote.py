@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EmbedderError, InvalidInput, MissingExtra
+from ..floats import legible
 from .bridge import wait_for
-from .vectors import blank, checked, legible
+from .vectors import blank, checked
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel

@@ -1,24 +1,29 @@
-"""The fast local embedder: a text is the mean of its token vectors. Thousands a second."""
+"""The fast local embedder: a text is the mean of its token vectors. Thousands a second.
+
+One question is embedded without numpy and tokenizers, which take longer to load than it takes to answer.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import EmbedderError
+from ..floats import legible, unit
 from . import packs
-from .vectors import checked, legible
+from .mapped import HalfFloats, Vocabulary
+from .wordpiece import pieces
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+T = TypeVar("T")
 # About 2,000 tokens: the mean of more than that says little about any of it, and a huge paste stays cheap.
 MAX_CHARACTERS = 10_000
 _LOADING = Lock()
@@ -33,31 +38,28 @@ class StaticEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text; a text without a known word is a row of zeros."""
+        from .vectors import checked  # noqa: PLC0415 (numpy waits for texts to embed)
+
         return checked(self.word_vectors(texts), count=len(texts), dimensions=self.dimensions, identity=self.identity)
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The same vector as the document `text` has."""
-        return self.embed_documents([text]).ravel()
+    def embed_query(self, text: str) -> array[float]:
+        """The same vector as the document `text` has, but for rounding."""
+        asked = legible(text, MAX_CHARACTERS)
+        table = _once(_table)
+        rows = [table.row(piece) for piece in pieces(asked, _once(_vocabulary).lookup(len(asked)))]
+        # The sum points where the mean does.
+        return unit(map(sum, zip(*rows, strict=True)) if rows else [0.0] * self.dimensions)
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """One row per word, not normalised: a longer vector is a rarer, weightier word."""
-        tokenizer, table, unknown = _load()
+        import numpy as np  # noqa: PLC0415 (as above)
+
+        table, (tokenizer, unknown) = _once(_table).matrix(), _once(_tokenizer)
         rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
         for row, ids in zip(rows, _token_ids(tokenizer, words), strict=True):
             if known := [i for i in ids if i != unknown]:
                 table[known].mean(axis=0, dtype=np.float32, out=row)
         return rows
-
-
-def read_matrix(path: Path, name: str) -> NDArray[np.float16]:
-    """The float16 matrix `name` of a safetensors file, mapped from disk and not read."""
-    with path.open("rb") as file:
-        header_size = int.from_bytes(file.read(8), "little")
-        entry = json.loads(file.read(header_size))[name]
-    if entry["dtype"] != "F16":
-        raise ValueError(f"{name} is {entry['dtype']}, not F16")
-    offset = 8 + header_size + entry["data_offsets"][0]
-    return np.memmap(path, dtype="<f2", mode="r", offset=offset, shape=tuple(entry["shape"]))
 
 
 def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
@@ -67,21 +69,33 @@ def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     return [encoding.ids for encoding in encodings]
 
 
-def _load() -> tuple[Tokenizer, NDArray[np.float16], int | None]:
+def _once(load: Callable[[Path], T]) -> T:
     with _LOADING:
-        return _load_once()
+        loaded: T = _loaded(load)
+        return loaded
 
 
-@lru_cache(maxsize=1)
-def _load_once() -> tuple[Tokenizer, NDArray[np.float16], int | None]:
-    from tokenizers import Tokenizer  # noqa: PLC0415 (a heavy import waits for the first text)
-
+@lru_cache(maxsize=3)
+def _loaded(load: Callable[[Path], Any]) -> Any:
     folder = packs.find(packs.POTION)
     try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        table = read_matrix(folder / "model_f16.safetensors", "embeddings")
+        return load(folder)
     except Exception as error:  # tokenizers raises bare Exception for a damaged file
         raise EmbedderError(
             f"The model pack {packs.POTION!r} cannot be read ({error}). Run `holdfast doctor`."
         ) from error
-    return tokenizer, table, tokenizer.token_to_id("[UNK]")
+
+
+def _table(folder: Path) -> HalfFloats:
+    return HalfFloats.open(folder / "model_f16.safetensors", "embeddings")
+
+
+def _vocabulary(folder: Path) -> Vocabulary:
+    return Vocabulary(folder / "tokenizer.json")
+
+
+def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
+    from tokenizers import Tokenizer  # noqa: PLC0415 (as above)
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return tokenizer, tokenizer.token_to_id("[UNK]")

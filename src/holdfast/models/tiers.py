@@ -5,19 +5,12 @@ A model that cannot be loaded or fails is noted and left alone for a while; memo
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError, HoldfastError, InvalidInput
+from ..floats import Vector
 from ..types import Clock, Micros, system_clock
 from .embed import Embedder, embedder_for
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-log = logging.getLogger(__name__)
 
 REST_AFTER_FAILURE: Micros = 30_000_000  # long enough not to slow each recall, short enough to notice a restart
 
@@ -76,7 +69,7 @@ class Tiers:
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
         return None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
 
-    def query(self, identity: str, text: str) -> NDArray[np.float32] | None:
+    def query(self, identity: str, text: str) -> Vector | None:
         """The vector of a question, or None when the model cannot give one now."""
         embedder = self.usable(identity)
         if embedder is None:
@@ -100,6 +93,8 @@ class Tiers:
         self.errors.pop(identity, None)
 
     def _note(self, name: str, error: Exception) -> None:
+        from logging import getLogger  # noqa: PLC0415 (it loads much that is rarely needed)
+
         if self.errors.get(name) != str(error):
-            log.warning("embedding model %s: %s", name, error)
+            getLogger(__name__).warning("embedding model %s: %s", name, error)
         self.errors[name] = str(error)

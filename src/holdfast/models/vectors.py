@@ -10,12 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import DimensionMismatchError, EmbedderError
 
 
-def legible(text: str, limit: int) -> str:
-    """The first `limit` characters of `text`, with lone surrogates (which no model can read) replaced."""
-    text = text[:limit]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
 def checked(rows: ArrayLike, *, count: int, dimensions: int | None, identity: str) -> NDArray[np.float32]:
     """`rows` as `count` × `dimensions` float32 of length one each; a row of zeros stays zeros.
 

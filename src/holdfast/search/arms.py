@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..models.tiers import Tiers
 from ..store.base import Corpus, Filter, Ranked, Store
@@ -23,8 +23,7 @@ MOST_TERMS = 40  # a pasted document is cut to its rarest words
 LONGEST_NAME = 4  # words of an entity's name
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A question's vector in one model, and whether every memory asked has a vector of it."""
 
     model: str
@@ -33,8 +32,7 @@ class View:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """What the arms found: the order of each arm, the memories, and the numbers to weigh them by."""
 
     query: Query
@@ -42,7 +40,13 @@ class Gathered:
     arms: Mapping[str, list[int]]
     memories: Mapping[int, Memory]
     similarity: Mapping[int, Mapping[str, float]]
-    views: Sequence[View] = field(default_factory=tuple)
+    views: Sequence[View] = ()
+
+    def closeness(self, memory: Memory) -> float | None:
+        """How near a memory is to the question by the best model that has a vector of both, in [0, 1]."""
+        known = self.similarity.get(memory.seq, {})
+        near = next((known[view.tier] for view in self.views if view.tier in known), None)
+        return None if near is None else min(max(near, 0.0), 1.0)
 
 
 def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
@@ -50,7 +54,7 @@ def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
     corpus = store.corpus(where.scopes, query.terms)
     occurring = rarest(query.terms, corpus)
     if len(query.terms) > MOST_TERMS:
-        query = replace(query, terms=occurring)
+        query = query._replace(terms=occurring)
     views = vectors(store, tiers, query, where)
     ranked = {"words": store.by_text(where, occurring, DEPTH)}
     for view in views:
@@ -81,7 +85,7 @@ def vectors(store: Store, tiers: Tiers, query: Query, where: Filter) -> list[Vie
     for embedder in reversed(list(tiers)):
         if embedder.identity in complete:
             vector = tiers.query(embedder.identity, query.embed)
-            if vector is not None and vector.any():
+            if vector is not None and any(vector):
                 tier = STATIC if embedder.quick else ENCODER
                 views.append(View(embedder.identity, tier, vector, complete[embedder.identity]))
         if views and views[-1].complete:
@@ -138,12 +142,13 @@ def passes(memory: Memory, where: Filter) -> bool:
         and (not where.categories or memory.category in where.categories)
         and (not where.authors or memory.author in where.authors)
         and (not where.sessions or memory.session in where.sessions)
-        and memory.session not in where.excluded_sessions
+        and (memory.session or memory.metadata.get("session")) not in where.excluded_sessions
         and set(where.tags) <= set(memory.tags)
         and (where.since is None or memory.event_time >= where.since)
         and (where.until is None or memory.event_time < where.until)
         and (where.as_of is None or memory.created_at <= where.as_of)
         and (where.valid_at is None or is_valid(memory, where.valid_at))
+        and where.consolidated in (None, memory.consolidated_at is not None)
     )
 
 
@@ -161,8 +166,8 @@ def similarities(
     found: dict[int, dict[str, float]] = {seq: {} for seq in memories}
     for view in views:
         known = dict(ranked[f"meaning ({view.tier})"])
-        rest = store.vectors(where.scopes, view.model, [seq for seq in memories if seq not in known])
-        known |= {seq: float(vector @ view.vector) for seq, vector in rest.items() if len(vector) == len(view.vector)}
+        rest = [seq for seq in memories if seq not in known]
+        known |= store.similarities(where.scopes, view.model, view.vector, rest)
         for seq, value in known.items():
             if seq in found:
                 found[seq][view.tier] = value

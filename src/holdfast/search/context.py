@@ -1,25 +1,28 @@
 """What goes before a model: a block that is the same for a whole session, and one for this prompt.
 
-The stable block shows rules and reflections as they were when the session began, so that it stays
+The stable block shows rules and the latest reflection as they were when the session began, so that it stays
 byte-identical and a provider's prompt cache holds. What is learned during the session reaches the turn block
-at once and the stable block of the next session.
+at once and the stable block of the next session: a rule when it helps, a reflection in any case.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..store.base import Filter
+from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
-from ..types import STATUSES, Hit, Memory, Micros, to_datetime
+from ..types import MOST_HITS, STATUSES, Hit, Memory, Micros, Scope, to_datetime
 from .recall import Engine, Question, recall
 
 STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
 MOST_RULES = 20
-MOST_HITS = 30
+Line = tuple[Memory, str]
+Section = tuple[str, Iterable[Line]]
+"""A heading, and the memories under it with their lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,22 @@ class Context:
         return tuple(memory.id for memory in self.memories)
 
 
-def context(engine: Engine, where: Filter, prompt: str, *, session: str | None, tokens: int) -> Context:
-    """The blocks for a prompt; together they stay within `tokens`. Turns of `session` itself are left out."""
-    stable, standing = _stable(engine, where, session, int(tokens * STABLE_SHARE))
-    left = tokens - count_tokens(stable)
+def context(
+    engine: Engine, where: Filter, prompt: str, *, session: str | None, tokens: int, limit: int = MOST_HITS
+) -> Context:
+    """The blocks for a prompt; together they stay within `tokens`.
+
+    What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the turn block
+    recalls; rules and reflections stand whatever is asked for.
+    """
+    anything = replace(where, kinds=())
+    stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
     asked = replace(where, excluded_sessions=(session,)) if session else where
-    hits = recall(engine, Question(prompt, asked, limit=MOST_HITS)).hits
-    fresh = [hit for hit in hits if hit.memory not in standing]
-    turn, recalled = _turn(fresh, left)
+    hits = recall(engine, Question(prompt, asked, limit=limit + len(standing))).hits
+    news = [one for one in _reflections(engine, anything) if one not in standing]
+    known = {memory.id for memory in (*standing, *news)}
+    fresh = [hit for hit in hits if hit.memory.id not in known][:limit]
+    turn, recalled = _turn(fresh, news, tokens - count_tokens(stable))
     return Context(stable, turn, (*standing, *recalled))
 
 
@@ -51,18 +62,13 @@ def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> 
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
     rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES)
-    reflections = engine.store.list(replace(at, kinds=("reflection",)), limit=1)
-    return _block(
-        (
-            (
-                "## Learned Procedures and Policies",
-                ((m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules),
-            ),
-            ("## Weekly insight", ((m, _safe(m.content)) for m in reflections)),
-        ),
-        label="standing memory",
-        tokens=tokens,
-    )
+    sections = (_rules(rules), _insight(_reflections(engine, at)))
+    return _block(sections, label="standing memory", tokens=tokens)
+
+
+def _reflections(engine: Engine, where: Filter) -> list[Memory]:
+    """The latest reflection, if there is one. Read anew each time, so one by another process is seen at once."""
+    return engine.store.list(replace(where, kinds=("reflection",)), limit=1)
 
 
 def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
@@ -76,9 +82,25 @@ def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
     return next((first.created_at for first in engine.store.list(turns, limit=1, order="oldest")), None)
 
 
-def _turn(hits: Iterable[Hit], tokens: int) -> tuple[str, list[Memory]]:
+def procedures(store: Store, scope: Scope, now: Micros) -> str:
+    """A block of the newest rules of a scope, all of each; empty when there are none."""
+    where = Filter((scope,), kinds=("rule",), valid_at=now)
+    rules = store.list(where, limit=MOST_RULES)
+    return _block((_rules(rules),), label="standing memory", tokens=None)[0]
+
+
+def _rules(rules: Iterable[Memory]) -> Section:
+    return "## Learned Procedures and Policies", ((m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules)
+
+
+def _insight(reflections: Iterable[Memory]) -> Section:
+    return "## Weekly insight", ((m, _safe(m.content)) for m in reflections)
+
+
+def _turn(hits: Iterable[Hit], news: Iterable[Memory], tokens: int) -> tuple[str, list[Memory]]:
     lines = ((hit.memory, f"- {_source(hit.memory)}{_safe(hit.memory.content)}") for hit in hits)
-    return _block((("## Relevant memory", lines),), label="memory for this prompt", tokens=tokens)
+    sections = (("## Relevant memory", lines), _insight(news))
+    return _block(sections, label="memory for this prompt", tokens=tokens, last_first=True)
 
 
 def _source(memory: Memory) -> str:
@@ -95,24 +117,34 @@ def _safe(text: str) -> str:
 
 
 def _block(
-    sections: Iterable[tuple[str, Iterable[tuple[Memory, str]]]], *, label: str, tokens: int
+    sections: Sequence[Section], *, label: str, tokens: int | None, last_first: bool = False
 ) -> tuple[str, list[Memory]]:
-    """A fenced block of sections with as many lines as the budget allows; empty when no line fits."""
-    parts: list[str] = []
-    shown: list[Memory] = []
-    used = count_tokens(fence("", block_id="0" * 12, label=label))
-    for head, lines in sections:
-        kept = []
-        used += count_tokens(head) + 1
-        for memory, line in lines:
-            used += count_tokens(line) + 1
-            if used > tokens:
-                break
-            kept.append(line)
-            shown.append(memory)
-        if kept:
-            parts.append("\n".join((head, *kept)))
-    if not parts:
+    """A fenced block of sections with as many lines as the budget allows, if there is one; empty when no line fits.
+
+    With `last_first` the last section has its lines before the others get what is left.
+    """
+    overhead = count_tokens(fence("", block_id="0" * 12, label=label))
+    room = math.inf if tokens is None else tokens - overhead
+    places = range(len(sections))
+    fitted: dict[int, list[Line]] = {}
+    for place in reversed(places) if last_first else places:
+        fitted[place], room = _fitting(sections[place], room)
+    kept = [(sections[place][0], fitted[place]) for place in places if fitted[place]]
+    if not kept:
         return "", []
-    text = "\n\n".join(parts)
+    text = "\n\n".join("\n".join((head, *(line for _, line in lines))) for head, lines in kept)
+    shown = [memory for _, lines in kept for memory, _ in lines]
     return fence(text, block_id=hashlib.sha256(text.encode()).hexdigest()[:12], label=label), shown
+
+
+def _fitting(section: Section, room: float) -> tuple[list[Line], float]:
+    """The first lines of a section that fit into so many tokens, and how many are left."""
+    head, lines = section
+    left, kept = room - count_tokens(head) - 1, list[Line]()
+    for memory, line in lines:
+        cost = count_tokens(line) + 1
+        if cost > left:
+            break
+        left -= cost
+        kept.append((memory, line))
+    return kept, left if kept else room

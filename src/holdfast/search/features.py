@@ -1,6 +1,7 @@
 """What speaks for a candidate, as numbers: one row per passage, one column per feature.
 
-Everything is computed from the question, the corpus statistics and the fetched passages; no store, no model.
+Everything is computed from the question, the corpus statistics and the fetched passages; no store, no model, and no
+numeric library, which takes longer to load than a few hundred passages take here.
 Scores are scaled by the best passage of the same question, so that one set of weights serves all questions;
 `covered` and `near` are the same for all passages of a question and say how good that best one is.
 
@@ -13,18 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, NamedTuple
 
 from ..store.base import Corpus
 from ..types import Memory
 from .query import Query
 
-Matrix = NDArray[np.float64]
-Indices = NDArray[np.intp]
+Column = list[float]
+"""A number for each passage."""
+Matrix = list[tuple[float, ...]]
+"""A row for each passage, a number for each feature."""
 
 NAMES: Final = (
     "words",  # BM25 of the passage with its neighbours
@@ -55,8 +54,7 @@ _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A fetched memory: its index terms, and per tier the cosine similarity to the question's vector.
 
     A tier in which the memory has no vector is left out of `similarity`.
@@ -73,94 +71,98 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
     Neighbours are recognised by session and position among `passages` themselves.
     """
     if not passages:
-        return np.zeros((0, len(NAMES)))
-    neighbours = _neighbours(passages)
-    sessions = _sessions(passages)
-    words = _Words.of(query, corpus, passages)
+        return []
+    neighbours, sessions = _neighbours(passages), _sessions(passages)
+    words = _Words(query, corpus, passages)
     window = words.window(neighbours)
     similarities = tiers(passages)
     meaning = _meaning(similarities, len(passages))
-    constant = np.ones(len(passages))
+    covered = min(max(window) / max(sum(words.idf.values()), _TINY), 1.0)
     columns = {
         "words": _scaled(window),
         "session words": _scaled(words.of_sessions(sessions)),
-        "meaning": _helped(meaning, neighbours, words.openness()),
+        "meaning": _helped(meaning, neighbours, words.openness),
         "session meaning": _best_of(sessions, meaning),
         "speaker": _speaker(query, passages),
-        "date": _date(query, passages),
-        "answer type": _answer_type(query, passages),
-        "length": _length(words.lengths, passages),
-        "question": np.array([float(p.memory.content.rstrip().endswith(_QUESTION_MARKS)) for p in passages]),
-        "covered": constant * min(float(window.max()) / max(float(words.idf.sum()), _TINY), 1.0),
-        "near": constant * _nearest(similarities),
+        "date": [_closeness(query, passage.memory.event_time) for passage in passages],
+        "answer type": [float(not query.telling.isdisjoint(passage.terms)) for passage in passages],
+        "length": [_length(passage) for passage in passages],
+        "question": [float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages],
+        "covered": [covered] * len(passages),
+        "near": [_nearest(similarities)] * len(passages),
     }
-    return np.column_stack([columns[name] for name in NAMES])
+    return list(zip(*(columns[name] for name in NAMES), strict=True))
 
 
-def tiers(passages: Sequence[Passage]) -> dict[str, Matrix]:
-    """The similarities per tier that most of `passages` have a vector in, best tier first; NaN where one lacks.
+def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
+    """The similarities per tier that most of `passages` have a vector in, best tier first; None where one lacks.
 
     While memories are being embedded anew, a handful with better vectors cannot be compared with the rest.
     """
-    found = {tier: np.array([p.similarity.get(tier, math.nan) for p in passages]) for tier in _TIER_SHARES}
-    return {tier: values for tier, values in found.items() if np.isfinite(values).sum() * 2 > len(passages)}
+    found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
+    return {tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)}
 
 
-@dataclass(frozen=True, slots=True)
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+Counts = Mapping[str, float]
+"""How often terms of the question occur; those that do not are left out."""
+
+
 class _Words:
-    """Counts of the query's terms: `counts` in whole passages, `cut` in their first 60 terms."""
+    """How often each passage has the terms of the question, as a whole and in its first 60 terms."""
 
-    idf: Matrix
-    counts: Matrix
-    cut: Matrix
-    lengths: Matrix
-    mean_length: float
-
-    @classmethod
-    def of(cls, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> _Words:
-        column = {term: place for place, term in enumerate(query.terms)}
-        counts = _counts(column, [passage.terms for passage in passages])
-        lengths = np.array([len(passage.terms) for passage in passages], dtype=float)
-        cut = counts.copy()
-        long = np.flatnonzero(lengths > _LONGEST_NEIGHBOUR).tolist()
-        cut[long] = _counts(column, [passages[row].terms[:_LONGEST_NEIGHBOUR] for row in long])
-        idf = np.array([_idf(corpus, term) for term in query.terms])
-        return cls(idf, counts, cut, lengths, max(corpus.mean_length, 1.0))
-
-    def openness(self) -> Matrix:
+    def __init__(self, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> None:
+        self.idf = {term: _idf(corpus, term) for term in query.terms}
+        self._counts = [_counts(self.idf, passage.terms) for passage in passages]
+        self._lengths = [len(passage.terms) for passage in passages]
+        self._cut = [
+            counts if length <= _LONGEST_NEIGHBOUR else _counts(self.idf, passage.terms[:_LONGEST_NEIGHBOUR])
+            for counts, length, passage in zip(self._counts, self._lengths, passages, strict=True)
+        ]
+        self._mean_length = max(corpus.mean_length, 1.0)
+        self.openness = [min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths]
         """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained one."""
-        return np.clip(1 - self.lengths / _SELF_CONTAINED, 0.0, 1.0)
 
-    def window(self, neighbours: Mapping[int, Indices]) -> Matrix:
+    def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
         """BM25 of each passage together with its neighbours."""
-        openness, counts, lengths = self.openness(), self.counts, self.lengths
-        cut, cut_lengths = _padded(self.cut), _padded(np.minimum(self.lengths, _LONGEST_NEIGHBOUR))
+        usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
+        return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
+
+    def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
+        """The counts and the length of a passage and, as far as it leans on them, its neighbours."""
+        length = float(self._lengths[row])
+        if not near:
+            return self._counts[row], length
+        counts = dict(self._counts[row])
         for step, weight in _NEIGHBOURS:
-            rows, share = neighbours[step], weight * openness
-            counts = counts + share[:, None] * cut[rows]
-            lengths = lengths + share * cut_lengths[rows]
-        usual = _USUAL_WINDOW * min(self.mean_length, _LONGEST_NEIGHBOUR)
-        return _saturated(counts, lengths / usual) @ self.idf
+            if (other := near.get(step)) is not None:
+                share = weight * self.openness[row]
+                length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
+                for term, count in self._cut[other].items():
+                    counts[term] = counts.get(term, 0.0) + share * count
+        return counts, length
 
-    def of_sessions(self, sessions: Indices) -> Matrix:
+    def _bm25(self, counts: Counts, length: float, usual: float) -> float:
+        return sum(self.idf[term] * value for term, value in _saturated(counts, length / usual).items())
+
+    def of_sessions(self, sessions: Sequence[int]) -> Column:
         """Each term counts once per session, where it is densest."""
-        saturated = _saturated(self.counts, self.lengths / self.mean_length)
-        best = np.zeros((int(sessions.max()) + 1, saturated.shape[1]))
-        np.maximum.at(best, sessions, saturated)
-        found: Matrix = (best @ self.idf)[sessions]
-        return found
+        best: dict[int, dict[str, float]] = {number: {} for number in sessions}
+        for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
+            session = best[number]
+            for term, value in _saturated(counts, length / self._mean_length).items():
+                session[term] = max(session.get(term, 0.0), value)
+        sums = {number: sum(self.idf[term] * value for term, value in terms.items()) for number, terms in best.items()}
+        return [sums[number] for number in sessions]
 
 
-def _counts(column: Mapping[str, int], texts: Sequence[Sequence[str]]) -> Matrix:
-    """How often each term occurs in each text; filled in one go, because single cells are slow to set."""
-    wanted = frozenset(column)
-    found = ((row, term) for row, text in enumerate(texts) for term in wanted.intersection(text))
-    hits = [(row, column[term], texts[row].count(term)) for row, term in found]
-    counts = np.zeros((len(texts), len(column)))
-    if hits:
-        rows, columns, values = zip(*hits, strict=True)
-        counts[rows, columns] = values
-    return counts
+def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
+    there = wanted.keys() & terms
+    # In the order of the question: sums over a set could differ in their last digit from one run to the next.
+    return {term: terms.count(term) for term in wanted if term in there}
 
 
 def _idf(corpus: Corpus, term: str) -> float:
@@ -168,75 +170,79 @@ def _idf(corpus: Corpus, term: str) -> float:
     return math.log(1 + max(corpus.size - frequency + 0.5, 0.5) / (frequency + 0.5))
 
 
-def _saturated(counts: Matrix, relative_length: Matrix) -> Matrix:
-    return counts / (counts + _K1 * (1 - _B + _B * relative_length)[:, None])
+def _saturated(counts: Counts, relative_length: float) -> dict[str, float]:
+    softly = _K1 * (1 - _B + _B * relative_length)
+    return {term: count / (count + softly) for term, count in counts.items()}
 
 
-def _padded(values: Matrix) -> Matrix:
-    """With a row of zeros at the end, which index -1 (no neighbour) points at."""
-    return np.concatenate([values, np.zeros((1, *values.shape[1:]))])
-
-
-def _neighbours(passages: Sequence[Passage]) -> dict[int, Indices]:
-    """Per step, for each passage the row of the one so many positions further in its session, or -1."""
+def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
+    """For each passage, by step, the row of the one so many positions further in its session, where it is there."""
     places = [(p.memory.session, p.memory.position) for p in passages]
     rows = {place: row for row, place in enumerate(places) if place[0]}
-    return {
-        step: np.array([-1 if at is None else rows.get((session, at + step), -1) for session, at in places], np.intp)
-        for step, _ in _NEIGHBOURS
-    }
+    return [
+        {}
+        if at is None
+        else {step: rows[session, at + step] for step, _ in _NEIGHBOURS if (session, at + step) in rows}
+        for session, at in places
+    ]
 
 
-def _sessions(passages: Sequence[Passage]) -> Indices:
+def _sessions(passages: Sequence[Passage]) -> list[int]:
     """A number per session; a memory without one is a session of its own."""
     numbers: dict[str | int, int] = {}
-    found = [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)]
-    return np.array(found, dtype=np.intp)
+    return [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)]
 
 
-def _scaled(scores: Matrix) -> Matrix:
+def _scaled(scores: Column) -> Column:
     """Relative to the best passage."""
-    return scores / max(float(scores.max()), _TINY)
+    best = max(*scores, _TINY)
+    return [score / best for score in scores]
 
 
-def _meaning(similarities: Mapping[str, Matrix], size: int) -> Matrix:
+def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> Column:
     """Similarity over the tiers: 0 for the mean passage, 1 for the best.
 
     The static tier has a say beside the encoder, because it reads long texts to their end.
     """
-    total, shares = np.zeros(size), np.zeros(size)
+    total, shares = [0.0] * size, [0.0] * size
     for tier, values in similarities.items():
-        known = np.isfinite(values)
-        middle, best = float(values[known].mean()), float(values[known].max())
-        total[known] += _TIER_SHARES[tier] * (values[known] - middle) / max(best - middle, _TINY)
-        shares[known] += _TIER_SHARES[tier]
-    return total / np.maximum(shares, _TINY)
+        known, share = _known(values), _TIER_SHARES[tier]
+        middle = math.fsum(known) / len(known)
+        above = max(max(known) - middle, _TINY)
+        for row, value in enumerate(values):
+            if value is not None:
+                total[row] += share * (value - middle) / above
+                shares[row] += share
+    return [added / max(of, _TINY) for added, of in zip(total, shares, strict=True)]
 
 
-def _helped(meaning: Matrix, neighbours: Mapping[int, Indices], openness: Matrix) -> Matrix:
+def _helped(meaning: Column, neighbours: Sequence[Mapping[int, int]], openness: Column) -> Column:
     """With the similarity of the turn before and the turn after."""
-    padded = _padded(meaning)
-    help_given = _MEANING_BEFORE * padded[neighbours[-1]] + _MEANING_AFTER * padded[neighbours[1]]
-    return meaning + openness * help_given
+    helped = list(meaning)
+    for row, near in enumerate(neighbours):
+        for step, share in ((-1, _MEANING_BEFORE), (1, _MEANING_AFTER)):
+            if step in near:
+                helped[row] += openness[row] * share * meaning[near[step]]
+    return helped
 
 
-def _nearest(similarities: Mapping[str, Matrix]) -> float:
+def _nearest(similarities: Mapping[str, Sequence[float | None]]) -> float:
     best = next(iter(similarities.values()), None)
-    return 0.0 if best is None else float(np.nanmax(best))
+    return 0.0 if best is None else max(_known(best))
 
 
-def _best_of(sessions: Indices, values: Matrix) -> Matrix:
-    best = np.full(int(sessions.max()) + 1, -np.inf)
-    np.maximum.at(best, sessions, values)
-    found: Matrix = best[sessions]
-    return found
+def _best_of(sessions: Sequence[int], values: Column) -> Column:
+    best: dict[int, float] = {}
+    for number, value in zip(sessions, values, strict=True):
+        best[number] = max(best.get(number, value), value)
+    return [best[number] for number in sessions]
 
 
-def _speaker(query: Query, passages: Sequence[Passage]) -> Matrix:
+def _speaker(query: Query, passages: Sequence[Passage]) -> Column:
     """1 for the words of whom the question is about, 0 for another's, between them when nobody is known."""
     if not query.authors and not query.roles:
-        return np.zeros(len(passages))
-    return np.array([_said_by(query, passage) for passage in passages])
+        return [0.0] * len(passages)
+    return [_said_by(query, passage) for passage in passages]
 
 
 def _said_by(query: Query, passage: Passage) -> float:
@@ -247,24 +253,15 @@ def _said_by(query: Query, passage: Passage) -> float:
     return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
 
 
-def _date(query: Query, passages: Sequence[Passage]) -> Matrix:
+def _closeness(query: Query, at: float) -> float:
     """1 inside a span the question names, fading with the days outside it."""
-    at = np.array([passage.memory.event_time for passage in passages], dtype=float)
-    closeness = np.zeros(len(passages))
-    for span in query.spans:
-        late = np.maximum(at - span.end, 0) / _DAY
-        early = np.maximum(span.start - at, 0) / _DAY
-        closeness = np.maximum(closeness, np.exp(-late / _LATE - early / _EARLY))
-    return closeness
+    return max((_near_span(at - span.end, span.start - at) for span in query.spans), default=0.0)
 
 
-def _length(lengths: Matrix, passages: Sequence[Passage]) -> Matrix:
+def _near_span(late: float, early: float) -> float:
+    return math.exp(-max(late, 0) / _DAY / _LATE - max(early, 0) / _DAY / _EARLY)
+
+
+def _length(passage: Passage) -> float:
     """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to it."""
-    turns = np.array([passage.memory.kind == "turn" for passage in passages])
-    return np.where(turns, np.minimum(lengths / _FULL_LENGTH, 1.0), 1.0)
-
-
-def _answer_type(query: Query, passages: Sequence[Passage]) -> Matrix:
-    if not query.telling:
-        return np.zeros(len(passages))
-    return np.array([float(not query.telling.isdisjoint(passage.terms)) for passage in passages])
+    return min(len(passage.terms) / _FULL_LENGTH, 1.0) if passage.memory.kind == "turn" else 1.0

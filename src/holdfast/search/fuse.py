@@ -8,16 +8,15 @@ is the alternative for scores without a common scale.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
-from typing import TypeVar
-
-import numpy as np
+from operator import mul
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from ..types import Signal
-from .features import NAMES, Matrix, Passage, tiers
+from .features import NAMES, Passage, tiers
 
 RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
 LEXICAL, BOTH = "lexical", "encoder+static"
@@ -25,8 +24,7 @@ LEXICAL, BOTH = "lexical", "encoder+static"
 Item = TypeVar("Item", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """What each feature adds, in the order of `NAMES`, and how the sum is squeezed: one half at `middle`."""
 
     values: tuple[float, ...]
@@ -42,17 +40,17 @@ def situation(passages: Sequence[Passage]) -> str:
 @lru_cache(maxsize=8)
 def weights(name: str) -> Weights:
     """The shipped weights for a situation."""
-    learned = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
+    learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
     one = learned["situations"][name]
     values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
     return Weights(values, float(one["middle"]), float(one["slope"]))
 
 
-def linear(matrix: Matrix, chosen: Weights) -> Matrix:
+def linear(matrix: Iterable[Sequence[float]], chosen: Weights) -> list[float]:
     """A score in [0, 1] per row, growing with the weighted sum of the row's features."""
-    sums = matrix @ np.array(chosen.values)
-    scores: Matrix = 0.5 + 0.5 * np.tanh(chosen.slope * (sums - chosen.middle) / 2)  # the logistic, safe for any sum
-    return scores
+    sums = (sum(map(mul, row, chosen.values)) for row in matrix)
+    # The logistic, in a form that is safe for any sum.
+    return [0.5 + 0.5 * math.tanh(chosen.slope * (one - chosen.middle) / 2) for one in sums]
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
+from ..text.later import later
 from ..text.tokens import index_terms, query_terms
 from ..text.when import Span, spans
 
@@ -18,13 +20,13 @@ _SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 # The person who asks, in the languages whose stop words we know.
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = later(
     r"(?<![\w'])(?:i|i'm|i've|i'd|my|mine|me|myself|ich|mein\w{0,2}|mich|mir|je|j'\w+|mon|mes|moi|yo|mi|mis|conmigo"
     r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
     re.IGNORECASE,
 )
 # What was said to that person: "you told me", "your advice", "our last chat", "remind me what you …".
-_SAID_BY_ASSISTANT = re.compile(
+_SAID_BY_ASSISTANT = later(
     r"\byou(?:'d|'ve| had| have| did)?\s+(?:\w+ly\s+)?(?:said|say|told|tell|mention|suggest|recommend|propos|advis"
     r"|gave|give|provid|list|explain|describ|show|wrote|write|generat|creat|share|help|claim|point|answer|compar"
     r"|outlin|came up)|\b(?:did|had|have) you\b"
@@ -44,36 +46,28 @@ _ASKS_NUMBER = re.compile(
     r"|\bhoeveel\b|сколько|いくつ|多少|몇",
     re.IGNORECASE,
 )
-_DIGITS = " ".join(str(number) for number in range(101))
-_TIME_TERMS = frozenset(
-    index_terms(
-        """yesterday today tomorrow last next ago week weekend month year morning night since recently just
-        monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-        september october november december gestern heute morgen woche monat jahr letzte letzten seit ayer hoy mañana
-        semana mes año pasado hier aujourd'hui semaine mois année dernier dernière вчера сегодня завтра неделю месяц год
-        昨 明 月 週 周 年 """
-        + " ".join(str(year) for year in range(1950, 2051))
-    )
-)
-_NUMBER_TERMS = frozenset(
-    index_terms(
-        """one two three four five six seven eight nine ten eleven twelve once twice couple dozen hundred thousand
-        eins zwei drei vier fünf sechs sieben acht neun zehn uno dos tres cuatro cinco seis siete ocho nueve diez
-        deux trois quatre cinq sept huit neuf dix один два три четыре пять шесть семь восемь девять десять
-        一 二 三 四 五 六 七 八 九 十 """
-        + _DIGITS
-    )
-)
+_TIME_WORDS = """
+    yesterday today tomorrow last next ago week weekend month year morning night since recently just
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december gestern heute morgen woche monat jahr letzte letzten seit ayer hoy mañana
+    semana mes año pasado hier aujourd'hui semaine mois année dernier dernière вчера сегодня завтра неделю месяц год
+    昨 明 月 週 周 年
+"""
+_NUMBER_WORDS = """
+    one two three four five six seven eight nine ten eleven twelve once twice couple dozen hundred thousand
+    eins zwei drei vier fünf sechs sieben acht neun zehn uno dos tres cuatro cinco seis siete ocho nueve diez
+    deux trois quatre cinq sept huit neuf dix один два три четыре пять шесть семь восемь девять десять
+    一 二 三 四 五 六 七 八 九 十
+"""
 # Whoever is named is usually also who "she" is.
 _OWN_PRONOUNS = (
-    (re.compile(r"\b(?:her|his|their)\b(?=\s+\w)"), "my"),
-    (re.compile(r"\b(?:she|he|they)\b"), "I"),
-    (re.compile(r"\b(?:her|him|them)\b"), "me"),
+    (later(r"\b(?:her|his|their)\b(?=\s+\w)"), "my"),
+    (later(r"\b(?:she|he|they)\b"), "I"),
+    (later(r"\b(?:her|him|them)\b"), "me"),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A question, analysed.
 
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the roles whose words
@@ -122,8 +116,18 @@ def _alias(author: str, words: dict[str, str]) -> str:
 
 def _telling(text: str) -> frozenset[str]:
     if _ASKS_WHEN.search(text):
-        return _TIME_TERMS
-    return _NUMBER_TERMS if _ASKS_NUMBER.search(text) else frozenset()
+        return _time_terms()
+    return _number_terms() if _ASKS_NUMBER.search(text) else frozenset()
+
+
+@cache
+def _time_terms() -> frozenset[str]:
+    return frozenset(index_terms(f"{_TIME_WORDS} {' '.join(map(str, range(1950, 2051)))}"))
+
+
+@cache
+def _number_terms() -> frozenset[str]:
+    return frozenset(index_terms(f"{_NUMBER_WORDS} {' '.join(map(str, range(101)))}"))
 
 
 def _roles(text: str) -> frozenset[str]:

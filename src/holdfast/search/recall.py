@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-
+from .. import text
 from ..models.tiers import Tiers
 from ..store.base import Corpus, Filter, Store
 from ..store.rows import indexed_text
@@ -21,32 +19,10 @@ from .features import Passage, features
 from .query import Query, analyse
 
 NEAR_COPY = 0.9  # share of words two texts must have in common to count as the same thing said twice
-NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "don't",
-        "doesn't",
-        "isn't",
-        "won't",
-        "can't",
-        "kein",
-        "nicht",
-        "nie",
-        "no",
-        "nunca",
-        "pas",
-        "jamais",
-        "не",
-        "нет",
-    ]
-)
 DOUBT = 0.5  # what a memory of no confidence at all keeps of its score
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(NamedTuple):
     """What a recall works with."""
 
     store: Store
@@ -55,8 +31,7 @@ class Engine:
     fusion: str = "learned"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is asked, of which memories, and how much may come back."""
 
     text: str
@@ -65,8 +40,7 @@ class Question:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Every candidate, best first, ties in insertion order; reasons are worked out for those that are asked for."""
 
     memories: Sequence[Memory]
@@ -78,8 +52,7 @@ class Ranking:
         return Hit(self.memories[place], self.scores[place], self.reasons(place))
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(NamedTuple):
     """A finished recall: the hits, and what every stage before them saw.
 
     `order` is the places of the ranking as they would be shown; `copies` says which place repeats which.
@@ -134,15 +107,20 @@ def _by_weight(gathered: Gathered) -> Ranking:
     passages = [Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories]
     matrix = features(gathered.query, gathered.corpus, passages)
     chosen = fuse.weights(fuse.situation(passages))
-    scores = fuse.linear(matrix, chosen) * _trusted(memories)
-    order = np.lexsort(([memory.seq for memory in memories], -scores)).tolist()
+    scores = [score * _trust(memory) for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)]
+    order = sorted(range(len(memories)), key=lambda row: (-scores[row], memories[row].seq))
     model = ", ".join(view.model for view in gathered.views)
 
     def reasons(place: int) -> Reasons:
         row = order[place]
-        return Reasons(_found_by(gathered, memories[row]), fuse.signals(matrix[row].tolist(), chosen), model)
+        return Reasons(
+            _found_by(gathered, memories[row]),
+            fuse.signals(matrix[row], chosen),
+            model,
+            gathered.closeness(memories[row]),
+        )
 
-    return Ranking([memories[row] for row in order], [float(scores[row]) for row in order], reasons)
+    return Ranking([memories[row] for row in order], [scores[row] for row in order], reasons)
 
 
 def terms_of(memory: Memory) -> tuple[str, ...]:
@@ -155,9 +133,9 @@ def _cached_terms(text: str) -> tuple[str, ...]:
     return tuple(index_terms(text))
 
 
-def _trusted(memories: Sequence[Memory]) -> Any:
+def _trust(memory: Memory) -> float:
     """What confidence does to a score: full confidence keeps all of it."""
-    return np.array([DOUBT + (1 - DOUBT) * memory.confidence for memory in memories])
+    return DOUBT + (1 - DOUBT) * memory.confidence
 
 
 def _by_rank(gathered: Gathered) -> Ranking:
@@ -169,9 +147,12 @@ def _by_rank(gathered: Gathered) -> Ranking:
     ]
     scored.sort(key=lambda pair: (-pair[0], pair[1].seq))
     memories = [memory for _, memory in scored]
-    return Ranking(
-        memories, [score for score, _ in scored], lambda place: Reasons(_found_by(gathered, memories[place]))
-    )
+
+    def reasons(place: int) -> Reasons:
+        memory = memories[place]
+        return Reasons(_found_by(gathered, memory), similarity=gathered.closeness(memory))
+
+    return Ranking(memories, [score for score, _ in scored], reasons)
 
 
 def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
@@ -202,11 +183,8 @@ def last_the_copies(memories: Sequence[Memory], wanted: int) -> tuple[list[int],
 
 
 def near_copies(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether two texts say the same. A number or a negation that differs makes it another claim."""
-    if len(words & others) < NEAR_COPY * len(words | others):
-        return False
-    differing = words ^ others
-    return not any(word in NEGATIONS or any(map(str.isdigit, word)) for word in differing)
+    """Whether two texts say the same. A number, a negation or an opposite that differs makes it another claim."""
+    return len(words & others) >= NEAR_COPY * len(words | others) and not text.contrast.contrasts(words, others)
 
 
 def fit(hits: list[Hit], tokens: int | None) -> list[Hit]:

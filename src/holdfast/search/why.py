@@ -68,7 +68,8 @@ def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[St
 
 def _filters(question: Question, expected: Memory) -> Iterator[Stage]:
     where = question.where
-    yield Stage("scope", expected.scope in where.scopes, f"it belongs to {expected.scope}")
+    known = expected.scope in where.scopes
+    yield Stage("scope", known, f"it belongs to {expected.scope}{'' if known else ', whose memory is switched off'}")
     active = expected.status in where.statuses
     reason = f" ({expected.status_reason})" if expected.status_reason else ""
     yield Stage(

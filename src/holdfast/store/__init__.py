@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from .base import Author, Corpus, Filter, Finding, Findings, Store, Writer
 from .opening import open_store
-from .sqlite import SQLiteStore
+from .sqlite import InMemoryStore, SQLiteStore
 
-__all__ = ["Author", "Corpus", "Filter", "Finding", "Findings", "SQLiteStore", "Store", "Writer", "open_store"]
+__all__ = [
+    "Author", "Corpus", "Filter", "Finding", "Findings", "InMemoryStore", "SQLiteStore", "Store", "Writer",
+    "open_store",
+]  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
+from ..floats import Vector
 from ..text.tokens import index_terms
 from ..types import Micros, new_id
-from .base import Finding, Vector
+from .base import BEHIND, Finding
 from .rows import Row, Statements, content_hash, indexed_text
 
 Look = Callable[[str], Iterable[Row]]
@@ -26,6 +26,8 @@ ORPHANS = {
     "(SELECT 1 FROM entities n WHERE n.scope = t.scope AND n.id = t.entity)",
     "entity_names": "SELECT name FROM entity_names AS a WHERE NOT EXISTS "
     "(SELECT 1 FROM entities n WHERE n.scope = a.scope AND n.id = a.entity)",
+    "files": f"SELECT path FROM files AS f WHERE memory <> '' AND substr(hash, 1, 1) <> '{BEHIND}' AND NOT EXISTS "
+    "(SELECT 1 FROM memories m WHERE m.scope = f.scope AND m.id = f.memory)",
 }
 _UNEXPLAINED = (
     "NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' AND e.target = m.id "
@@ -91,7 +93,7 @@ def _sound(packed: Any, dimensions: int, unpack: Unpack) -> bool:
         vector = unpack(packed)
     except ValueError:  # not a whole number of floats
         return False
-    length = float(np.linalg.norm(vector))
+    length = math.hypot(*vector)
     return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
 
 
@@ -116,6 +118,19 @@ def journal(look: Look) -> Iterator[Finding]:
         "HAVING sum(CASE WHEN before IS NOT NULL AND after IS NULL THEN 1 ELSE 0 END) = 0"
     ):
         yield Finding("journal", f"{target} is gone, but the journal does not say who removed it", repairable=False)
+
+
+def messages(look: Look) -> Iterator[Finding]:
+    """Sessions that have lost messages, and messages that have lost their session."""
+    for session, count, last in look(
+        "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING count(*) <= max(position)"
+    ):
+        yield Finding("messages", f"{last + 1 - count} messages of session {session} are missing", repairable=False)
+    for (session,) in look(
+        "SELECT session FROM messages g WHERE NOT EXISTS "
+        "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, session"
+    ):
+        yield Finding("messages", f"session {session} is gone, but its messages are there", repairable=False)
 
 
 def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:

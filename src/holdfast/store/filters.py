@@ -6,16 +6,14 @@ Placeholders are `?` everywhere; a backend that spells them otherwise translates
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .base import Filter
 
 Clause = tuple[str, list[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """How a backend spells what SQL leaves open."""
 
     json_field: str
@@ -62,7 +60,16 @@ def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Cla
     """The condition that a memory passes `where` in the scopes with these numbers, and its parameters."""
     parts = [f"m.scope IN ({marks(numbers)})"]
     values: list[Any] = list(numbers)
-    for sql, args in (*_columns(where), *_status(where, dialect), *_tags(where, dialect), *_times(where)):
+    wanted = (
+        *_columns(where),
+        *_excluded_sessions(where, dialect),
+        *_consolidated(where),
+        *_unenriched(where, dialect),
+        *_status(where, dialect),
+        *_tags(where, dialect),
+        *_times(where),
+    )
+    for sql, args in wanted:
         parts.append(sql)
         values.extend(args)
     return " AND ".join(parts), values
@@ -82,9 +89,27 @@ def _columns(where: Filter) -> list[Clause]:
         ("m.category IN", where.categories),
         ("m.author IN", where.authors),
         ("m.session IN", where.sessions),
-        ("coalesce(m.session, '') NOT IN", where.excluded_sessions),
     )
     return [(f"{column} ({marks(values)})", list(values)) for column, values in wanted if values]
+
+
+def _excluded_sessions(where: Filter, dialect: Dialect) -> list[Clause]:
+    """Neither what was said in these sessions nor what was learned from them."""
+    if not where.excluded_sessions:
+        return []
+    session = f"coalesce(m.session, {dialect.field('m.metadata', 'session')}, '')"
+    return [(f"{session} NOT IN ({marks(where.excluded_sessions)})", list(where.excluded_sessions))]
+
+
+def _consolidated(where: Filter) -> list[Clause]:
+    if where.consolidated is None:
+        return []
+    return [(f"m.consolidated_at IS {'NOT ' if where.consolidated else ''}NULL", [])]
+
+
+def _unenriched(where: Filter, dialect: Dialect) -> list[Clause]:
+    stamp = dialect.field("m.metadata", "enriched_at")
+    return [(f"(m.metadata IS NULL OR {stamp} IS NULL)", [])] if where.unenriched else []
 
 
 def _status(where: Filter, dialect: Dialect) -> list[Clause]:
@@ -95,7 +120,7 @@ def _status(where: Filter, dialect: Dialect) -> list[Clause]:
     before = dialect.field("e.before", "status")
     then = (
         f"coalesce((SELECT {before} FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
-        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.seq LIMIT 1), m.status)"
+        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.at, e.seq LIMIT 1), m.status)"
     )
     return [("m.created_at <= ?", [where.as_of]), (f"{then} IN ({statuses})", [where.as_of, *where.statuses])]
 

@@ -18,6 +18,13 @@ from .rows import (
 from .scoped import ScopedSQL
 
 LOST = "'Its worker ' || worker || ' was lost.'"
+ENQUEUE = (
+    "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
+    "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
+    "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = 3, "
+    "retry_at = NULL, status = CASE WHEN jobs.status = 'running' THEN 'running' ELSE 'pending' END "
+    "WHERE excluded.watermark > jobs.watermark"
+)
 
 
 class SQLJobs(ScopedSQL):
@@ -27,17 +34,7 @@ class SQLJobs(ScopedSQL):
         if not self.numbers((scope,)):
             self.make_scope(scope)
         (number,) = self.numbers((scope,))
-        self.transact(
-            (number,),
-            lambda execute: execute(
-                "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
-                "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
-                "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = 3, "
-                "retry_at = NULL, status = CASE WHEN jobs.status = 'running' THEN 'running' ELSE 'pending' END "
-                "WHERE excluded.watermark > jobs.watermark",
-                (number, kind, key, watermark),
-            ),
-        )
+        self.transact((number,), lambda execute: execute(ENQUEUE, (number, kind, key, watermark)))
 
     def claim(
         self,

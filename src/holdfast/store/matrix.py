@@ -1,30 +1,22 @@
 """Vectors of a scope as one matrix in memory: exact search, many times faster than reading them from the file.
 
-A cache and nothing more. It is built from the store the second time a scope is asked (a one-shot command
-never pays for it), follows the journal so that other processes' writes are seen, and is dropped when space is
-short.
+It is built from the store and follows the journal, so that other processes' writes are seen.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from ..floats import Vector
 from .filters import Dialect
+from .matrices import Newest, Read
 
-Rows = list[tuple[Any, ...]]
-Read = Callable[[str, Sequence[Any]], Rows]
 Floats = npt.NDArray[np.float32]
-Newest = Callable[[Read, int], tuple[Any, ...]]
-"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
-
 ABSENT = -2.0  # below any cosine
-CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
 
 
 class Matrix:
@@ -130,13 +122,13 @@ class Matrix:
                 alive[:used],
             )
 
-    def nearest(self, vector: Floats, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
+    def nearest(self, vector: Vector, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
         """The best `limit` rows that are alive and not hidden, best first, ties in insertion order."""
         with self._lock:
             used = len(self._place)
             if not used or self._vectors.shape[1] != len(vector):
                 return []
-            scores = self._vectors[:used] @ vector
+            scores = self._vectors[:used] @ np.asarray(vector, np.float32)
             scores[~self._alive[:used]] = ABSENT
             for seq in hidden & self._place.keys():
                 scores[self._place[seq]] = ABSENT
@@ -148,52 +140,14 @@ class Matrix:
             places = {seq: self._place[seq] for seq in seqs if seq in self._place}
             return {seq: self._vectors[place].copy() for seq, place in places.items() if self._alive[place]}
 
-
-class Matrices:
-    """The matrices of a process, least recently used out first."""
-
-    def __init__(self, newest: Newest, dialect: Dialect) -> None:
-        self._newest, self._dialect = newest, dialect
-        self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
-        self._asked: set[tuple[int, int]] = set()
-
-    def get(self, read: Read, model: int, scope: int) -> Matrix | None:
-        """An up-to-date matrix, or None the first time, or when it would not fit."""
-        key = (model, scope)
+    def similarities(self, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        """How near to a vector those of these memories are that are active here."""
         with self._lock:
-            matrix = self._held.get(key)
-            if matrix is None:
-                if key not in self._asked or self._too_big(read, key):
-                    self._asked.add(key)
-                    return None
-                matrix = self._held[key] = Matrix(read, self._newest, self._dialect, model, scope)
-            else:
-                matrix.refresh(read)
-            self._held.move_to_end(key)
-            self._trim()
-            return matrix
-
-    def vectors(self, read: Read, model: int, scope: int, seqs: Sequence[int]) -> dict[int, Floats]:
-        """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
-        with self._lock:
-            matrix = self._held.get((model, scope))
-            if matrix is None:
+            known = [seq for seq in seqs if seq in self._place and self._alive[self._place[seq]]]
+            if not known or self._vectors.shape[1] != len(vector):
                 return {}
-            matrix.refresh(read)
-            return matrix.vectors(seqs)
-
-    def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
-        ((size,),) = read(
-            "SELECT coalesce(max(d.dimensions) * 4 * (SELECT count(*) FROM vectors WHERE model = ? AND scope = ?), 0) "
-            "FROM models d WHERE d.number = ?",
-            (*key, key[0]),
-        )
-        return bool(size > CACHE_BYTES)
-
-    def _trim(self) -> None:
-        while len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES:
-            self._held.popitem(last=False)
+            near = self._vectors[[self._place[seq] for seq in known]] @ np.asarray(vector, np.float32)
+            return dict(zip(known, near.tolist(), strict=True))
 
 
 def unpack(blobs: list[bytes]) -> Floats:

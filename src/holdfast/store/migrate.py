@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import StoreTooNew
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """One step of the schema."""
 
     version: int
@@ -21,7 +20,7 @@ class Migration:
 @cache
 def migrations(backend: str) -> tuple[Migration, ...]:
     """The steps for a backend, oldest first. They are numbered from 1 without gaps."""
-    folder = files("holdfast.store") / "sql" / backend
+    folder = Path(__file__).parent / "sql" / backend
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return tuple(
         Migration(number, name, (folder / name).read_text("utf-8")) for number, name in enumerate(names, start=1)

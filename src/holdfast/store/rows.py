@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ..types import Edge, Entity, Event, Job, Memory, Scope, Session, Triple
+from ..types import Edge, Entity, Event, Job, Memory, Message, Scope, Session, Triple
 
 Row = tuple[Any, ...]
 Rows = list[Row]
@@ -27,9 +25,8 @@ class Statements(Protocol):
         """Runs one statement for each row of values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table whose rows are journalled and exported under the name `noun`."""
+class Table(NamedTuple):
+    """A table whose rows are exported under the name `noun`, and journalled under it unless it only grows."""
 
     noun: str
     name: str
@@ -39,13 +36,14 @@ class Table:
     # Observations, not changes: kept in the row, but never journalled.
     observed: frozenset[str] = frozenset()
     order: str = "rowid"
+    journalled: bool = True
 
 
 MEMORY_COLUMNS = (
     "id", "kind", "category", "status", "status_at", "status_reason", "title", "content", "author", "role",
     "session", "position", "event_time", "valid_from", "valid_until", "created_at", "updated_at", "confidence",
-    "decay_rate", "decayed_at", "protected", "source", "trust", "quote", "triple", "consolidated_at", "outcome",
-    "tags", "metadata", "access_count", "last_accessed",
+    "strength", "decay_rate", "decayed_at", "protected", "source", "trust", "quote", "triple", "consolidated_at",
+    "outcome", "tags", "metadata", "access_count", "last_accessed",
 )  # fmt: skip
 
 MEMORIES = Table(
@@ -69,6 +67,15 @@ SESSIONS = Table(
     observed=frozenset(("last_activity",)),
     order="started_at, id",
 )  # fmt: skip
+MESSAGES = Table(
+    "message",
+    "messages",
+    ("session", "position"),
+    ("session", "position", "body", "created_at"),
+    json=frozenset(("body",)),
+    order="session, position",
+    journalled=False,
+)
 EDGES = Table(
     "edge",
     "edges",
@@ -93,13 +100,17 @@ EVENTS = Table(
 
 # In the order in which an import must see them: whatever a row points to comes first.
 TABLES: Mapping[str, Table] = {
-    table.noun: table for table in (SESSIONS, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
+    table.noun: table
+    for table in (SESSIONS, MESSAGES, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
 }
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def to_json(value: Any) -> str:
     """Canonical JSON: one text for one value."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(value)
 
 
 def encode(column: str, value: Any) -> Any:
@@ -123,9 +134,9 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
     return (
         m.id, m.kind, m.category, m.status, m.status_at, m.status_reason, m.title, m.content, m.author, m.role,
         m.session, m.position, m.event_time, m.valid_from, m.valid_until, m.created_at, m.updated_at, m.confidence,
-        m.decay_rate, m.decayed_at, int(m.protected), m.source, m.trust, m.quote, encode("triple", m.triple),
-        m.consolidated_at, m.outcome, encode("tags", m.tags), encode("metadata", m.metadata), m.access_count,
-        m.last_accessed,
+        m.strength, m.decay_rate, m.decayed_at, int(m.protected), m.source, m.trust, m.quote,
+        encode("triple", m.triple), m.consolidated_at, m.outcome, encode("tags", m.tags),
+        encode("metadata", m.metadata), m.access_count, m.last_accessed,
     )  # fmt: skip
 
 
@@ -171,6 +182,18 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
     )  # fmt: skip
 
 
+def profile_from(settings: str | None) -> dict[str, Any]:
+    """What is set for a scope, out of its column; empty where there is no row."""
+    found: dict[str, Any] = json.loads(settings) if settings else {}
+    return found
+
+
+def message_from(row: Row, scope_of: ScopeOf) -> Message:
+    """The message of a row read as scope and MESSAGES.columns."""
+    number, session, position, body, created_at = row
+    return Message(scope_of(number), session, position, json.loads(body), created_at)
+
+
 def event_from(row: Row, scope_of: ScopeOf) -> Event:
     """The event of a row read as seq, scope and EVENTS.columns."""
     seq, number, run, at, actor, verb, noun, target, before, after = row
@@ -196,6 +219,13 @@ def job_from(row: Row, scope_of: ScopeOf) -> Job:
     """The job of a row read as scope and JOB_COLUMNS."""
     number, *values = row
     return Job(scope_of(number), *values)
+
+
+def entity_from(row: Row, names: Sequence[str], scope_of: ScopeOf, *, mentions: int = 0) -> Entity:
+    """The entity of a row read as scope and ENTITIES.columns, and of all its names."""
+    number, id_, name, type_, summary, created_at = row
+    aliases = tuple(other for other in names if fold(other) != fold(name))
+    return Entity(id_, scope_of(number), name, type_, created_at, aliases, summary, mentions)
 
 
 def entity_names(entity: Entity) -> dict[str, str]:
@@ -238,10 +268,15 @@ def indexed_text(title: str, content: str, tags: Sequence[str]) -> str:
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """A name for comparison: compatibility forms, case and spacing do not count."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return fold_text(name)
 
 
-_AROUND = " \t\r\n\"'“”‘’«»"
+def fold_text(text: str) -> str:
+    """`fold` for a whole text, in which folded names are looked for; not kept, for texts may be long."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+_AROUND = " \t\r\n\"'“”„‟‘’‚‛«»‹›「」『』"
 _AFTER = _AROUND + ".!。！"
 
 
@@ -255,4 +290,6 @@ def content_hash(content: str) -> bytes:
     """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
     normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
-    return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    from hashlib import blake2b  # noqa: PLC0415 (it loads OpenSSL, and a recall needs none)
+
+    return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""What every SQL store does alike: memories, sessions, the journal. Vectors and jobs are next door."""
+"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities and files are next door."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ..types import Edges, Events, Memories, Memory, Micros, Names, Scope, Sessions
-from .base import Filter, Ranked
+from ..types import Edges, Events, Memories, Memory, Messages, Micros, Names, Scope, Session, Sessions
+from .base import Filter
+from .entities import SQLEntities
+from .files import SQLFiles
 from .filters import marks, where_clause
 from .jobs import SQLJobs
 from .rows import (
     EDGES,
     EVENTS,
+    MESSAGES,
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
@@ -21,6 +24,8 @@ from .rows import (
     event_from,
     exported,
     memory_from,
+    message_from,
+    profile_from,
     session_from,
 )
 from .scoped import Reach
@@ -31,7 +36,7 @@ Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
-class SQLStore(SQLVectors, SQLJobs):
+class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles):
     """The portable half of a store; see `Store` in base.py for what each method promises."""
 
     # Memories
@@ -132,29 +137,6 @@ class SQLStore(SQLVectors, SQLJobs):
             counted.setdefault(kind, {})[status] = count
         return counted
 
-    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
-        numbers = self.numbers(where.scopes)
-        if not numbers or not folded_names:
-            return []
-        condition, values = where_clause(where, numbers, self.dialect)
-        entities = self.read(
-            numbers,
-            f"SELECT DISTINCT entity FROM entity_names WHERE scope IN ({marks(numbers)}) "
-            f"AND folded IN ({marks(folded_names)})",
-            (*numbers, *folded_names),
-        )
-        if not entities:
-            return []
-        rows = self.read(
-            numbers,
-            # A cross join keeps the planner from starting with every memory of the scope.
-            "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope AND m.id = t.memory "
-            f"AND t.scope IN ({marks(numbers)}) AND t.entity IN ({marks(entities)}) AND {condition} "
-            "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
-            (*numbers, *(entity for (entity,) in entities), *values, limit),
-        )
-        return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
-
     def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
         numbers = self.numbers(scopes)
         # In order, so that two processes that touch the same memories never wait for each other in a circle.
@@ -169,18 +151,85 @@ class SQLStore(SQLVectors, SQLJobs):
                 ),
             )
 
-    # Sessions, edges, journal
+    # Sessions, messages, edges, journal
 
-    def sessions(self, scopes: Sequence[Scope], *, open_only: bool = False) -> Sessions:
+    def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
+        numbers = self.numbers(scopes)
+        rows = [(confidences[seq], at, number, seq) for number in sorted(numbers) for seq in sorted(confidences)]
+        if rows:
+            self.transact(
+                numbers,
+                lambda execute: execute.many(
+                    "UPDATE memories SET strength = coalesce(strength, confidence), confidence = ?, decayed_at = ? "
+                    "WHERE scope = ? AND seq = ?",
+                    rows,
+                ),
+            )
+
+    def sessions(
+        self, scopes: Sequence[Scope], *, open_only: bool = False, active_since: Micros | None = None
+    ) -> Sessions:
         numbers = self.numbers(scopes)
         ended = " AND ended_at IS NULL" if open_only else ""
+        since = "" if active_since is None else " AND last_activity >= ?"
         rows = self.read(
             numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN ({marks(numbers)}){ended} "
-            "ORDER BY last_activity DESC, id DESC",
-            numbers,
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions "
+            f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
+            (*numbers, *(() if active_since is None else (active_since,))),
         )
         return [session_from(row, self._scope) for row in rows]
+
+    def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
+        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        within = "" if scopes is None else f"scope IN ({marks(numbers)}) AND "
+        rows = self.read(
+            None if scopes is None else numbers,
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE {within}ended_at IS NOT NULL "
+            "AND (consolidated_at IS NULL OR last_activity > consolidated_at) AND EXISTS (SELECT 1 FROM memories m "
+            "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, id",
+            () if scopes is None else numbers,
+        )
+        return [session_from(row, self._scope) for row in rows]
+
+    def session(self, scope: Scope, id: str) -> Session | None:
+        numbers = self.numbers((scope,))
+        rows = self.read(
+            numbers,
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN ({marks(numbers)}) AND id = ?",
+            (*numbers, id),
+        )
+        return session_from(rows[0], self._scope) if rows else None
+
+    def profile(self, scope: Scope) -> Mapping[str, Any]:
+        numbers = self.numbers((scope,))
+        rows = self.read(numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers)
+        return profile_from(rows[0][0] if rows else None)
+
+    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
+        numbers = self.numbers((scope,))
+        tail = "ORDER BY position" if last is None else f"ORDER BY position DESC LIMIT {max(0, last)}"
+        rows = self.read(
+            numbers,
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope IN ({marks(numbers)}) "
+            f"AND session = ? {tail}",
+            (*numbers, session),
+        )
+        return [message_from(row, self._scope) for row in (rows if last is None else reversed(rows))]
+
+    def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
+        numbers, counted = self.numbers((scope,)), dict[str, int]()
+        for start in range(0, len(sessions), PAGE):
+            among, values = self.dialect.among("session", sessions[start : start + PAGE])
+            counted |= dict(
+                self.read(
+                    numbers,
+                    f"SELECT session, count(*) FROM messages WHERE scope IN ({marks(numbers)}) AND {among} "
+                    "GROUP BY session",
+                    (*numbers, *values),
+                )
+            )
+        return counted
 
     def edges(self, scope: Scope, memory: str) -> Edges:
         numbers = self.numbers((scope,))

@@ -11,17 +11,15 @@ import os
 import random
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 import apsw
-import numpy as np
-import sqlite_vec
 
 from ..errors import (
     InvalidInput,
@@ -33,51 +31,28 @@ from ..errors import (
     StoreFull,
     StoreReadOnly,
 )
+from ..floats import Vector, packed
 from ..types import Micros, Names, Scope, system_clock
-from . import migrate, sqlite_checkup
-from .base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
+from . import migrate
+from .base import WAIT, Author, Corpus, Filter, Finding, Place, Places, Ranked, T, Writer
 from .filters import SQLITE, invalid_now, marks, where_clause
-from .matrix import Read
+from .matrices import Read
 from .rows import TABLES, Row, Rows, Statements
 from .scoped import Reach
-from .sql import SQLStore
+from .sql import PAGE, SQLStore
+from .sqlite_terms import ADD_TO_META, quoted, scope_prefix
 from .status import Status, jobs_by_status, rows_by_noun
-from .writer import Indexed, RowWriter
 
+_DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
 BUSY_MILLISECONDS = 30_000
 IN_MEMORY = ":memory:"
-
-
-class SQLiteWriter(RowWriter):
-    """A transaction on the writing connection."""
-
-    def new_seqs(self, count: int) -> Sequence[int]:
-        # The transaction holds the lock of the file, so the next numbers are ours.
-        rows = self.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
-        first = rows[0][0] + 1 if rows else 1
-        return range(first, first + count)
-
-    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002 (see checkup)
-        self.execute(
-            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
-        )
-
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
-        try:
-            return super().restore_row(noun, row, journal=journal)
-        except apsw.ConstraintError as error:
-            raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
-
-    def index(self, memories: Sequence[Indexed]) -> None:
-        rows = []
-        for seq, number, terms, active in memories:
-            prefix = scope_prefix(number, active=active)
-            rows.append((seq, prefix + f" {prefix}".join(terms) if terms else ""))
-        self.execute.many("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", rows)
-
-    def unindex(self, memory: Indexed) -> None:
-        self.execute("DELETE FROM memory_terms WHERE rowid = ?", (memory[0],))
+# In this order: words of removed rows leave the index, then every page is written anew, then the log is emptied.
+SCRUBBING = {
+    "full-text index": "INSERT INTO memory_terms (memory_terms) VALUES ('optimize')",
+    "free pages": "VACUUM",
+    "log": "PRAGMA wal_checkpoint(TRUNCATE)",
+}
 
 
 class SQLiteStatements:
@@ -114,7 +89,7 @@ class SQLiteStore(SQLStore):
         self._connections: WeakSet[apsw.Connection] = WeakSet()
         self._private = self.location == IN_MEMORY
         # In memory, all connections of this store share one database under a name nobody else has.
-        self._uri = f"file:/{uuid.uuid4().hex}?vfs=memdb" if self._private else self.location
+        self._uri = f"file:/{os.urandom(16).hex()}?vfs=memdb" if self._private else self.location
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
             _make_private_file(Path(self._uri))
@@ -137,8 +112,12 @@ class SQLiteStore(SQLStore):
             _use_log(connection)
         # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
+        # One plan for one statement: otherwise SQLite plans most of them anew for every value that is bound to them.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        if self._private:
+            connection.execute("PRAGMA temp_store = MEMORY")  # or large sorts would go through a file
         connection.enable_load_extension(True)
-        connection.load_extension(sqlite_vec.loadable_path())
+        connection.load_extension(_vector_extension())
         connection.enable_load_extension(False)
         return connection
 
@@ -163,13 +142,14 @@ class SQLiteStore(SQLStore):
         connection = self._writer
         if not migrate.pending("sqlite", connection.pragma("user_version"), self.location):
             return
-        with self._transaction() as connection:
-            # Asked again inside the transaction: another process may have migrated in between.
-            steps = migrate.pending("sqlite", connection.pragma("user_version"), self.location)
-            for step in steps:
-                connection.execute(step.sql)
-                connection.execute(f"PRAGMA user_version = {step.version}")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self._in_transaction(self._take_steps)
+
+    def _take_steps(self, connection: apsw.Connection) -> None:
+        # Asked again inside the transaction: another process may have migrated in between.
+        for step in migrate.pending("sqlite", connection.pragma("user_version"), self.location):
+            connection.execute(step.sql)
+            connection.execute(f"PRAGMA user_version = {step.version}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def _reader(self) -> apsw.Connection:
         self._check_open()
@@ -236,37 +216,43 @@ class SQLiteStore(SQLStore):
             }
         return lambda noun, scope: iter(copied.get((noun, scope), ()))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[apsw.Connection]:
+    def _in_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
         self._check_open()  # before the lock, which in a forked child may be held by a thread that is not there
         with self._lock:
             self._check_open()
             if self._writing:
                 raise RuntimeError("A transaction is already open in this thread; use its writer.")
-            self._writing = True
+            self._writing, connection = True, self._writer
             try:
+                connection.execute("BEGIN IMMEDIATE")
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
                 with translated(self.location):
-                    self._writer.execute("BEGIN IMMEDIATE")
-                    try:
-                        yield self._writer
-                        self._writer.execute("COMMIT")
-                    except BaseException:
-                        if not self._writer.get_autocommit():
-                            self._writer.execute("ROLLBACK")
-                        raise
+                    if not connection.get_autocommit():
+                        connection.execute("ROLLBACK")
+                    raise
             finally:
                 self._writing = False
+            return result
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
-        with self._transaction() as connection:
-            return work(SQLiteStatements(connection))
+        return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
-        with self._transaction() as connection:
-            writer = SQLiteWriter(author, SQLiteStatements(connection))
+        from .sqlite_writer import SQLiteWriter  # noqa: PLC0415 (who only asks need not wait for it)
+
+        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteWriter]:
+            writer = SQLiteWriter(author, SQLiteStatements(connection), self._numbers)
             result = work(writer)
             writer.close()
-            return result
+            return result, writer
+
+        result, writer = self._in_transaction(attempt)
+        for scope, number in writer.scopes_met():
+            if scope not in self._numbers:
+                self._learn(number, *scope)
+        return result
 
     # Scopes
 
@@ -354,10 +340,7 @@ class SQLiteStore(SQLStore):
             "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = models.number)",
             (identity,),
         )
-        execute(
-            "INSERT INTO meta (key, value) VALUES ('vector_drops', '1') "
-            "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)"
-        )
+        execute(ADD_TO_META, ("vector_drops", "1"))
 
     def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002 (the file's ends are quicker to read)
         ((event, vector, drops),) = read(
@@ -371,28 +354,67 @@ class SQLiteStore(SQLStore):
         return self.nearest_cached(where, number, model, vector, limit)
 
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        condition, values = where_clause(where, (number,), SQLITE)
+        rows = None if where.narrow or limit > PAGE else self._scan_bare(where, number, model, vector, limit)
+        if rows is None:
+            condition, values = where_clause(where, (number,), SQLITE)
+            rows = self.read(
+                (number,),
+                f"SELECT v.seq, {_DISTANCE} FROM vectors v JOIN memories m ON m.seq = v.seq "
+                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq LIMIT ?",
+                (packed(vector), model, number, *values, limit),
+            )
+        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+    def _scan_bare(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Rows | None:
+        """The nearest without a look at the memories of all the others; None when too many of the nearest may not show.
+
+        Nearly all memories of a scope are active and valid, and reading them takes longer than comparing.
+        """
+        more = 2 * limit
         rows = self.read(
             (number,),
-            "SELECT v.seq, coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance FROM vectors v "
-            f"JOIN memories m ON m.seq = v.seq WHERE v.model = ? AND v.scope = ? AND {condition} "
+            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
             "ORDER BY distance, v.seq LIMIT ?",
-            (np.asarray(vector, np.float32).tobytes(), model, number, *values, limit),
+            (packed(vector), model, number, more),
         )
-        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+        condition, values = where_clause(where, (number,), SQLITE)
+        among, seqs = self.dialect.among("m.seq", [seq for seq, _ in rows])
+        passing = {
+            seq
+            for (seq,) in self.read(
+                (number,), f"SELECT m.seq FROM memories m WHERE {among} AND {condition}", (*seqs, *values)
+            )
+        }
+        found = [row for row in rows if row[0] in passing][:limit]
+        return found if len(found) == limit or len(rows) < more else None
+
+    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        among, values = self.dialect.among("seq", seqs)
+        rows = self.read(
+            (number,),
+            "SELECT seq, 1.0 - coalesce(vec_distance_cosine(vector, ?), 1.0) FROM vectors "
+            f"WHERE model = ? AND scope = ? AND {among}",
+            (packed(vector), model, number, *values),
+        )
+        return dict(rows)
 
     # Upkeep
 
     def check(self) -> Iterator[Finding]:
+        from .sqlite_checkup import check_sqlite  # noqa: PLC0415 (a recall does without)
+
         self._check_open()
         # A connection of its own: FTS5 checks what it has cached, which may be older than the last write.
         with translated(self.location), closing(self._connect()) as connection:
             connection.execute("BEGIN")  # one moment for all checks, or a write in between would look like damage
-            yield from sqlite_checkup.check_sqlite(connection, self.unpack)
+            yield from check_sqlite(connection, self.unpack)
 
     def repair(self) -> None:
-        with self._transaction() as connection:
-            sqlite_checkup.repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
+        from .sqlite_checkup import repair_sqlite  # noqa: PLC0415 (as above)
+
+        self._in_transaction(
+            lambda connection: repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
+        )
         self.forget_cache()  # vectors may have been dropped without a word in the journal
 
     def tend(self) -> Names:
@@ -403,14 +425,38 @@ class SQLiteStore(SQLStore):
             self._writer.execute("PRAGMA optimize")
         return ["merged the full-text index"]
 
-    def scrub(self) -> None:
-        """Overwrites what deleted rows left behind in the file, its free pages and its log."""
+    def scrub(self, *, wait: float = WAIT) -> Places:
         self._check_open()
         with self._lock, translated(self.location):
             self._check_open()
-            self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
-            self._writer.execute("VACUUM")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._writer.set_busy_timeout(int(wait * 1000))
+            try:
+                return [self._scrubbed(name, sql) for name, sql in SCRUBBING.items()]
+            finally:
+                self._writer.set_busy_timeout(BUSY_MILLISECONDS)
+
+    def _scrubbed(self, name: str, sql: str) -> Place:
+        try:
+            rows = self._writer.execute(sql).fetchall()
+        except (apsw.BusyError, apsw.LockedError):
+            return Place(name, "pending", "Another process was writing all the time. Run `holdfast purge --finish`.")
+        except apsw.FullError:
+            return Place(
+                name, "pending", "The disk has no room for a second copy of the file. Free some space, then run "
+                "`holdfast purge --finish`.",
+            )  # fmt: skip
+        if rows and rows[0][0]:  # a checkpoint says whether it had to stop for a reader
+            return Place(name, "pending", "Another process is reading an older state. Run `holdfast purge --finish`.")
+        return Place(name, "clean")
+
+
+class InMemoryStore(SQLiteStore):
+    """A store that writes nothing to disk and ends with its process: the one for incognito sessions."""
+
+    supports_incognito = True
+
+    def __init__(self, *, clock: Callable[[], Micros] = system_clock) -> None:
+        super().__init__(IN_MEMORY, clock=clock)
 
 
 def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
@@ -436,6 +482,13 @@ def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
             execute("SELECT count(*) FROM scopes")[0][0] if tables else 0,
             jobs_by_status(execute) if tables else {},
         )
+
+
+def _vector_extension() -> str:
+    """Where sqlite-vec is. Importing the package would say so too, and load numpy on the way."""
+    package = find_spec("sqlite_vec")
+    assert package is not None and package.origin is not None
+    return str(Path(package.origin).with_name("vec0"))
 
 
 def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
@@ -470,16 +523,6 @@ def _use_log(connection: apsw.Connection) -> None:
                 raise
             time.sleep(random.uniform(0.001, 0.02))
     connection.set_busy_timeout(BUSY_MILLISECONDS)
-
-
-def scope_prefix(number: int, *, active: bool) -> str:
-    """What stands before each term of a memory in the full-text index."""
-    return f"{number}~" if active else f"{number}_"
-
-
-def quoted(term: str) -> str:
-    """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach other words."""
-    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
 
 
 def _make_private_file(path: Path) -> None:
@@ -537,6 +580,8 @@ def translated(location: str) -> Iterator[None]:
         yield
     except apsw.ConnectionClosedError as error:
         raise StoreClosed() from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput("A text holds half a surrogate pair, which no database can keep. Remove it.") from error
     except apsw.Error as error:
         for kinds, ours, advice in _TRANSLATIONS:
             if isinstance(error, kinds):

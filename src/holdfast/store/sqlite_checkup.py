@@ -30,6 +30,7 @@ def check_sqlite(connection: apsw.Connection, unpack: checkup.Unpack) -> Iterato
         _places(connection),
         checkup.watermarks(look),
         checkup.journal(look),
+        checkup.messages(look),
         _gaps(connection),
     ):
         yield from findings
@@ -124,7 +125,8 @@ def _places(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
     for (count,) in connection.execute(
-        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) FROM events"
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) "
+        "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) FROM events"
     ):
         if count:
             yield Finding("journal", f"{count} journal entries are missing", repairable=False)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from ..types import Scope
 from .rows import TABLES, Statements
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """How a store stands."""
 
     kind: Literal["sqlite", "postgres"]
@@ -25,7 +24,7 @@ class Status:
     rows: Mapping[str, int] | None = None
     """Rows by noun, `vector` among them; None when there are no tables, or the login may not count."""
     scopes: int = 0
-    jobs: Mapping[str, int] = field(default_factory=dict)
+    jobs: Mapping[str, int] = MappingProxyType({})
     """Jobs by status."""
     extension: str | None = None
     """Version of pgvector, None without it."""

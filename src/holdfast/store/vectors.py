@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..errors import DimensionMismatchError
+from ..floats import Vector, packed, unit, unpacked
 from ..types import Memories, Memory, Scope
-from .base import Filter, Ranked, Vector
+from .base import Filter, Ranked
 from .filters import invalid_now, marks
-from .matrix import Matrices, Read
+from .matrices import Matrices, Read
 from .rows import (
     Rows,
     Statements,
@@ -49,11 +48,11 @@ class SQLVectors(ScopedSQL):
 
     def pack(self, vector: Vector) -> Any:
         """A vector as its column takes it."""
-        return np.asarray(vector, np.float32).tobytes()
+        return packed(vector)
 
     def unpack(self, value: Any) -> Vector:
         """A vector as its column gives it."""
-        return np.frombuffer(value, np.float32)
+        return unpacked(value)
 
     @abstractmethod
     def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
@@ -67,13 +66,17 @@ class SQLVectors(ScopedSQL):
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
         """Like `nearest`, from what is stored, without anything kept in this process."""
 
+    @abstractmethod
+    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        """How near memories of one scope are to a vector of length one, from what is stored."""
+
     def forget_cache(self) -> None:
         """Drops the vectors that this process keeps in memory."""
         self._matrices = Matrices(self.newest, self.dialect)
 
     def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
         found: Ranked = []
-        vector = np.asarray(vector, np.float32) / (float(np.linalg.norm(vector)) or 1.0)
+        vector = unit(vector)
         for number in self.numbers(where.scopes):
             known = self.model(number, model)
             if known is not None and known[1] == len(vector) and limit > 0:
@@ -111,14 +114,33 @@ class SQLVectors(ScopedSQL):
     def _vectors(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
         found = self._matrices.vectors(partial(self.read, (scope,)), model, scope, seqs)
         rest = [seq for seq in seqs if seq not in found]
-        if rest:
-            among, values = self.dialect.among("seq", rest)
-            rows = self.read(
-                (scope,),
-                f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND {among}",
-                (model, scope, *values),
-            )
-            found |= {seq: self.unpack(vector) for seq, vector in rows}
+        return found | self._stored(scope, model, rest) if rest else found
+
+    def _stored(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+        among, values = self.dialect.among("seq", seqs)
+        rows = self.read(
+            (scope,),
+            f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND {among}",
+            (model, scope, *values),
+        )
+        return {seq: self.unpack(vector) for seq, vector in rows}
+
+    def similarities(
+        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        found: dict[int, float] = {}
+        vector = unit(vector)
+        for number in self.numbers(scopes):
+            known = self.model(number, model)
+            if known is not None and known[1] == len(vector):
+                found |= self._similarities(number, known[0], vector, seqs)
+        return found
+
+    def _similarities(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        found = self._matrices.similarities(partial(self.read, (number,)), model, number, vector, seqs)
+        rest = [seq for seq in seqs if seq not in found]
+        for start in range(0, len(rest), PAGE):
+            found |= self.compare(number, model, vector, rest[start : start + PAGE])
         return found
 
     def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
@@ -227,6 +249,17 @@ class SQLVectors(ScopedSQL):
                 if any_:
                     complete[identity] = bool(all_) and complete.get(identity, True)
         return complete
+
+    def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
+        lengths: dict[str, int] = {}
+        for scope in self.numbers(scopes):
+            for identity, *_ in self.scope_models(scope):
+                known = self.model(scope, identity)
+                # In a file a model is known to all scopes, so that it has vectors here is another question.
+                sql = "SELECT 1 FROM vectors WHERE model = ? AND scope = ? LIMIT 1"
+                if known is not None and self.read((scope,), sql, (known[0], scope)):
+                    lengths[identity] = known[1]
+        return lengths
 
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
         numbers = None if scopes is None else self.numbers(scopes)

@@ -21,7 +21,13 @@ import pytest
 
 from ..errors import StoreClosed
 from ..store.base import Store
+from .entities import EntitiesContract
+from .erasing import ErasingContract
+from .files import FilesContract
 from .journal import GraphContract, JournalContract, TransactionContract
+from .messages import MessagesContract
+from .peers import PeersContract
+from .profiles import ProfilesContract
 from .reading import FilterContract, MemoriesContract, ScopesContract
 from .searching import VectorsContract, WordsContract
 from .undoing import UndoContract
@@ -35,9 +41,15 @@ class StoreContract(
     WordsContract,
     VectorsContract,
     GraphContract,
+    EntitiesContract,
+    MessagesContract,
+    ProfilesContract,
+    FilesContract,
     TransactionContract,
     JournalContract,
     UndoContract,
+    ErasingContract,
+    PeersContract,
     JobsContract,
     ExportContract,
     LifeContract,

@@ -14,7 +14,7 @@ from ..errors import (
     Refused,
 )
 from ..store.base import Author, Filter, Store, Writer
-from ..types import Entity, Event, Session
+from ..types import Entity, Event, Memory, Scope, Session
 from .scene import (
     ANN,
     BOB,
@@ -31,6 +31,7 @@ from .scene import (
     purge,
     put,
     put_one,
+    run_id,
     set_status,
     together,
     truth,
@@ -52,6 +53,47 @@ class GraphContract:
             return [*seen, writer.next_position(ANN, "s"), *elsewhere]
 
         assert write(store, work) == [0, 2, 0, 0]
+
+    def test_what_stands_under_a_session_is_seen_by_position_in_any_status(self, store: Store) -> None:
+        put(
+            store,
+            turn("late", "s", 7),
+            turn("early", "s", 2, status="archived"),
+            fact("piece", session="s", position=4),
+        )
+        put(
+            store, turn("elsewhere", "t", 0), turn("bob's", "s", 0, scope=BOB), fact("named", metadata={"session": "s"})
+        )
+
+        def work(writer: Writer) -> list[str]:
+            writer.add(turn("now", "s", 9))
+            return [one.content for one in writer.in_session(ANN, "s")]
+
+        assert write(store, work) == ["early", "piece", "late", "now"]
+
+    def test_an_open_session_goes_on_behind_its_last_turn(self, store: Store) -> None:
+        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        write(store, lambda writer: writer.add(turn("a", "s", 6)))
+        before = store.events([ANN])
+        assert write(store, lambda writer: (writer.go_on(ANN, "s", at=at(5)), writer.session(ANN, "s"))) == (
+            7,
+            Session("s", ANN, START, at(5)),
+        )
+        assert write(store, lambda writer: writer.go_on(ANN, "s", at=at(3))) == 7
+        assert store.sessions([ANN]) == [Session("s", ANN, START, at(5))]
+        assert store.events([ANN]) == before  # that somebody speaks is seen, not changed
+
+    def test_only_an_open_session_goes_on(self, store: Store) -> None:
+        ended = Session("ended", ANN, START, START, ended_at=START)
+        together(
+            store,
+            lambda writer: writer.put_session(ended),
+            lambda writer: writer.put_session(Session("begun", ANN, START, START)),
+        )
+        asked = [(ANN, "ended"), (ANN, "begun"), (ANN, "unheard"), (BOB, "begun")]
+        went_on = write(store, lambda writer: [writer.go_on(*session, at=at(5)) for session in asked])
+        assert went_on == [None, 0, None, None]
+        assert store.session(ANN, "ended") == ended
 
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
@@ -172,11 +214,48 @@ class TransactionContract:
             put(store, one, fact("second"), replace(one, content="the same id again"))
         assert (listed(store), store.events([ANN]), store.corpus([ANN], []).size) == ([], [], 0)
 
+    def test_a_transaction_knows_what_it_has_touched_and_how_it_was(self, store: Store) -> None:
+        run, kept = run_id(), put_one(store, fact("kept", source="file"))
+        gone = put_one(store, fact("gone", source="file", tags=("a",)), run=run)
+        other = put_one(store, fact("other"))
+        new = fact("new", source="file", scope=BOB)
+
+        def work(writer: Writer) -> dict[tuple[Scope, str], Memory | None]:
+            writer.change(kept, title="first"), writer.change(kept, title="second")
+            writer.change(other, title="third")
+            writer.purge(gone)
+            writer.add_many([new])
+            return {(scope, id_): before for scope, id_, before in writer.touched("file")}
+
+        touched = write(store, work)
+        assert touched == {
+            (ANN, kept.id): kept.with_(seq=0), (ANN, gone.id): gone.with_(seq=0), (BOB, new.id): None,
+        }  # fmt: skip
+        assert list(touched) == [(ANN, kept.id), (ANN, gone.id), (BOB, new.id)]
+
+    def test_what_undo_brings_back_and_takes_away_is_touched(self, store: Store) -> None:
+        run, gone = run_id(), put_one(store, fact("gone", source="file"))
+        new = fact("new", source="file")
+        together(store, lambda writer: writer.remove(gone), lambda writer: writer.add(new), run=run)
+
+        def work(writer: Writer) -> dict[str, Memory | None]:
+            writer.undo([ANN], run)
+            return {id_: before for _, id_, before in writer.touched("file")}
+
+        assert write(store, work) == {gone.id: None, new.id: new}
+
     def test_the_store_goes_on_after_a_failed_write(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError):
             write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
         put(store, fact("kept"))
         assert listed(store) == ["kept"]
+
+    def test_a_scope_that_a_failed_write_began_belongs_to_nobody(self, store: Store) -> None:
+        with pytest.raises(ZeroDivisionError):
+            write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
+        put(store, fact("tea", scope=BOB))
+        put(store, fact("coffee"))
+        assert [[one.content for one in store.list(Filter((scope,)))] for scope in (ANN, BOB)] == [["coffee"], ["tea"]]
 
     def test_what_work_returns_is_returned(self, store: Store) -> None:
         assert write(store, lambda writer: 42) == 42

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from ..errors import (
     NotFound,
     ScopeError,
 )
-from ..store.base import Filter, Store, Writer
-from ..types import Edge, Entity, Memory, Scope, Session, Triple
+from ..store.base import Filter, KnownFile, Store, Writer
+from ..types import Edge, Entity, Kind, Memory, Scope, Session, Triple
 from .scene import (
     ALL,
     ANN,
@@ -49,8 +49,9 @@ class MemoriesContract:
         full = fact(
             "Prefers green tea", category="preferences", title="Tea", author="Ann", role="user", tags=("drink", "été"),
             status="held", status_at=at(1), status_reason="waiting", session="s1", position=4, event_time=at(-9),
-            valid_from=at(-5), valid_until=at(5), confidence=0.25, decay_rate=0.125, decayed_at=at(2), protected=True,
-            source="import", trust="tool", quote="green tea", triple=Triple("Ann", "likes", "tea", "person", "drink"),
+            valid_from=at(-5), valid_until=at(5), confidence=0.25, strength=0.75, decay_rate=0.125,
+            decayed_at=at(2), protected=True, source="import", trust="tool", quote="green tea",
+            triple=Triple("Ann", "likes", "tea", "person", "drink"),
             consolidated_at=at(3), outcome="done", metadata={"n": [1, 2.5, None, "日本"]}, access_count=3,
             last_accessed=at(4),
         )  # fmt: skip
@@ -134,6 +135,53 @@ class MemoriesContract:
         assert write(store, lambda writer: list(writer.same_content([fact(' "tea" ')]).values())) == [oldest]
         assert write(store, lambda writer: writer.same_content([fact("coffee")])) == {}
 
+    def test_turns_have_no_twins(self, store: Store) -> None:
+        put(store, turn("tea", "s", 0))
+        assert write(store, lambda writer: writer.same_content([fact("tea"), turn("tea", "s", 1)])) == {}
+
+    def surplus(self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False) -> list[str]:
+        """What would have to go for `keep` to stay."""
+        found = write(store, lambda writer: writer.surplus(ANN, kinds, keep, spare_unconsolidated=spare))
+        return [one.content for one in found]
+
+    def test_the_surplus_is_the_oldest_beyond_what_stays(self, store: Store) -> None:
+        ages = {"c": 3, "a": 1, "d": 3, "b": 2}
+        put(store, *(turn(text, "s", n, created=at(age)) for n, (text, age) in enumerate(ages.items())))
+        put(store, fact("a fact", created=at(-1)), turn("theirs", "s", 0, scope=BOB, created=at(-1)))
+        assert [self.surplus(store, keep) for keep in (0, 1, 2, 3, 4, 9)] == [
+            ["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b"], ["a"], [], [],
+        ]  # fmt: skip
+        assert self.surplus(store, 3, ("turn", "fact")) == ["a fact", "a"]
+        assert self.surplus(store, 0, ("rule",)) == self.surplus(store, 0, ()) == []
+
+    def test_the_surplus_comes_as_it_is_stored(self, store: Store) -> None:
+        stored = put(store, *(fact(text, tags=(text,), metadata={"k": text}) for text in "ab"))
+        assert write(store, lambda writer: writer.surplus(ANN, ["fact"], 0, spare_unconsolidated=False)) == stored
+        assert write(store, lambda writer: writer.surplus(BOB, ["fact"], 0, spare_unconsolidated=False)) == []
+
+    def test_only_active_memories_count_as_surplus(self, store: Store) -> None:
+        one, *_ = put(store, *(turn(text, "s", n) for n, text in enumerate("abc")))
+        set_status(store, one, "archived")
+        assert (self.surplus(store, 2), self.surplus(store, 1)) == ([], ["b"])
+
+    def test_what_is_protected_counts_but_is_never_surplus(self, store: Store) -> None:
+        put(store, *(turn(text, "s", n, protected=text in "ac") for n, text in enumerate("abcd")))
+        assert [self.surplus(store, keep) for keep in (0, 2, 3, 4)] == [["b", "d"], ["b", "d"], ["b"], []]
+
+    def test_what_is_not_consolidated_can_be_spared(self, store: Store) -> None:
+        done = {"b": at(1), "d": at(2)}
+        put(store, *(turn(text, "s", n, consolidated_at=done.get(text)) for n, text in enumerate("abcde")))
+        assert [self.surplus(store, keep, spare=True) for keep in (0, 3, 4, 5)] == [["b", "d"], ["b", "d"], ["b"], []]
+        assert self.surplus(store, 3) == ["a", "b"]
+
+    def test_a_writer_sees_its_own_changes_in_the_surplus(self, store: Store) -> None:
+        def work(writer: Writer) -> list[str]:
+            one, _ = writer.add_many([turn("a", "s", 0), turn("b", "s", 1)])
+            writer.change(one, protected=True)
+            return [one.content for one in writer.surplus(ANN, ["turn"], 1, spare_unconsolidated=False)]
+
+        assert write(store, work) == ["b"]
+
     def test_counts_are_by_kind_and_status(self, store: Store) -> None:
         one, *_ = put(store, fact("a"), fact("b"), turn("c", "s", 0), fact("d", scope=BOB))
         set_status(store, one, "archived")
@@ -207,10 +255,15 @@ READS: Mapping[str, Callable[[Store, Scope], Any]] = {
     "authors": lambda store, scope: store.authors([scope]),
     "without_vector": lambda store, scope: [one.seq for one in store.without_vector("other", 10, [scope])],
     "sessions": lambda store, scope: [one.agent for one in store.sessions([scope])],
+    "session": lambda store, scope: [one.agent for one in [store.session(scope, "s")] if one],
+    "messages": lambda store, scope: [one.body["text"] for one in store.messages(scope, "s")],
+    "message rows": lambda store, scope: [str(row) for row in store.rows("message", scope)],
     "edges": lambda store, scope: [
         edge.reason for one in store.list(Filter((scope,))) for edge in store.edges(scope, one.id)
     ],
     "events": lambda store, scope: [event.seq for event in store.events([scope])],
+    "files": lambda store, scope: [file.hash for file in store.files(scope, "/home")],
+    "similarities": lambda store, scope: list(store.similarities([scope], MODEL, unit(1), list(range(1, 30)))),
     "events of a target": lambda store, scope: [event.seq for event in store.events([scope], target="fact_same")],
     "rows": lambda store, scope: [str(row) for row in store.rows("memory", scope)],
     "vector rows": lambda store, scope: [row["vector"] for row in store.rows("vector", scope)],
@@ -227,9 +280,11 @@ def populate(store: Store, scope: Scope) -> Memory:
         one = writer.add(replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same"))
         two = writer.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
         writer.put_session(Session("s", scope, START, START, agent=name))
+        writer.add_messages(scope, "s", [{"text": f"message of {name}"}])
         writer.link(Edge(scope, one.id, two.id, "derived_from", START, f"reason of {name}"))
         writer.put_entity(Entity("e", scope, "Joanna", "person", START))
         writer.mention(scope, entity="e", memory=one.id)
+        writer.put_files(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
         return one
 
     stored = write(store, work)
@@ -257,12 +312,14 @@ class ScopesContract:
         assert store.corpus([ANN], ["tea", "bob"]).frequency == {"tea": 2, "bob": 0}
         assert (store.corpus([ANN], []).size, store.corpus([TEAM], []).size) == (2, 0)
         assert (store.counts([ANN]), store.counts([TEAM])) == ({"fact": {"active": 2}}, {})
+        assert (store.message_counts(ANN, ["s"]), store.message_counts(TEAM, ["s"])) == ({"s": 1}, {})
 
     def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
         one, _ = put(store, fact("ann"), fact("bob", scope=BOB))
         store.add_vectors(ALL, MODEL, {one.seq: unit(1)})
         assert (store.models([ANN]), store.models([BOB])) == ({MODEL: True}, {})
         assert (store.coverage([ANN]), store.coverage([BOB])) == ({MODEL: 1}, {})
+        assert (store.dimensions([ANN]), store.dimensions([BOB])) == ({MODEL: 16}, {})
 
     def test_no_word_reaches_into_another_scope(self, store: Store) -> None:
         put(store, fact("mine"), fact("secret", scope=BOB))
@@ -331,6 +388,16 @@ class FilterContract:
         assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
         assert store.list(where, limit=1) == [wanted]
 
+    def test_what_was_learned_from_a_session_hides_nothing_when_that_session_is_left_out(self, store: Store) -> None:
+        *learned, wanted = put(
+            store, *(fact("tea", metadata={"session": "s1"}) for _ in range(40)), fact("tea, and much else")
+        )
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in learned} | {wanted.seq: unit(2)})
+        where = Filter((ANN,), excluded_sessions=("s1",))
+        assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
+        assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
+        assert store.list(where) == [wanted]
+
     def test_entities_are_filtered_before_the_limit(self, store: Store) -> None:
         stored = put(store, *(fact(f"note {number}") for number in range(10)))
         write(store, lambda writer: mention_all(writer, "Joanna", stored))
@@ -358,6 +425,10 @@ class FilterContract:
             ({"statuses": ("held",)}, ["tea held"]),
             ({"statuses": ("active", "held")}, ["tea plain", "tea tagged", "tea said", "tea rule", "tea held"]),
             ({"statuses": ()}, []),
+            ({"consolidated": True}, ["tea said"]),
+            ({"consolidated": False}, ["tea plain", "tea tagged", "tea rule"]),
+            ({"consolidated": False, "kinds": ("turn",)}, []),
+            ({"consolidated": None}, ["tea plain", "tea tagged", "tea said", "tea rule"]),
             ({"kinds": ("fact",), "tags": ("sweet",), "since": at(1)}, ["tea tagged"]),
         ],
         ids=str,
@@ -369,7 +440,7 @@ class FilterContract:
             store,
             fact("tea plain"),
             fact("tea tagged", tags=("hot", "sweet"), event_time=at(10)),
-            turn("tea said", "s1", 0, author="Ann", event_time=at(20)),
+            turn("tea said", "s1", 0, author="Ann", event_time=at(20), consolidated_at=at(50)),
             memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30)),
             fact("tea held", status="held"),
         )

@@ -7,8 +7,10 @@ from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..store.base import Author, Filter, Store, Vector, Writer
+from ..floats import Vector
+from ..store.base import Author, Filter, Store, Writer
 from ..text.tokens import index_terms, query_terms
 from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope
 
@@ -20,7 +22,7 @@ ALL = (ANN, BOB, TEAM)
 START: Micros = 1_700_000_000_000_000
 SECOND: Micros = 1_000_000
 MODEL = "test:model"
-NOUNS = ("session", "memory", "edge", "entity", "entity_name", "mention", "profile")
+NOUNS = ("session", "message", "memory", "edge", "entity", "entity_name", "mention", "profile")
 
 _numbers = count(1)
 
@@ -143,16 +145,18 @@ def truth(store: Store, *scopes: Scope) -> dict[str, Any]:
     return state
 
 
-def unit(seed: int, dimensions: int = 16) -> Vector:
+def unit(seed: int, dimensions: int = 16) -> NDArray[np.float32]:
     """A vector of length one that is always the same for a seed."""
     vector = np.random.default_rng(seed).normal(size=dimensions)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
+    made: NDArray[np.float32] = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return made
 
 
 def brute_force(vectors: Mapping[int, Vector], query: Vector, limit: int) -> list[tuple[int, float]]:
     """What an exact search must return."""
-    length = float(np.linalg.norm(query.astype(np.float64))) or 1.0
-    scores = {seq: float(v.astype(np.float64) @ query.astype(np.float64)) / length for seq, v in vectors.items()}
+    asked = np.asarray(query, np.float64)
+    length = float(np.linalg.norm(asked)) or 1.0
+    scores = {seq: float(np.asarray(v, np.float64) @ asked) / length for seq, v in vectors.items()}
     best = sorted(scores, key=lambda seq: (-scores[seq], seq))[:limit]
     return sorted(((seq, min(1.0, max(0.0, scores[seq]))) for seq in best), key=lambda pair: (-pair[1], pair[0]))
 

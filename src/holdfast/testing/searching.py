@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ..errors import (
     DimensionMismatchError,
 )
-from ..store.base import Filter, Store, Vector
+from ..floats import Vector
+from ..store.base import Filter, Store
 from ..types import Memory
 from .scene import (
     ALL,
@@ -107,7 +108,7 @@ class WordsContract:
         assert store.corpus([ANN, BOB], ["tea"]).frequency == {"tea": 2}
 
     def test_an_empty_corpus_has_no_length(self, store: Store) -> None:
-        assert store.corpus([ANN], ["tea"]) == replace(store.corpus([ANN], []), frequency={"tea": 0})
+        assert store.corpus([ANN], ["tea"]) == store.corpus([ANN], [])._replace(frequency={"tea": 0})
         assert (store.corpus([ANN], []).size, store.corpus([ANN], []).mean_length) == (0, 0.0)
 
     def test_corpus_follows_every_change(self, store: Store) -> None:
@@ -273,6 +274,18 @@ class VectorsContract:
         assert all(np.array_equal(stored[seq], vectors[seq]) for seq in vectors)
         assert store.vectors(ALL, "test:unknown", list(vectors)) == {}
 
+    def test_named_memories_are_compared_however_far_they_are(self, store: Store) -> None:
+        vectors = vectorised(store, 5)
+        blank, bare, foreign = put(store, fact("blank"), fact("bare"), fact("of bob", scope=BOB))
+        store.add_vectors(ALL, MODEL, {blank.seq: np.zeros(16, np.float32), foreign.seq: unit(1)})
+        asked, seqs = -3 * unit(1), [*vectors, blank.seq, bare.seq, foreign.seq, 999_999]
+        expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {blank.seq: 0.0}
+        for _ in range(3):  # the second time a scope is asked, its vectors may be kept at hand
+            assert store.similarities([ANN], MODEL, asked, seqs) == pytest.approx(expected, abs=1e-5)
+            store.by_vector(Filter((ANN,)), MODEL, asked, 1)
+        assert store.similarities([ANN], "test:unknown", asked, seqs) == {}
+        assert store.similarities([ANN], MODEL, unit(1, 8), seqs) == {}
+
     def test_vectors_of_memories_that_are_gone_are_dropped(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
         purge(store, two)
@@ -287,6 +300,7 @@ class VectorsContract:
             assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 4), 1)] == [two.seq]
             assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)] == [one.seq]
         assert store.models([ANN]) == {"test:small": True, "test:large": False}
+        assert store.dimensions([ANN, BOB]) == {"test:small": 4, "test:large": 32}
         assert store.coverage([ANN]) == {"test:large": 1, "test:small": 2}
 
     def test_dropping_a_model_forgets_its_vectors_only(self, store: Store) -> None:
@@ -297,6 +311,7 @@ class VectorsContract:
         assert (store.drop_vectors(MODEL), store.drop_vectors(MODEL)) == (5, 0)
         assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 10) == []
         assert store.models([ANN]) == {"test:other": True}
+        assert store.dimensions([ANN]) == {"test:other": 16}
         assert len(store.without_vector(MODEL, 10)) == 5
 
     def test_dropping_a_model_in_one_scope_leaves_the_others(self, store: Store) -> None:
@@ -314,6 +329,7 @@ class VectorsContract:
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
         store.drop_vectors(MODEL)
         store.add_vectors(ALL, MODEL, {seq: unit(1, 4)})
+        assert store.dimensions([ANN]) == {MODEL: 4}
         for _ in range(3):
             assert [found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 4), 10)] == [seq]
 
@@ -371,7 +387,7 @@ class VectorsContract:
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
 
 
-def vectorised(store: Store, size: int, *, start: int = 0) -> dict[int, Vector]:
+def vectorised(store: Store, size: int, *, start: int = 0) -> dict[int, NDArray[np.float32]]:
     """Stores facts with vectors and returns the vectors by number."""
     stored = put(store, *(fact(f"note {start + number}") for number in range(size)))
     vectors = {one.seq: unit(start + number) for number, one in enumerate(stored)}

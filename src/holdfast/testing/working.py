@@ -10,10 +10,11 @@ import pytest
 
 from ..errors import (
     Conflict,
+    InvalidInput,
     StoreClosed,
 )
 from ..store.base import Filter, Store
-from ..types import Job, Scope
+from ..types import Job, Memory, Scope
 from .reading import READS, populate
 from .scene import (
     ALL,
@@ -352,6 +353,65 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         assert all("seq" not in row and "number" not in row for row in store.rows("memory", BOB))
 
+    def restore(self, store: Store, one: Memory, seq: int | None, *, scope: Scope = BOB) -> Memory:
+        """Restores a memory of Ann's elsewhere under a number of our choice, and returns it as it is there."""
+        row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {"scope": str(scope)}
+        assert write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=seq))
+        return store.get([scope], [one.id])[0]
+
+    def keeps_numbers(self, store: Store) -> bool:
+        """Whether a restored memory keeps its number here; where it does not, it gets a new one."""
+        seq = self.restore(store, put_one(store, fact("which number?")), 1000).seq
+        return seq == 1000
+
+    def test_a_restored_memory_keeps_its_number_or_gets_a_new_one(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        far, low = self.restore(store, one, 500).seq, self.restore(store, two, 40).seq
+        new = self.restore(store, put_one(store, fact("three")), None).seq
+        assert len({one.seq, two.seq, far, low, new}) == 5
+        if self.keeps_numbers(store):
+            assert (far, low, new > 500) == (500, 40, True)
+        later = put_one(store, fact("later")).seq
+        assert later > max(far, low, new)
+        assert found(store, "one", scopes=(BOB,)) == ["one"]
+
+    def test_a_number_that_is_taken_is_a_conflict_where_numbers_are_kept(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        if not self.keeps_numbers(store):
+            pytest.skip("numbers are given by the store")
+        with pytest.raises(Conflict, match=f"number {one.seq} is taken"):
+            self.restore(store, one, one.seq)
+        for impossible in (0, -1, 2**53, 2**63):
+            with pytest.raises(InvalidInput, match="number"):
+                self.restore(store, one, impossible)
+        assert store.get([BOB], [one.id]) == []
+
+    def test_a_memory_that_is_there_keeps_the_number_it_has(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
+        assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=77))
+        assert store.get([ANN], [one.id])[0].seq == one.seq
+
+    def test_a_removed_memory_comes_back_beside_one_that_got_its_number(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        write(store, lambda writer: writer.remove(one), run="run_remove")
+        self.restore(store, two, one.seq)
+        undo(store, "run_remove")
+        assert sorted(listed(store, scopes=(ANN, BOB))) == ["one", "two", "two"]
+        assert store.list(Filter((ANN, BOB))) == store.get([ANN, BOB], [m.seq for m in store.list(Filter((ANN, BOB)))])
+
+    def test_a_restored_number_below_the_mark_is_embedded_too(self, store: Store) -> None:
+        theirs = put(store, *(fact(f"theirs {n}", scope=BOB) for n in range(3)))
+        gone, kept = theirs[0], theirs[1:]
+        store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
+        write(store, lambda writer: writer.remove(gone))
+        restored = self.restore(store, put_one(store, fact("mine")), gone.seq)
+        assert (store.models([BOB]), store.without_vector(MODEL, 9, [BOB])) == ({MODEL: False}, [restored])
+        store.add_vectors(ALL, MODEL, {restored.seq: unit(99)})
+        assert (store.models([BOB]), store.behind(MODEL, [BOB])) == ({MODEL: True}, {})
+        ranked = store.by_vector(Filter((BOB,)), MODEL, unit(99), 3)
+        assert (ranked[0][0], len(ranked)) == (restored.seq, 1 + len(kept))
+
     def test_vectors_go_out_with_their_memory(self, store: Store) -> None:
         vectorised(store, 2)
         rows = list(store.rows("vector", ANN))
@@ -427,6 +487,7 @@ class LifeContract:
         store.close()
         calls: list[Callable[[], Any]] = [
             lambda: put(store, fact("late")),
+            lambda: write(store, lambda writer: writer.add_messages(ANN, "s", [{}])),
             lambda: store.add_vectors(ALL, MODEL, {one.seq: unit(1)}),
             lambda: store.drop_vectors(MODEL),
             lambda: store.touch(ALL, {one.seq: 1}, START),

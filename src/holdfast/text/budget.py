@@ -7,9 +7,10 @@ alphabet, one CJK character. A budget kept by this estimate is kept by the real 
 from __future__ import annotations
 
 import math
-import re
 
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+from .later import later
+
+_WIDE = later(r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def count_tokens(text: str) -> int:

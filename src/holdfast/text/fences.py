@@ -1,27 +1,29 @@
 """Injected memory is data: it goes out between fences, is recognised when it comes back, and cannot climb over them.
 
-A block put into a prompt returns in the transcript. `strip_fences` takes it out again, so that memory never learns
-from itself, also when a chat client quoted, indented, escaped or cut the block on the way.
+A block put into a prompt returns in the transcript, and so does the region of a file that memory keeps, when an agent
+reads that file. `strip_fences` takes both out again, so that memory never learns from itself, also when a chat client
+quoted, indented, escaped or cut them on the way.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
 
 TAG = "holdfast-memory"
+REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file
 
 _LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
-# A fence of ours has an id and a sha; the bare tag in somebody's sentence is only a word. The end of the text may
-# cut the opening line short.
+# A fence of ours has an id and a sha, a region a sha; the bare tag in somebody's sentence is only a word. The end of
+# the text may cut the opening line short.
 _MARK = re.compile(
-    rf"{_LT}(?:\\?/{TAG}[ \t]{{0,8}}{_GT}(?P<close>)|{TAG}\s{{1,8}}id=[^<>]{{0,400}}?sha=[^<>]{{0,400}}?(?:{_GT}|\Z))",
+    rf"{_LT}(?:(?:\\?/{TAG}[ \t]{{0,8}}|!--[ \t]{{0,8}}{REGION_END}[ \t]{{0,8}}--){_GT}(?P<close>)"
+    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?(?:{_GT}|\Z))",
     re.IGNORECASE,
 )
-_TAG_NAME = re.compile(TAG, re.IGNORECASE)
+_TAG_NAME = re.compile(r"(holdfast)(?:-(?=memory)|:(?=begin|end))", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t\r>|]*(?=\n)")
 
 _TAG_LIKE = re.compile(r"[<＜](?=\s*[/|!?]|[a-zA-Z\[<])")
@@ -44,7 +46,9 @@ def fence(text: str, *, block_id: str, label: str) -> str:
     """
     lines = [line for line in text.split("\n") if line.strip()]
     body = "\n".join(lines)
-    digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:12]
+    from hashlib import sha256  # noqa: PLC0415 (it loads OpenSSL)
+
+    digest = sha256(body.encode("utf-8", "replace")).hexdigest()[:12]
     return f'<{TAG} id="{_attribute(block_id)}" sha="{digest}" label="{_attribute(label)}">\n{body}\n</{TAG}>'
 
 
@@ -54,13 +58,24 @@ def strip_fences(text: str) -> tuple[str, int]:
     A block whose end is missing reaches to the next blank line, one whose beginning is missing back to the last one:
     what a person writes around a cut quotation is another paragraph. Quote marks before a fence go with it.
     """
-    if TAG not in text and not _TAG_NAME.search(text):
-        return text, 0
+    if "holdfast" not in text.casefold():
+        return text, 0  # ten times quicker than asking the pattern, and every text passes here
     kept, position, count = [], 0, 0
     for start, end in _blocks(text):
         kept.append(text[position:start])
         position, count = end, count + 1
     return "".join([*kept, text[position:]]), count
+
+
+def blank_fences(text: str) -> str:
+    """`text` with its memory blocks emptied: as `strip_fences` has it, but every other line stays where it is."""
+    if "holdfast" not in text.casefold():
+        return text
+    kept, position = [], 0
+    for start, end in _blocks(text):
+        kept += [text[position:start], "\n" * text.count("\n", start, end)]
+        position = end
+    return "".join([*kept, text[position:]])
 
 
 def neutralise(text: str) -> str:
@@ -81,8 +96,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     marks = list(_MARK.finditer(text))
     position = 0
     for mark, following in zip_longest(marks, marks[1:]):
-        if mark.start() < position:
-            continue  # the closing line of the block before
+        if mark.start() < position or _in_a_sentence(text, mark):
+            continue  # the closing line of the block before, or not ours
         if mark["close"] is not None:
             start, end = _paragraph_start(text, position, mark.start()), mark.end()
         elif following and following["close"] is not None:
@@ -92,6 +107,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             start, end = _before_quotes(text, position, mark.start()), _paragraph_end(text, mark.end(), limit)
         yield start, end
         position = end
+
+
+def _in_a_sentence(text: str, mark: re.Match[str]) -> bool:
+    """Whether the end of a region is only spoken of: ours has a line of its own, but for quote marks and its number."""
+    line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+    return "!--" in mark[0] and mark["close"] is not None and any(map(str.isalpha, line))
 
 
 def _before_quotes(text: str, floor: int, start: int) -> int:
@@ -113,7 +134,7 @@ def _paragraph_end(text: str, start: int, limit: int) -> int:
 
 
 def _plain(line: str) -> str:
-    line = _TAG_NAME.sub(TAG.replace("-", " "), line)
+    line = _TAG_NAME.sub(r"\1 ", line)
     line = _TURN_MARK.sub(r"(\1)", _TAG_LIKE.sub("&lt;", line))
     heading = _HEADING.match(line)
     line = line[heading.end() :] if heading else line
@@ -142,4 +163,4 @@ def _visible_character(char: str) -> str:
 
 
 def _attribute(value: str) -> str:
-    return re.sub(r"[^\w .:@/-]", "_", _TAG_NAME.sub("_", value))[:80]
+    return re.sub(r"[^\w .:@/-]", "_", _TAG_NAME.sub(r"\1_", value))[:80]

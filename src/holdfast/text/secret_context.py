@@ -56,7 +56,7 @@ _QUOTES = "\"'`“”‘’«»„"
 # A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside JSON.
 _QUOTED = (
     rf"[bruf]{{0,2}}(?:(?P<quote>\\?[\"'`])|[“”‘’«»„])"
-    rf"(?P<quoted>(?:(?(quote)(?!(?P=quote))|(?![“”‘’«»„]))(?:\\.|[^\n\\])){{1,{LONGEST}}}+)"
+    rf"(?P<quoted>(?>(?:(?(quote)(?!(?P=quote))|(?![“”‘’«»„]))(?:\\.|[^\n\\])){{1,{LONGEST}}}))"
 )
 # A bare value ends at white space and at what ends an argument in code, URLs and connection strings.
 _BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)"
@@ -119,7 +119,7 @@ _RULES = (
         ("password ", "passwort ", "contraseña ", "mot de passe "),
         "password",
         re.compile(
-            r"\b(?:with|and|using|mit|und|con|y|avec|et)[ \t](?:(?:the|dem|la|le)[ \t])?"
+            r"\b(?:with|and|using|sudo|mit|und|con|y|avec|et)[ \t](?:(?:the|dem|la|le)[ \t])?"
             rf"(?:password|passwort|contraseña|mot de passe)[ \t]{_TELL}",
             re.IGNORECASE,
         ),
@@ -133,6 +133,21 @@ _RULES = (
             r"|[ \t](?:-u|--user)[ \t=]{1,2}['\"]?[^\s:'\"]{1,80}:)[\"']?(?P<bare>[^\s\"']{1,200})",
             re.IGNORECASE,
         ),
+    ),
+    _Rule(
+        "password",
+        ("docker login", "podman login", "mysql"),
+        "password",
+        re.compile(
+            r"\b(?:(?:docker|podman)[ \t]login\b[^\n]{0,120}?[ \t]-p[ \t=]{1,2}"
+            r"|mysql\w{0,9}[ \t][^\n]{0,120}?[ \t]-p(?=[\w\"']))[\"']?(?P<bare>[^\s\"']{1,200})"
+        ),
+    ),
+    _Rule(
+        "auth-header",  # of a registry, as Docker keeps it
+        ('"auth"',),
+        "token",
+        re.compile(r'"auth"[ \t]{0,4}:[ \t]{0,4}"(?P<quoted>[A-Za-z0-9+/]{12,512}={0,2})"'),
     ),
 )
 

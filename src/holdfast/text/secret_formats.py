@@ -52,7 +52,7 @@ _TOKENS = (
     ("notion-token", "secret_ ntn_", r"(?:secret|ntn)_[A-Za-z0-9]{40,}+"),
     ("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{20,}+"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
-    ("jwt", "eyJ", r"eyJ(?:(?<![\w-]eyJ)|(?<=\\[nrt]eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+(?:\.[\w-]++)*+"),
+    ("jwt", "eyJ", r"eyJ(?:(?<![\w-]eyJ)|(?<=\\[nrt]eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+(?>(?:\.[\w-]++)*)"),
     ("atlassian-token", "ATATT3", r"ATATT3[\w=-]{50,}+"),
     ("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
     ("cloud-token", "dckr_pat_ rubygems_ pscale_ sbp_ sb_secret_ figd_ sntrys_ sntryu_ fo1_",
@@ -64,8 +64,8 @@ _TOKENS = (
     ("llm-key", "gsk_ r8_ xai- pplx- nvapi-", r"(?:gsk_|r8_|xai-|pplx-|nvapi-)[\w-]{32,}+"),
     ("private-key", "PRIVATE KEY",
      r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-     r"(?P<secret>(?=[^-]{0,400}?[A-Za-z0-9+/]{16})(?:[^-]|-(?!----)){16,20000}+(?=-----END)"
-     r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)++)"),
+     r"(?P<secret>(?=[^-]{0,400}?[A-Za-z0-9+/]{16})(?>(?:[^-]|-(?!----)){16,20000})(?=-----END)"
+     r"|(?>(?:(?>(?:\s|\\[nr])*)[A-Za-z0-9+/=]{16,}+)+))"),
     ("aws-secret-key", "AKIA ASIA aws AWS Aws",
      r"(?:AKIA|ASIA|aws|AWS|Aws|[sS]ecret|SECRET)[^\n]{0,60}?(?<![\w/+=])"
      r"(?P<secret>(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}\d)[A-Za-z0-9/+]{40})(?![\w/+=])"),

@@ -109,3 +109,6 @@ _LOOKALIKES = """
     y yo ya ni fa fu li lo sei sta su ti vi o u une plus sans tous vers via non om op over al all
 """
 ENGLISH_LOOKALIKES = frozenset(_LOOKALIKES.split())
+
+TOLD_BY_ACCENT = frozenset(("né", "sûr", "té"))
+"""Words that carry meaning, and that only an accent tells from a stop word of their own language."""

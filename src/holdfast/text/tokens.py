@@ -18,7 +18,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Protocol
 
-from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS
+from .later import later
+from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS, TOLD_BY_ACCENT
 
 LONGEST_TERM = 64  # longer words are keys, hashes or noise: their beginning identifies them
 _DETECTION_TOKENS = 200  # enough words to tell a language; more only cost time
@@ -37,16 +38,22 @@ _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
 # Most texts hold neither grouped numbers nor such names, and need only the short pattern.
 _GROUPED = re.compile(r"\d,\d")
 _PLAIN_TOKEN = re.compile(r"\w+(?:['.]\w+)*", re.ASCII)
-_ASCII_TOKEN = re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
+_ASCII_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
+# Latin, Greek and Cyrillic letters; punctuation, currency signs, arrows, signs of mathematics: no combining marks, no
+# emoji, and nothing that is written without spaces. They need no more than this.
+_SIMPLE = (range(0x300), range(0x370, 0x483), range(0x2000, 0x20D0), range(0x2100, 0x2600))
+_SIMPLE_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:[{_APOSTROPHES}.]\w+)*")
+# Where combining marks are: not among the tens of thousands of ideographs and syllables between these.
+_WITH_MARKS = (range(0x300, 0x3100), range(0xA66F, 0xABF0), range(0xFB1E, 0xFE30), range(0x101FD, 0x20000))
 # Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part of a word.
 _INVISIBLE = dict.fromkeys([0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
 
-_CONTRACTION = re.compile(rf"[{_APOSTROPHES}](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
-_ELISION = re.compile(
+_CONTRACTION = later(rf"[{_APOSTROPHES}](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
+_ELISION = later(
     rf"^(?:[ldjmtsnc]|qu|jusqu|lorsqu|puisqu|dell|all|nell|sull|dall|quest)[{_APOSTROPHES}](?=\w\w)", re.IGNORECASE
 )
 _APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CAMEL = later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _UNDECOMPOSED_LATIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 
 _SCRIPT_STEMMERS = (  # first code point, last code point, whose stemmer
@@ -105,8 +112,7 @@ def query_terms(text: str) -> list[str]:
     """
     tokens = _tokens(text)
     language = _language(tokens)
-    stops = _stop_words(language)
-    meaningful = (token for token in tokens if _surface(token) not in stops)
+    meaningful = (token for token in tokens if not _carries_grammar(token, language))
     terms = (term for token in meaningful for term in _terms(token, language))
     return [term for term in dict.fromkeys(terms) if not (len(term) == 1 and "a" <= term <= "z")]
 
@@ -126,18 +132,35 @@ def _tokens(text: str) -> list[str]:
         found: list[str] = (_ASCII_TOKEN if unusual else _PLAIN_TOKEN).findall(text)
     else:
         plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-        found = _unicode_token().findall(plain)
+        found = (_SIMPLE_TOKEN if all(map(_is_simple, set(plain))) else _unicode_token()).findall(plain)
     return found if max(map(len, found), default=0) <= LONGEST_TERM else [t[:LONGEST_TERM] for t in found]
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_simple(character: str) -> bool:
+    """Whether a character is of those that words are made of, or divided by, the way ASCII texts are."""
+    return any(ord(character) in block for block in _SIMPLE)
 
 
 @lru_cache(maxsize=1)
 def _unicode_token() -> re.Pattern[str]:
     # `\w` leaves out combining marks, without which Devanagari or vocalised Arabic words fall apart.
-    marks = "".join(chr(code) for code in range(0x300, 0x20000) if unicodedata.category(chr(code))[0] == "M")
+    marks = _ranges(code for block in _WITH_MARKS for code in block if unicodedata.category(chr(code))[0] == "M")
     word = rf"[^\W{_UNSPACED}]+(?:[{marks}]+[^\W{_UNSPACED}]*)*"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     character = rf"(?=\w)[{_UNSPACED}][{marks}]*"
     return re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]")
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """Code points in rising order as a pattern writes them, which takes a third of the time to compile."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in runs)
 
 
 def _language(tokens: list[str]) -> str:
@@ -172,6 +195,17 @@ _COULD_BE_ENGLISH = _CouldBeEnglish()
 @lru_cache(maxsize=16)
 def _stop_words(language: str) -> frozenset[str]:
     return _EVERY_LANGUAGE_STOPS | STOP_WORDS[language]
+
+
+def _carries_grammar(token: str, language: str) -> bool:
+    """Whether a token is a stop word. Stop words are listed without accents, and an accent can make another word."""
+    surface = _surface(token)
+    if surface not in _stop_words(language):
+        return False
+    accented = any(letter.isalpha() and not letter.isascii() for letter in token)
+    if not accented or not surface.isascii():
+        return True
+    return language != "english" and surface in STOP_WORDS[language] and token.casefold() not in TOLD_BY_ACCENT
 
 
 @lru_cache(maxsize=1 << 15)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+from .later import later
 
 BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
 END = 253_402_300_800_000_000  # year 10000: where "after …" ends
@@ -22,8 +23,7 @@ _DAY_MICROS = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """From `start` up to but not including `end`, in microseconds UTC, and the words that said so."""
 
     start: int
@@ -31,8 +31,7 @@ class Span:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """Days [first, last] named by the characters [start, end) of the question."""
 
     start: int
@@ -110,7 +109,7 @@ _NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEP
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _MONTH_NAME = "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
-_GERMAN = re.compile(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
+_GERMAN = later(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
 _BEFORE_A_MONTH = r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
 _BEFORE_A_NAME = (
     r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
@@ -158,7 +157,17 @@ def _month_of_year(match: re.Match[str], _today: date) -> _Days:
 
 
 def _month_alone(match: re.Match[str], today: date) -> _Days:
-    return _latest(lambda year: _month(year, _MONTHS[match["month"]]), today)
+    return _stepped_year(match, lambda year: _month(year, _MONTHS[match["month"]]), today)
+
+
+def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: date) -> _Days:
+    """The latest of them that has begun; with `last` the latest that is over, with `next` the first that is to come."""
+    latest, step = _latest(days_of, today), _STEPS.get(match.groupdict().get("step") or "", 0)
+    if latest is None or not step:
+        return latest
+    if step > 0:
+        return days_of(latest[0].year + 1)
+    return latest if latest[1] < today else days_of(latest[0].year - 1)
 
 
 def _iso(match: re.Match[str], _today: date) -> _Days:
@@ -248,16 +257,13 @@ def _season(match: re.Match[str], today: date) -> _Days:
     month, groups = _SEASONS[match["season"]], match.groupdict()
     if groups.get("year"):
         return _months(int(groups["year"]), month, 3)
-    latest = _latest(lambda year: _months(year, month, 3), today)
-    if latest and groups.get("step") in _STEPS and _STEPS[groups["step"]] < 0 and latest[1] >= today:
-        return _months(latest[0].year - 1, month, 3)
-    return latest
+    return _stepped_year(match, lambda year: _months(year, month, 3), today)
 
 
 _OF_YEAR = rf"(?:,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR}))?"
 _ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
-    (re.compile(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
+    (later(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
     for pattern, days_of, year_given in (
         (rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?", _iso, True),
         (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
@@ -287,18 +293,20 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
     )
 )  # fmt: skip
-# A question without any of these has no time in it: most stop here.
-_HINT = re.compile(
-    rf"\d|\b(?:{_any(_DAY_WORDS)}|{_any(_STEPS)}|{_MONTH}|{_WEEKDAY}|{_SEASON}|ago|back|earlier|vor|hace|il y a|hier)\b"
-)
+# A question without a digit or the first word of one of these has no time in it: most stop here.
+_HINTS = frozenset(
+    re.split(r"\W", hint)[0]
+    for hint in (
+        *_DAY_WORDS, *_STEPS, *_MONTHS, *_WEEKDAYS, *_SEASONS, "ago", "back", "earlier", "vor", "hace", "il", "hier",
+    )
+)  # fmt: skip
+_WORD = re.compile(r"\d|\w+")
 _ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
-_UNTIL = re.compile(
-    rf"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes del?|hasta|avant)\s+{_ARTICLE}$"
-)
-_FROM = re.compile(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
-_SINCE = re.compile(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
-_RANGE_WORD = re.compile(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
-_RANGE_JOINT = re.compile(rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}")
+_UNTIL = later(rf"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes del?|hasta|avant)\s+{_ARTICLE}$")
+_FROM = later(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
+_SINCE = later(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
+_RANGE_WORD = later(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
+_RANGE_JOINT = later(rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}")
 
 
 def spans(text: str, now: int) -> list[Span]:
@@ -308,7 +316,7 @@ def spans(text: str, now: int) -> list[Span]:
     ['7 May 2023', 'last week']
     """
     plain = _plain(text)
-    if not _HINT.search(plain):
+    if not any(word in _HINTS or word.isdigit() for word in _WORD.findall(plain)):
         return []
     found = _joined(plain, _expressions(plain, _date_of(now)))
     return [_bent(plain, text, each) for each in found]
@@ -379,7 +387,7 @@ def _range(first: _Found, second: _Found) -> _Found:
         start = _in_year(start, second.first.year)
         if start > second.last:
             start = _in_year(start, second.first.year - 1)
-    return replace(second, start=first.start, first=min(start, second.first), last=max(start, second.last))
+    return second._replace(start=first.start, first=min(start, second.first), last=max(start, second.last))
 
 
 def _in_year(day: date, year: int) -> date:

@@ -64,14 +64,15 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
             "updated_at": at,
             "event_time": at if draft.event_time is None else draft.event_time,
             "category": one_line(draft.category, name="category") or "general",
-            "title": one_line(draft.title, name="title", limit=500),
-            "author": one_line(draft.author, name="author"),
+            "title": one_line(draft.title, name="title", limit=500) if draft.title else "",
+            "author": one_line(draft.author, name="author") if draft.author else "",
             "role": one_line(draft.role, name="role"),
             "session": draft.session,
             "position": None,
             "valid_from": draft.valid_from,
             "valid_until": draft.valid_until,
             "confidence": float(draft.confidence),
+            "strength": None,
             "decay_rate": float(draft.decay_rate),
             "decayed_at": None,
             "protected": False,
@@ -83,7 +84,7 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
             "trust": draft.trust,
             "quote": guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
             "triple": Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
-            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)),
+            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
             "metadata": metadata,
         }
     )
@@ -93,6 +94,8 @@ _TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
 _TIMES = ("event_time", "valid_from", "valid_until")
 _texts, _times = attrgetter(*_TEXTS), attrgetter(*_TIMES)
 _ONLY_TEXT = frozenset((str,))
+_NO_TIMES = (None,) * len(_TIMES)
+_NUMBER = (int, float)
 _LONGEST_SESSION_ID = 255
 
 
@@ -100,21 +103,26 @@ def _check_fields(draft: Draft) -> None:
     """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
     if not _ONLY_TEXT.issuperset(map(type, _texts(draft))):
         _refuse_other_than_text(draft)
-    for name, time in zip(_TIMES, _times(draft), strict=True):
-        if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
-            raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
-    if not isinstance(draft.confidence, int | float) or not 0.0 <= draft.confidence <= 1.0:
+    if _times(draft) != _NO_TIMES:
+        _check_times(draft)
+    if not isinstance(draft.confidence, _NUMBER) or not 0.0 <= draft.confidence <= 1.0:
         raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence!r}.")
-    if not isinstance(draft.decay_rate, int | float) or not 0.0 <= draft.decay_rate <= 1.0:
+    if not isinstance(draft.decay_rate, _NUMBER) or not 0.0 <= draft.decay_rate <= 1.0:
         raise InvalidInput(f"decay_rate must lie between 0 and 1, not {draft.decay_rate!r}.")
-    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
-        raise InvalidInput("valid_from must come before valid_until.")
-    if isinstance(draft.tags, str) or not all(isinstance(tag, str) for tag in draft.tags):
+    if isinstance(draft.tags, str) or (draft.tags and not all(isinstance(tag, str) for tag in draft.tags)):
         raise InvalidInput(f"tags must be a list of texts, not {draft.tags!r}.")
     if draft.triple is not None and not isinstance(draft.triple, Triple):
         raise InvalidInput("triple must be a Triple(subject, predicate, object).")
     if draft.session is not None:
         check_session(draft.session)
+
+
+def _check_times(draft: Draft) -> None:
+    for name, time in zip(_TIMES, _times(draft), strict=True):
+        if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
+            raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InvalidInput("valid_from must come before valid_until.")
 
 
 def _refuse_other_than_text(draft: Draft) -> None:
@@ -133,7 +141,7 @@ def check_session(session: Any) -> str:
 
 
 def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
-    if not metadata and isinstance(metadata, Mapping):
+    if metadata == {}:
         return {}
     if not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping such as {{'ticket': 12}}, not {type(metadata).__name__}.")
@@ -145,7 +153,7 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
 
 def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
     """Stores memories in order. A fact or rule that is already there, word for word, is kept once and renewed."""
-    known = writer.same_content([memory for memory in memories if _kept_once(memory)])
+    known = writer.same_content([memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
     waiting: list[Memory] = []  # new ones go in together, which is much quicker
@@ -153,12 +161,12 @@ def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
     def put_in() -> None:
         for memory in writer.add_many(_placed(writer, waiting)):
             stored.append(memory)
-            if _kept_once(memory):
+            if kept_once(memory):
                 said[claim(memory)] = memory
         waiting.clear()
 
     for memory in memories:
-        if not _kept_once(memory):
+        if not kept_once(memory):
             waiting.append(memory)
             continue
         if claim(memory) not in said:
@@ -172,7 +180,8 @@ def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
     return stored
 
 
-def _kept_once(memory: Memory) -> bool:
+def kept_once(memory: Memory) -> bool:
+    """Whether a memory is of those that are stored once, however often the same is said."""
     return memory.kind in ("fact", "rule") and memory.session is None
 
 
@@ -186,7 +195,7 @@ def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
             continue
         key = (memory.scope, memory.session)
         if key not in places:
-            places[key] = _take_place(writer, memory)
+            places[key] = take_place(writer, memory)
         placed.append(memory.with_(position=places[key]))
         places[key] += 1
     return placed
@@ -196,11 +205,24 @@ def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
     return writer.change(
         known,
         **_renewed_validity(known, again),
-        confidence=max(known.confidence, again.confidence),
+        confidence=max(said(known), again.confidence),
+        strength=None,
+        last_accessed=again.created_at,
         tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
         metadata={**known.metadata, **again.metadata},
         updated_at=again.updated_at,
     )
+
+
+def renew(writer: Writer, memory: Memory, *, confidence: float, at: Micros) -> Memory:
+    """Notes that what a memory says was said again: it is as sure as ever, and in use."""
+    sure = max(said(memory), confidence)
+    return writer.change(memory, confidence=sure, strength=None, last_accessed=at, updated_at=at)
+
+
+def said(memory: Memory) -> float:
+    """How sure a memory was when it was last said, whatever it has faded to since."""
+    return memory.confidence if memory.strength is None else memory.strength
 
 
 def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
@@ -213,14 +235,18 @@ def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
     return bounds
 
 
-def _take_place(writer: Writer, memory: Memory) -> int:
+def take_place(writer: Writer, memory: Memory) -> int:
     """Makes sure the session is there, notes its activity, and says which position in it is next."""
     assert memory.session is not None
+    place = writer.go_on(memory.scope, memory.session, at=memory.created_at)
+    if place is not None:
+        return place
     session = writer.session(memory.scope, memory.session)
     if session is None:
         session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
-    active_at = max(memory.created_at, session.last_activity)
-    writer.put_session(replace(session, last_activity=active_at))
+    # Who speaks in a session that had ended goes on with it.
+    active = replace(session, last_activity=max(memory.created_at, session.last_activity), ended_at=None, end_reason="")
+    writer.put_session(active)
     return writer.next_position(memory.scope, memory.session)
 
 
@@ -233,9 +259,23 @@ def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Me
     return added
 
 
+def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
+    """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
+
+    What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is told from the words.
+    """
+    edges = writer.edges(old.scope, old.id)
+    writer.remove(old)
+    uses = {"access_count": old.access_count, "last_accessed": old.last_accessed}
+    added = writer.add(new.with_(id=old.id, scope=old.scope, **uses))
+    for edge in edges:
+        writer.link(edge)
+    return added
+
+
 def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
     """Marks a memory as true beyond doubt: it does not decay and only a person may replace it."""
-    return writer.change(memory, protected=True, confidence=1.0, decay_rate=0.0, updated_at=at)
+    return writer.change(memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at)
 
 
 def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
@@ -243,4 +283,6 @@ def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reaso
     if memory.status == status:
         return memory
     told = without_secrets(reason)
-    return writer.change(memory, status=status, status_at=at, status_reason=told, updated_at=at)
+    # Whoever brings a memory back is using it: it does not fade again at once.
+    awake = {"confidence": said(memory), "strength": None, "last_accessed": at} if status == "active" else {}
+    return writer.change(memory, status=status, status_at=at, status_reason=told, updated_at=at, **awake)

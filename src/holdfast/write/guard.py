@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, TooLarge
-from ..text.fences import strip_fences
-from ..text.secrets import redact
+from ..text.fences import blank_fences, strip_fences
+from ..text.secrets import find_secrets, redact
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -38,6 +38,18 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
     own, secrets = redact(own)
     kinds = tuple(sorted({secret.kind for secret in secrets})) if secrets else ()
     return Guarded(own.strip(), kinds, echoes)
+
+
+def guard_lines(text: str) -> str:
+    """`text` as it may be stored, of any length and with each line where it was, to be cut up and cited by its lines.
+
+    Whatever spans several lines is found here, before a cut could hide it.
+    """
+    own, pieces, position = blank_fences(clean(text)), list[str](), 0
+    for start, end, kind in find_secrets(own):
+        pieces += [own[position:start], f"[REDACTED:{kind}]", "\n" * own.count("\n", start, end)]
+        position = end
+    return "".join([*pieces, own[position:]])
 
 
 def clean(text: str) -> str:

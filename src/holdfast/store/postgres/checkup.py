@@ -40,11 +40,14 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     yield from checkup.vectors(look, unpack)
     yield from checkup.watermarks(look)
     yield from checkup.journal(look)
+    yield from checkup.messages(look)
 
 
 def _schema(look: Look) -> Iterator[Finding]:
     """Tables, indexes and policies that the migrations make and that are not there, or not in force."""
-    wanted = {name for step in migrate.migrations("postgres") for name in _made(step.sql)}
+    wanted: set[str] = set()
+    for step in migrate.migrations("postgres"):
+        wanted = (wanted - _dropped(step.sql)) | _made(step.sql)
     there: dict[str, bool] = dict(
         look(
             "SELECT c.relname, coalesce(i.indisvalid, true) FROM pg_class c JOIN pg_namespace n "
@@ -74,8 +77,12 @@ def _schema(look: Look) -> Iterator[Finding]:
         yield Finding("schema", f"the role {name} passes over row-level security", repairable=False)
 
 
-def _made(sql: str) -> list[str]:
-    return re.findall(r"^CREATE (?:UNIQUE )?(?:TABLE|INDEX|SEQUENCE) (\w+)", sql, re.MULTILINE)
+def _made(sql: str) -> set[str]:
+    return set(re.findall(r"^CREATE (?:UNIQUE )?(?:TABLE|INDEX|SEQUENCE) (\w+)", sql, re.MULTILINE))
+
+
+def _dropped(sql: str) -> set[str]:
+    return set(re.findall(r"^DROP INDEX IF EXISTS (\w+)", sql, re.MULTILINE))
 
 
 def _totals(look: Look) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import errors, sql
@@ -163,10 +163,15 @@ class UnknownType(Loader):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run."""
+    """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run.
+
+    One that only appended messages journals nothing, and is told by the last of them.
+    """
 
     sight: Sight
     run: str
+    message: tuple[Any, ...] | None = None
+    """Scope, session, position and time of a message."""
 
 
 @dataclass(eq=False)
@@ -353,10 +358,12 @@ def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
     A server that crashes before a transaction's number is on its disk gives the same number to another one.
     """
     connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
-    rows = connection.execute(
-        "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s AND xmin = %s::xid8::xid LIMIT 1",
-        (list(trace.sight.numbers or ()), trace.run, transaction),
-    ).fetchall()
+    look: LiteralString = "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"
+    values: tuple[Any, ...] = (list(trace.sight.numbers or ()), trace.run)
+    if trace.message is not None:
+        look = "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND created_at = %s"
+        values = trace.message
+    rows = connection.execute(f"{look} AND xmin = %s::xid8::xid LIMIT 1", (*values, transaction)).fetchall()
     connection.execute("ROLLBACK")
     return bool(rows)
 

@@ -7,6 +7,8 @@ cannot skip locked rows across machines.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
@@ -18,14 +20,24 @@ REFERENCE = ("meta", "scopes")
 LOCAL = ("jobs",)
 # Whatever a foreign key points to comes first.
 DISTRIBUTED = (
-    "totals", "sessions", "memories", "edges", "entities", "entity_names", "mentions", "profiles", "events", "models",
-    "vectors", "embedded", "memory_terms",
+    "totals", "sessions", "messages", "memories", "edges", "entities", "entity_names", "mentions", "profiles", "files",
+    "events", "models", "vectors", "embedded", "memory_terms",
 )  # fmt: skip
 
 
-def statements(database: str) -> list[str]:
-    """What has to run on the coordinator, in order, once. All of it can be read before any of it is done."""
+def statements(database: str, spread: Container[str] = ()) -> list[str]:
+    """What has to run on the coordinator, in order, once. All of it can be read before any of it is done.
+
+    Where these tables are spread already, it is what those that a later version brought still need.
+    """
     first, *others = DISTRIBUTED
+    together = [
+        f"SELECT create_distributed_table('holdfast.{table}', 'scope', colocate_with => 'holdfast.{first}')"
+        for table in others
+        if table not in spread
+    ]
+    if first in spread:
+        return together
     return [
         # A setting of a transaction has to reach the machines that check it against the rows.
         f"ALTER DATABASE {sql.Identifier(database).as_string(None)} SET citus.propagate_set_commands = 'local'",
@@ -35,10 +47,7 @@ def statements(database: str) -> list[str]:
         *(f"SELECT create_reference_table('holdfast.{table}')" for table in REFERENCE),
         *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
         f"SELECT create_distributed_table('holdfast.{first}', 'scope')",
-        *(
-            f"SELECT create_distributed_table('holdfast.{table}', 'scope', colocate_with => 'holdfast.{first}')"
-            for table in others
-        ),
+        *together,
     ]
 
 
@@ -63,11 +72,13 @@ def distribute(url: str) -> list[str]:
             )
         if not now.version:
             raise InvalidInput(f"{connections.location} has no tables yet. Make them with `holdfast store init`.")
-        # All tables were spread in one transaction, so one tells of all.
-        spread = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass(%s)"
-        if connection.execute(spread, (f"holdfast.{DISTRIBUTED[0]}",)).fetchall():
-            return []
-        todo = statements(connection.info.dbname)
+        # A table that a later version brought belongs to one machine until it is spread as well. Until then Citus may
+        # know it, for it points to one that is everywhere; such a table has no column by which it is spread.
+        rows = connection.execute(
+            "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
+            "WHERE c.relnamespace = 'holdfast'::regnamespace AND p.partmethod = 'h'"
+        )
+        todo = statements(connection.info.dbname, {name for (name,) in rows})
         with connection.transaction():
             for statement in todo:
                 connection.execute(statement.encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import psycopg
@@ -104,7 +104,7 @@ def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
             ).fetchall()
         )
         found = Status("postgres", location, now.version, tuple(pending), sum(tables.values()))
-        found = replace(found, extension=now.extension, vectors=now.vectors, citus=now.citus)
+        found = found._replace(extension=now.extension, vectors=now.vectors, citus=now.citus)
         return _counted(connection, found, tables, scopes) if now.version else found
 
 
@@ -124,8 +124,7 @@ def _counted(connection: Connection, found: Status, tables: Container[str], scop
     with suppress(errors.InsufficientPrivilege), connection.transaction():
         execute(f"SET LOCAL ROLE {WORKER}")
         execute("SET LOCAL search_path = holdfast, public")
-        return replace(
-            found,
+        return found._replace(
             rows=rows_by_noun(execute, tables, scopes),
             scopes=execute("SELECT count(*) FROM scopes")[0][0],
             jobs=jobs_by_status(execute),

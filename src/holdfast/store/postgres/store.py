@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +14,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from ...errors import StoreError
+from ...floats import Vector
 from ...types import Micros, Names, Scope, system_clock
-from ..base import Author, Corpus, Filter, Finding, Ranked, T, Vector, Writer
+from ..base import Author, Corpus, Filter, Finding, Places, Ranked, T, Writer
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
-from ..matrix import Read, top, unpack
+from ..matrices import Read
+from ..matrix import top, unpack
 from ..migrate import pending
 from ..rows import Row, Rows, Statements
 from ..scoped import Reach
@@ -38,10 +39,9 @@ from .connections import (
     without_password,
 )
 from .replica import Replica
+from .scrub import scrub
 from .vectors import teach_vectors
 from .writer import PostgresWriter, marked, take_turns
-
-log = logging.getLogger(__name__)
 
 K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
 
@@ -60,8 +60,8 @@ class PostgresStore(SQLStore):
         self.location = without_password(url)
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
-        with self._primary.connect() as connection, explained(self.location):
-            self._state = schema.state(connection)
+        with explained(self.location):
+            self._state = self._primary.again(self._look)  # a server that is not there is told at once, by connect
         if not self._state.version:
             self._state = schema.initialise(self._primary)
         elif pending("postgres", self._state.version, self.location):
@@ -71,6 +71,10 @@ class PostgresStore(SQLStore):
             )
         self._indexes = indexes.NearIndexes(partial(self.read, ()))
         self._replica = Replica(replica, self._adapt) if replica else None
+
+    def _look(self) -> schema.State:
+        with self._primary.connect() as connection:
+            return schema.state(connection)
 
     @property
     def state(self) -> schema.State:
@@ -306,6 +310,7 @@ class PostgresStore(SQLStore):
         return event, vector, drops
 
     def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        vector = np.asarray(vector, np.float32)
         if not self.has_extension:
             return self.nearest_cached(where, number, model, vector, limit)
         if self._indexes.has(model):
@@ -359,6 +364,10 @@ class PostgresStore(SQLStore):
             return []
         return top(np.array([seq for seq, _ in rows]), unpack([packed for _, packed in rows]) @ vector, limit)
 
+    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        asked, stored = np.asarray(vector, np.float32), self._stored(number, model, seqs)
+        return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
+
     def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
         # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of commits.
         take_turns(execute, numbers)
@@ -374,22 +383,9 @@ class PostgresStore(SQLStore):
         self.transact(None, lambda execute: checkup.repair(execute, self.unpack, at=self._clock()))
         self.forget_cache()
 
-    def scrub(self) -> None:
-        """Has the server rewrite what deleted rows left behind. Its log and backups are the administrator's."""
+    def scrub(self, *, wait: float = 10.0) -> Places:
         with self._primary.connect() as connection, explained(self.location):
-            # To who does not own the tables the server says no by a notice only.
-            refused: list[str] = []
-            connection.add_notice_handler(lambda notice: refused.append(notice.message_primary or ""))
-            # Whoever waits for a whole table makes all others wait behind it.
-            connection.execute("SET lock_timeout = '5s'")
-            for table in ("memories", "memory_terms", "vectors", "events"):
-                connection.execute(f"VACUUM (FULL) holdfast.{table}".encode())
-        if refused:
-            log.warning(
-                "what was purged is gone from every table, but its bytes stay in the server's files until the owner "
-                "of the tables runs VACUUM FULL (%s)",
-                refused[0],
-            )
+            return scrub(connection, wait)
 
 
 def _similar(rows: Rows) -> Ranked:

@@ -13,20 +13,23 @@ from ...errors import InvalidInput
 from ...types import Scope
 from ..base import Author
 from ..filters import marks
+from ..journalled import Indexed
 from ..rows import Statements
-from ..writer import Indexed, RowWriter
+from ..writer import RowWriter
 from .connections import PostgresStatements, Sight, Trace
 
 
 class PostgresWriter(RowWriter):
     """See `Writer` in base.py for what each method promises."""
 
+    keeps_seqs = False
+
     def __init__(self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]) -> None:
-        super().__init__(author, statements)
+        super().__init__(author, statements, numbers)
         self._statements = statements
-        self._remembered = numbers
         self._unfound: set[Scope] = set()
         self._journalled = False
+        self._appended: tuple[Any, ...] | None = None
 
     def new_seqs(self, count: int) -> Sequence[int]:
         rows = self.execute("SELECT nextval('memory_numbers') FROM generate_series(1, ?)", (count,))
@@ -47,6 +50,10 @@ class PostgresWriter(RowWriter):
             (number, seq, [marked(term, active=active) for term in set(terms)]),
         )
 
+    def clear_index(self, number: int, entries: int) -> None:  # noqa: ARG002 (each scope counts its entries itself)
+        self.execute("DELETE FROM memory_terms WHERE scope = ?", (number,))
+        self.execute("UPDATE totals SET drops = drops + 1 WHERE scope = ?", (number,))
+
     def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
         self.execute(
             "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? WHERE scope = ?",
@@ -54,16 +61,25 @@ class PostgresWriter(RowWriter):
         )
 
     def trace(self, sight: Sight) -> Trace | None:
-        """By what this transaction can be told from any other once it is committed; None if it journalled nothing."""
-        return Trace(replace(sight, numbers=tuple(self._names)), self._author.run) if self._journalled else None
+        """By what this transaction can be told from any other once it is committed; None if it left no such thing."""
+        if not self._journalled and self._appended is None:
+            return None
+        message = None if self._journalled else self._appended
+        return Trace(replace(sight, numbers=tuple(self._names)), self._author.run, message)
 
     def _write_journal(self) -> None:
         self._journalled = self._journalled or bool(self._entries)
         super()._write_journal()
 
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool) -> bool:
+    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
+        count = super().add_messages(scope, session, bodies)
+        if bodies:
+            self._appended = (self.number(scope), session, count - 1, self._author.at)
+        return count
+
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
         try:
-            return super().restore_row(noun, row, journal=journal)
+            return super().restore_row(noun, row, journal=journal, seq=seq)
         except (psycopg.IntegrityError, psycopg.DataError, psycopg.errors.UndefinedFunction) as error:
             raise InvalidInput(f"This {noun} cannot be stored: {str(error).splitlines()[0]}.") from error
 

@@ -1,0 +1,63 @@
+"""The lists of names and telling words that ship beside this file, read on first use."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The entries of one list, lower-cased; `unsure` ones are ordinary words too."""
+
+    sure: frozenset[str]
+    unsure: frozenset[str]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.sure or key in self.unsure
+
+
+@cache
+def listed(section: str) -> Listed:
+    """The list of a section."""
+    entries = [key_of(entry) for entry in _sections()[section]]
+    sure = frozenset(entry for entry in entries if not entry.endswith("?"))
+    unsure = frozenset(entry[:-1] for entry in entries if entry.endswith("?"))
+    return Listed(sure, unsure)
+
+
+@cache
+def lengths(section: str) -> dict[str, tuple[int, ...]]:
+    """How many words the sure entries of a section have that begin with a word, the longest first."""
+    found: dict[str, set[int]] = {}
+    for entry in listed(section).sure:
+        first, *rest = entry.split(" ")
+        found.setdefault(first, set()).add(1 + len(rest))
+    return {first: tuple(sorted(counts, reverse=True)) for first, counts in found.items()}
+
+
+@cache
+def longest(section: str) -> int:
+    """How many words the longest entry of a section has."""
+    return max(entry.count(" ") + 1 for entry in _sections()[section])
+
+
+def key_of(text: str) -> str:
+    """A name or word for comparison: lower-cased, Latin letters without accents, a plain apostrophe."""
+    key = text.lower()
+    if key.isascii() or key[0] >= "Ͱ":  # Latin only: й without its breve is another letter
+        return key
+    letters = unicodedata.normalize("NFD", key.replace("’", "'"))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {}
+    for part in f"\n{(files(__package__) / 'names.txt').read_text('utf-8')}".split("\n[")[1:]:
+        title, _, body = part.partition("]\n")
+        text = " ".join("," if line.startswith("#") else line for line in body.splitlines())
+        sections[title] = [entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry]
+    return sections

@@ -1,0 +1,79 @@
+"""Entities as a language model sees them, through any function from a prompt to an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .base import NOWHERE, TYPES, EntityType, Found
+
+CONFIDENCE = 0.9
+_LONGEST_TEXT = 20_000  # characters: longer texts are documents, whose beginning says whom they are about
+_LONGEST_NAME = 200
+_OTHER_WORDS: Mapping[str, EntityType] = {
+    "per": "person", "people": "person", "human": "person", "org": "organization", "organisation": "organization",
+    "company": "organization", "institution": "organization", "team": "organization", "loc": "location",
+    "place": "location", "city": "location", "country": "location", "gpe": "location", "address": "location",
+    "e-mail": "email", "link": "url", "time": "date", "repository": "project",
+}  # fmt: skip
+
+
+class LLMRecogniser:
+    """Asks a language model. It gives names, not places; an answer that is not quite JSON is read as far as it goes."""
+
+    name = "llm"
+
+    def __init__(self, answer: Callable[[str], str] | None = None) -> None:
+        self._answer = answer
+
+    def available(self) -> bool:
+        return self._answer is not None
+
+    def recognise(self, text: str) -> list[Found]:
+        if self._answer is None or not text.strip():
+            return []
+        return list(_findings(self._answer(_prompt().replace("{text}", text[:_LONGEST_TEXT]))))
+
+
+@cache
+def _prompt() -> str:
+    return (files(__package__) / "prompt.md").read_text("utf-8").strip()
+
+
+def _findings(answer: str) -> Iterable[Found]:
+    for item in _objects(answer):
+        name, raw = (_label(item.get(key)) for key in ("name", "raw"))
+        if name or raw:
+            yield Found(name or raw, _type(item.get("type")), NOWHERE, NOWHERE, CONFIDENCE, raw or name)
+
+
+def _objects(answer: str) -> list[dict[str, Any]]:
+    """The objects of an answer: of its JSON list, or each that can be read where the list as a whole cannot."""
+    start, end = answer.find("["), answer.rfind("]")
+    whole = _read(answer[start : end + 1]) if 0 <= start < end else None
+    if isinstance(whole, list):
+        return [item for item in whole if isinstance(item, dict)]
+    pieces = (_read(piece) for piece in re.findall(r"\{[^{}]*\}", answer))
+    return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _label(value: Any) -> str:
+    """A name out of an answer, on one line; empty when it is none."""
+    label = " ".join(value.split()) if isinstance(value, str) else ""
+    return label if len(label) <= _LONGEST_NAME else ""
+
+
+def _type(value: Any) -> EntityType:
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    return next((known for known in TYPES if known == word), _OTHER_WORDS.get(word, "other"))

@@ -1,0 +1,401 @@
+"""People, organisations, places and projects by how their names are written, without any model.
+
+A name is a run of words with capitals. What it names is told by what stands in it or beside it: a title (Dr. Duarte),
+a relation (my sister Ines), a legal form (Acme GmbH), a phrase (lives in Sintra), a word for the thing (the Apollo
+project); or by lists of common names that ship with the package. The rules are tried in that order, surest first; a
+capital alone is never enough, because every sentence begins with one, and in German every noun does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from ...text.stopwords import STOP_WORDS
+from .base import EntityType, Found
+from .east_asian import east_asian_names
+from .lists import lengths, listed, longest
+from .words import Word, canonical, nominative, words_of
+
+# How sure a rule is, from a title down to two capitals side by side.
+TOLD, PHRASED, LISTED, LIKELY, BARE = 0.85, 0.8, 0.7, 0.6, 0.4
+
+_PARTICLES = frozenset(
+    ("de", "da", "do", "dos", "das", "del", "della", "di", "du", "van", "von", "der", "den", "ter", "bin", "ibn", "al")
+)
+_ARTICLES = frozenset(
+    ("the", "a", "an", "der", "die", "das", "dem", "den", "el", "la", "los", "las", "le", "les", "il", "lo", "o", "os")
+)
+_GERMAN = frozenset(
+    ("der", "die", "das", "und", "ich", "ist", "nicht", "ein", "eine", "einen", "mit", "auf", "fur", "von", "dem", "im",
+     "wir", "sie", "er", "auch", "mein", "meine", "meinem", "meiner", "bei", "hat", "habe", "haben", "sind", "wie",
+     "aber", "nach", "noch", "wenn", "heute", "gestern", "zu", "zum", "zur", "beim", "wohnt", "arbeitet", "heißt")
+)  # fmt: skip
+_ENGLISH = frozenset(
+    ("the", "and", "is", "of", "to", "my", "i", "a", "with", "for", "that", "it", "you", "have", "on", "we", "he",
+     "she", "at", "her", "his", "lives", "works", "from", "are", "not", "be", "this")
+)  # fmt: skip
+_ENGLISH_ONLY = _ENGLISH - {"a", "i", "he", "on", "be", "we", "her"}
+_QUOTED_COMPANY = re.compile(
+    r"(?<!\w)(?:ООО|ОАО|ЗАО|ПАО|АО|[Кк]омпани[яию]|[Фф]ирм[ауе]) [«\"“„]([^«»\"“”\n]{2,60})[»\"”“]"
+)
+_CONTRACTED = frozenset(("", "m", "ve", "ll", "d", "re", "t", "s"))
+_LONGEST_NAME = 4  # words
+
+
+class NameRecogniser:
+    """Names by rules and lists, in Latin and Cyrillic letters; in Han, kana and hangul by what follows a name."""
+
+    name = "names"
+
+    def available(self) -> bool:
+        return True
+
+    def recognise(self, text: str) -> list[Found]:
+        if text.isascii() and text.islower():
+            return []
+        found = list(_Reading(text).names())
+        if not text.isascii():
+            found += (*_quoted_companies(text), *east_asian_names(text))
+        return sorted(found, key=lambda one: one.start)
+
+
+def _quoted_companies(text: str) -> Iterator[Found]:
+    for match in _QUOTED_COMPANY.finditer(text):
+        yield Found(match[1].strip(), "organization", match.start(), match.end(), TOLD, match.group())
+
+
+_Hit = tuple[Found, int] | None
+"""What a rule found, and the index of the first word behind it."""
+
+
+class _Reading:
+    """One text on its way through the rules."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = list(words_of(text))
+        self._somebody = [self._may_name(word) for word in self._words]
+        keys = [word.key for word in self._words]
+        # Where nouns have capitals, a capital says nothing.
+        self._nouns = sum(key in _GERMAN for key in keys) > sum(key in _ENGLISH for key in keys)
+        # Ella, Mia and Una are names where they are not words of the language.
+        self._english = not self._nouns and any(key in _ENGLISH_ONLY for key in keys)
+        self._shouting = len(self._words) > 3 and 2 * sum(word.shouted for word in self._words) > len(self._words)
+
+    def names(self) -> Iterator[Found]:
+        at = 0
+        while at < len(self._words) and not self._shouting:
+            hit = self._hit(at) if self._words[at].capital else None
+            if hit is None:
+                at += 1
+            else:
+                yield hit[0]
+                at = hit[1]
+
+    def _hit(self, at: int) -> _Hit:
+        if not self._names_somebody(at) and self._key(at) not in _beginnings():
+            return None
+        for rule in _RULES:
+            if hit := rule(self, at):
+                return hit
+        return None
+
+    # What a run of words is
+
+    def _run(self, at: int, most: int = _LONGEST_NAME) -> int:
+        """The index behind the words with capitals that may be one name, from `at` on."""
+        end = at + 1
+        while end < len(self._words) and end - at < most and self._words[end].near:
+            if self._names_somebody(end):
+                end += 1
+            elif behind := self._particles(end):
+                end = behind + 1
+            else:
+                break
+        return end
+
+    def _name_end(self, at: int) -> int:
+        """The index behind a name of any kind; where nouns have capitals, one word is as much as can be told."""
+        return at + 1 if self._nouns else self._run(at, 3)
+
+    def _particles(self, at: int) -> int:
+        """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but `Ines de Lisboa`."""
+        if self._key(at) not in _PARTICLES:
+            return 0
+        behind = at + 2 if self._key(at + 1) in _ARTICLES else at + 1
+        near = behind < len(self._words) and all(self._words[index].near for index in range(at, behind + 1))
+        return behind if near and self._names_somebody(behind) and not self._known("places", behind) else 0
+
+    def _names_somebody(self, at: int) -> bool:
+        """Whether a word has a capital and is none of those that never name anybody."""
+        return 0 <= at < len(self._words) and self._somebody[at]
+
+    def _may_name(self, word: Word) -> bool:
+        if not word.capital or word.key in listed("nobody").sure or word.key in listed("titles").sure:
+            return False
+        initial = len(word.text) == 1 and self._text[word.end : word.end + 1] == "."
+        stem, _, ending = word.key.partition("'")  # of `I've`, not of `O'Brien`
+        return initial or (stem if ending in _CONTRACTED else word.key) not in _function_words()
+
+    def _person_end(self, at: int) -> int:
+        """The index behind a person's name that begins at `at`."""
+        end = self._run(at)
+        if self._nouns:
+            end = min(end, at + 2 if end > at + 1 and self._key(at + 1) in listed("surnames").sure else at + 1)
+        for index in range(at + 1, end):
+            known = self._key(index) in listed("company endings").sure or self._known("places", index)
+            if known or self._words[index].shouted:
+                return index
+        return end
+
+    def _key(self, at: int) -> str:
+        return self._words[at].key if 0 <= at < len(self._words) else ""
+
+    def _known(self, section: str, at: int) -> int:
+        """How many words from `at` on are an entry of a list that is no ordinary word; 0 for none."""
+        entries, key = listed(section).sure, self._key(at)
+        for count in lengths(section).get(key, ()):
+            words = self._words[at : at + count]
+            whole = len(words) == count and words[-1].capital and all(word.near for word in words[1:])
+            if whole and " ".join(word.key for word in words) in entries:
+                return count
+        return 1 if nominative(key, entries, genitive=self._nouns) else 0
+
+    def _follows(self, at: int, section: str) -> bool:
+        """Whether one of a list's phrases stands right before a word, with or without an article between."""
+        return self._phrase_before(at, section) or (
+            self._key(at - 1) in _ARTICLES and self._words[at].near and self._phrase_before(at - 1, section)
+        )
+
+    def _phrase_before(self, at: int, section: str) -> bool:
+        phrases = listed(section).sure
+        keys: list[str] = []
+        for index in range(at, max(0, at - longest(section)), -1):
+            if not self._words[index].near:
+                return False
+            keys.insert(0, self._key(index - 1))
+            if " ".join(keys) in phrases:
+                return True
+        return False
+
+    def _found(self, type_: EntityType, begin: int, end: int, sure: float, *, since: int | None = None) -> _Hit:
+        """The words from `begin` to `end` as a name; `since` is where it begins with its title."""
+        first, last = self._words[begin if since is None else since], self._words[end - 1]
+        raw = self._text[first.start : last.end]
+        name = self._text[self._words[begin].start : last.end]
+        if end == begin + 1:
+            name = canonical(name, type_, genitive=self._nouns)
+        return Found(name, type_, first.start, last.end, sure, raw), end
+
+    # The rules, each for a word with a capital
+
+    def company(self, at: int) -> _Hit:
+        if not self._names_somebody(at) or self._key(at) in _not_companies():
+            return None
+        end = self._run(at, 6)
+        weak = listed("company endings").unsure if not self._nouns else frozenset[str]()
+        for index in range(min(end, len(self._words) - 1), at, -1):
+            key = self._key(index).rstrip(".") if "." not in self._key(index)[:-1] else self._key(index)
+            formal = key in listed("company endings").sure and self._words[index].near
+            if formal or (index < end and key in weak and self._words[index].capital):
+                return self._found("organization", at, index + 1, TOLD if formal else PHRASED)
+        return None
+
+    def institution(self, at: int) -> _Hit:
+        for count in range(longest("company beginnings"), 0, -1):
+            phrase = " ".join(word.key for word in self._words[at : at + count])
+            name = at + count
+            if phrase in listed("company beginnings") and self._names_somebody(name) and self._words[name].near:
+                return self._found("organization", at, self._name_end(name), PHRASED)
+        return None
+
+    def project(self, at: int) -> _Hit:
+        word, kinds = self._words[at], listed("project words")
+        head, _, tail = word.text.rpartition("-")
+        if head and tail.lower() in kinds:
+            return Found(head, "project", word.start, word.end, TOLD, word.text), at + 1
+        if word.key in kinds and self._names_somebody(at + 1) and self._words[at + 1].near:
+            return self._found("project", at + 1, self._name_end(at + 1), TOLD, since=at)
+        if not self._names_somebody(at):
+            return None
+        if word.near and self._key(at - 1) in kinds:
+            return self._found("project", at, self._name_end(at), TOLD)
+        end = self._run(at, 4)
+        if end > at + 1 and self._key(end - 1) in kinds:
+            return self._found("project", at, end - 1, TOLD)
+        followed = end < len(self._words) and self._words[end].near and self._key(end) in kinds
+        return self._found("project", at, end, TOLD) if followed and not word.first else None
+
+    def titled(self, at: int) -> _Hit:
+        titles, name = listed("titles"), at
+        while self._key(name).rstrip(".") in titles and name + 1 < len(self._words) and self._words[name + 1].near:
+            name += 1
+        if name > at and self._names_somebody(name):
+            return self._found("person", name, self._person_end(name), TOLD, since=at)
+        if self._names_somebody(at) and self._words[at].near and self._key(at - 1).rstrip(".") in titles.sure:
+            return self._found("person", at, self._person_end(at), TOLD, since=at - 1)
+        return None
+
+    def related(self, at: int) -> _Hit:
+        """`my sister Ines`, `our dog Rex`, `the company Acme`: the word before says what it is."""
+        kin = self._key(at) in listed("kin") and (self._nouns or self._words[at].first)
+        if kin and self._may_be_called(at + 1) and self._words[at + 1].near:
+            return self._person(at + 1, TOLD)
+        if not self._may_be_called(at) or at == 0:
+            return None
+        gap = self._text[self._words[at - 1].end : self._words[at].start]
+        if self._key(at - 1) in listed("kin") and gap in (" ", ", "):
+            return self._person(at, TOLD)
+        type_ = _nouns().get(self._key(at - 1)) if gap == " " else None
+        return self._found(type_, at, self._name_end(at), PHRASED) if type_ else None
+
+    def _may_be_called(self, at: int) -> bool:
+        """Whether somebody who is told by other words may have this name, be it a month's."""
+        return self._names_somebody(at) or (self._key(at) in listed("people") and self._words[at].capital)
+
+    def called(self, at: int) -> _Hit:
+        if not self._names_somebody(at):
+            return None
+        if self._phrase_before(at, "introduced") or (self._key(at - 2) == "зовут" and self._words[at].near):
+            return self._person(at, PHRASED)
+        if not self._phrase_before(at, "named"):
+            return None
+        before = (self._key(index) for index in range(at - 2, max(-1, at - 5), -1))
+        types = [_nouns()[key] for key in before if key in _nouns()]
+        if not types:
+            return None
+        return self._found(types[0], at, self._name_end(at), PHRASED)
+
+    def phrased(self, at: int) -> _Hit:
+        """`works at Acme`, `lives in Sintra`; what is listed as something else is that."""
+        listed_as = any(self._known(section, at) for section in ("people", "places", "organizations"))
+        if not self._names_somebody(at) or listed_as:
+            return None
+        if self._follows(at, "works at"):
+            return self._found("organization", at, self._name_end(at), PHRASED)
+        if self._follows(at, "lives in") and not self._words[at].shouted:
+            return self._found("location", at, self._name_end(at), PHRASED)
+        return None
+
+    def place(self, at: int) -> _Hit:
+        key, count = self._key(at), self._known("places", at)
+        if count:
+            person = count == 1 and self._known("people", at) and self._acts(at)
+            return self._person(at, LISTED) if person else self._found("location", at, at + count, LISTED)
+        if key in listed("places").unsure and self._follows(at, "lives in"):
+            return self._found("location", at, at + 1, LISTED)
+        if self._nouns or not self._names_somebody(at):
+            return None
+        end = self._run(at, 3)
+        if key in listed("place beginnings") and end > at + 1 and not self._words[at].first:
+            return self._found("location", at, end, LIKELY)
+        if end > at + 1 and self._key(end - 1) in listed("place endings") and not self._words[at].first:
+            return self._found("location", at, end, LIKELY)
+        return None
+
+    def _acts(self, at: int) -> bool:
+        """Whether a name that may be a place's is used like a person's: `Florence said`, `Paris Hilton`."""
+        behind = self._person_end(at)
+        in_place = self._key(at - 1) in _PLACING and self._words[at].near
+        return not in_place and (behind == at + 2 or self._speaks(at, at + 1))
+
+    def _speaks(self, begin: int, end: int) -> bool:
+        after = end < len(self._words) and self._words[end].near and self._key(end) in listed("speaks")
+        before = begin > 0 and self._key(begin - 1) in listed("spoken to") and not self._words[begin].first
+        return after or before
+
+    def organisation(self, at: int) -> _Hit:
+        count, word = self._known("organizations", at), self._words[at]
+        sure = self._names_somebody(at) or word.shouted  # MIT is one, the German Mit is none
+        return self._found("organization", at, at + count, LISTED) if count and sure else None
+
+    def first_name(self, at: int) -> _Hit:
+        if self._words[at].shouted:
+            return None
+        known, key = self._known("people", at), self._key(at)
+        besides = key in listed("nobody").sure or (key in _function_words() and not self._english)
+        if known and not besides:
+            return self._person(at, LISTED)
+        if not known and (self._nouns or key not in listed("people").unsure):
+            return None
+        end = self._person_end(at)
+        surname = end == at + 2 and not self._known("people", at + 1)
+        alone = end == at + 1 and not self._words[at].first
+        if self._speaks(at, end) or (not besides and (surname or alone)):
+            return self._person(at, LIKELY)
+        return None
+
+    def _person(self, at: int, sure: float) -> _Hit:
+        return self._found("person", at, self._person_end(at), sure)
+
+    def acting(self, at: int) -> _Hit:
+        """An unknown name in the place of a person: `told Zorblat`, `Zorblat Quux said`."""
+        if self._nouns or not self._names_somebody(at) or self._words[at].shouted or self._key(at) in listed("openers"):
+            return None
+        end = self._run(at, 3)
+        if not self._words[at].first and self._speaks(at, end):
+            return self._found("person", at, end, LIKELY)
+        if end > at + 1 and self._speaks(at, end):
+            return self._found("person", at, end, LIKELY)
+        return None
+
+    def bare(self, at: int) -> _Hit:
+        """Two capitals side by side inside a sentence name something, whatever it is."""
+        if self._nouns or self._words[at].first or not self._names_somebody(at):
+            return None
+        end = self._run(at)
+        if (
+            end == at + 1
+            or self._known("nobody", at)
+            or any(self._words[index].shouted for index in range(at, end))
+            or self._headline(at)
+        ):
+            return None
+        return self._found("other", at, end, BARE)
+
+    def _headline(self, at: int) -> bool:
+        """Whether the words around have capitals too, as in a title."""
+        near = self._words[max(0, at - 4) : at + 6]
+        return sum(word.capital for word in near) > 0.75 * len(near)
+
+
+_Rule = Callable[[_Reading, int], _Hit]
+_RULES: tuple[_Rule, ...] = (
+    _Reading.titled, _Reading.company, _Reading.institution, _Reading.project, _Reading.related, _Reading.called,
+    _Reading.phrased, _Reading.place, _Reading.organisation, _Reading.first_name, _Reading.acting, _Reading.bare,
+)  # fmt: skip
+_PLACING = frozenset(
+    ("in", "to", "from", "near", "at", "of", "nach", "aus", "bei", "en", "a", "em", "de", "из", "в", "во")
+)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Words of grammar in every language we know; no name begins with one, and no sentence says who it is by one."""
+    names = {"will", "mark", "per", "don", "sue", "al", "son", "sera", "mai", "ana"}
+    return frozenset().union(*STOP_WORDS.values()) - names
+
+
+@cache
+def _not_companies() -> frozenset[str]:
+    """Words that a company's name does not begin with: those that begin sentences, and its own last ones."""
+    return frozenset((*listed("openers").sure, *listed("company endings").sure, "co"))
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """Words of grammar, and those that name nobody, with which a rule may begin all the same."""
+    sections = ("people", "places", "organizations", "titles", "kin", "project words", "company beginnings")
+    entries = (entry for section in sections for entry in (*listed(section).sure, *listed(section).unsure))
+    return frozenset(entry.split(" ")[0] for entry in entries)
+
+
+@cache
+def _nouns() -> dict[str, EntityType]:
+    kinds: tuple[tuple[str, EntityType], ...] = (
+        ("pets", "other"), ("person words", "person"), ("kin", "person"), ("place words", "location"),
+        ("company words", "organization"), ("project words", "project"),
+    )  # fmt: skip
+    return {key: type_ for section, type_ in kinds for key in listed(section).sure}

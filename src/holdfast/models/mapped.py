@@ -1,0 +1,76 @@
+"""The files of a model pack, of which only as much is read as is asked for."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .wordpiece import Lookup
+
+# Up to here it is quicker to look for each piece of a text in the vocabulary's file than to parse the file.
+FEW_CHARACTERS = 160
+
+
+class HalfFloats(NamedTuple):
+    """A float16 matrix of a safetensors file, mapped from disk."""
+
+    data: mmap.mmap
+    offset: int
+    shape: tuple[int, int]
+
+    @classmethod
+    def open(cls, path: Path, name: str) -> HalfFloats:
+        """The matrix `name` of the file; ValueError when it is none of float16."""
+        with path.open("rb") as file:
+            header_size = int.from_bytes(file.read(8), "little")
+            entry = json.loads(file.read(header_size))[name]
+            if entry["dtype"] != "F16":
+                raise ValueError(f"{name} is {entry['dtype']}, not F16")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        rows, width = entry["shape"]
+        return cls(data, 8 + header_size + entry["data_offsets"][0], (rows, width))
+
+    def row(self, number: int) -> tuple[float, ...]:
+        """One row of it."""
+        width = self.shape[1]
+        return struct.unpack_from(f"<{width}e", self.data, self.offset + 2 * width * number)
+
+    def matrix(self) -> NDArray[np.float16]:
+        """All of it, still on disk."""
+        import numpy as np  # noqa: PLC0415 (only who has many texts needs it)
+
+        rows, width = self.shape
+        return np.frombuffer(self.data, dtype="<f2", count=rows * width, offset=self.offset).reshape(self.shape)
+
+
+class Vocabulary:
+    """The pieces of words in a `tokenizer.json`, and their numbers."""
+
+    def __init__(self, path: Path) -> None:
+        self._text = path.read_bytes()
+        self._start = self._text.index(b'"vocab":{')
+
+    def lookup(self, characters: int) -> Lookup:
+        """The quickest way to the numbers of the pieces of a text of this length."""
+        return self._find if characters <= FEW_CHARACTERS and "_numbers" not in vars(self) else self._numbers.get
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        numbers: dict[str, int] = json.loads(self._text)["model"]["vocab"]
+        return numbers
+
+    def _find(self, piece: str) -> int | None:
+        key = f",{json.dumps(piece, ensure_ascii=False)}:".encode()
+        place = self._text.find(key, self._start)
+        if place < 0:
+            return None
+        digits = self._text[place + len(key) : place + len(key) + 10]
+        return int(digits.replace(b"}", b",").split(b",")[0])

@@ -1,0 +1,309 @@
+"""The registry of entities: found by every name, counted by what is active, removed with all that points to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import methodcaller
+from typing import Any
+
+import pytest
+
+from ..errors import Conflict, NotFound, Refused
+from ..store.base import Filter, Store, Writer
+from ..types import Entity, Memory, Scope
+from .scene import (
+    ANN,
+    BOB,
+    START,
+    TEAM,
+    at,
+    fact,
+    mention_all,
+    purge,
+    put,
+    put_one,
+    run_id,
+    set_status,
+    together,
+    truth,
+    undo,
+    write,
+)
+
+ZOE = Entity("ent_zoe", ANN, "Zoe", "person", START, ("@zoe", "Zoë Müller"), "a friend")
+
+
+def known(store: Store, *entities: Entity, run: str = "") -> None:
+    """Adds entities that nothing mentions yet."""
+    together(store, *(methodcaller("put_entity", entity) for entity in entities), run=run)
+
+
+def mentioned(store: Store, entity: Entity, *memories: Memory, run: str = "") -> None:
+    """Notes that these memories mention an entity."""
+    steps = (methodcaller("mention", entity.scope, entity=entity.id, memory=one.id) for one in memories)
+    together(store, *steps, run=run)
+
+
+def names(entities: Sequence[Entity]) -> list[str]:
+    """What entities are called."""
+    return [entity.name for entity in entities]
+
+
+def _moved(writer: Writer, one: Memory) -> None:
+    """What a merge does: Zoe's names and mentions go to another, and Zoe goes."""
+    writer.put_entity(Entity("ent_new", ANN, "New", "person", START, ("Zoe", "@zoe")))
+    writer.mention(ANN, entity="ent_new", memory=one.id)
+    writer.remove_entity(ZOE)
+
+
+def _renewed(writer: Writer, _: Memory) -> None:
+    writer.remove_entity(ZOE)
+    writer.put_entity(ZOE)
+
+
+CHANGES: Mapping[str, Callable[[Writer, Memory], Any]] = {
+    "remove an entity": lambda writer, one: writer.remove_entity(ZOE),
+    "take back a mention": lambda writer, one: writer.unmention(ANN, entity=ZOE.id, memory=one.id),
+    "merge": _moved,
+    "rename by case only": lambda writer, one: writer.put_entity(replace(ZOE, name="ZOE")),
+    "other names": lambda writer, one: writer.put_entity(replace(ZOE, aliases=("Zo",))),
+    "remove and add again": _renewed,
+}
+
+
+class EntitiesContract:
+    """Entities, their names and who mentions them."""
+
+    def test_an_entity_comes_back_with_its_names_and_mentions(self, store: Store) -> None:
+        one, two = put(store, fact("met Zoe"), fact("Zoë Müller called"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one, two)
+        expected = replace(ZOE, mentions=2)
+        assert store.entity(ANN, ZOE.id) == expected
+        assert store.entities([ANN]) == [expected]
+        assert store.entity(ANN, "ent_nobody") is None
+
+    @pytest.mark.parametrize("name", ["zoe", "@zoe", "zoë müller"])
+    def test_entities_are_found_by_any_whole_name(self, store: Store, name: str) -> None:
+        known(store, ZOE)
+        assert names(store.entities([ANN], names=[name])) == ["Zoe"]
+        assert names(store.entities([ANN], names=["nobody", name, name])) == ["Zoe"]
+
+    @pytest.mark.parametrize("name", ["ann", "Zoe", "zo", "müller", "zoe ", "%", "_oe", "", "'; --", "zoe\0"])
+    def test_a_part_of_a_name_finds_nobody(self, store: Store, name: str) -> None:
+        known(store, ZOE, Entity("ent_joanna", ANN, "Joanna", "person", START))
+        assert store.entities([ANN], names=[name]) == []
+
+    def test_names_that_are_none_find_nobody(self, store: Store) -> None:
+        known(store, ZOE)
+        assert store.entities([ANN], names=[]) == []
+
+    def test_entities_may_be_narrowed_by_type(self, store: Store) -> None:
+        project = Entity("ent_apollo", ANN, "Apollo", "project", START)
+        god = Entity("ent_god", ANN, "Apollo", "person", START)
+        known(store, ZOE, project, god)
+        assert names(store.entities([ANN], types=["project"])) == ["Apollo"]
+        assert names(store.entities([ANN], types=["person", "project"])) == ["Apollo", "Apollo", "Zoe"]
+        assert store.entities([ANN], names=["apollo"], types=("person",)) == [god]
+        assert store.entities([ANN], types=["place"]) == []
+
+    def test_the_most_mentioned_comes_first_then_the_name(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        rare, often, never, nor = (
+            Entity(f"ent_{name}", ANN, name, "person", START) for name in ("Rare", "Often", "Never", "Äther")
+        )
+        known(store, rare, often, nor, never)
+        mentioned(store, often, one, two)
+        mentioned(store, rare, two)
+        assert names(store.entities([ANN])) == ["Often", "Rare", "Never", "Äther"]
+        assert [entity.mentions for entity in store.entities([ANN])] == [2, 1, 0, 0]
+        assert names(store.entities([ANN], limit=2)) == ["Often", "Rare"]
+        assert store.entities([ANN], limit=0) == store.entities([ANN], limit=-1) == []
+
+    def test_only_active_memories_count_as_mentions(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one, two)
+        set_status(store, one, "archived")
+        assert store.entities([ANN])[0].mentions == 1
+        purge(store, two)
+        assert store.entities([ANN])[0].mentions == 0
+
+    def test_many_entities_come_with_their_own_names(self, store: Store) -> None:
+        many = [Entity(f"ent_{n}", ANN, f"Name {n:04}", "person", START, (f"Alias {n}",)) for n in range(1201)]
+        known(store, *many)
+        assert store.entities([ANN]) == many
+
+    def test_memories_that_mention_an_entity_come_newest_first(self, store: Store) -> None:
+        stored = put(store, *(fact(f"Zoe {n}", created=at(-n)) for n in range(4)), fact("nobody"))
+        known(store, ZOE)
+        mentioned(store, ZOE, *stored[:4])
+        set_status(store, stored[1], "archived")
+
+        def told(**narrower: Any) -> list[str]:
+            return [one.content for one in store.mentioning(ANN, ZOE.id, **narrower)]
+
+        assert told() == ["Zoe 3", "Zoe 2", "Zoe 0"]
+        assert told(limit=2) == ["Zoe 3", "Zoe 2"]
+        assert told(limit=1, statuses=("archived",)) == ["Zoe 1"]
+        assert told(statuses=("active", "archived")) == ["Zoe 3", "Zoe 2", "Zoe 1", "Zoe 0"]
+        assert told(limit=0) == told(statuses=()) == []
+        assert store.mentioning(ANN, "ent_nobody") == []
+
+    def test_which_entities_memories_mention(self, store: Store) -> None:
+        one, two, three = put(store, fact("one"), fact("two"), fact("three"))
+        other = Entity("ent_bob", ANN, "Bob", "person", START)
+        known(store, ZOE, other)
+        mentioned(store, ZOE, one, two)
+        mentioned(store, other, two)
+        asked = [three.id, two.id, one.id, "fact_nobody", *(f"fact_more_{n}" for n in range(1000))]
+        assert store.mentions_of(ANN, asked) == {one.id: ["ent_zoe"], two.id: ["ent_bob", "ent_zoe"]}
+        assert store.mentions_of(ANN, []) == {}
+
+    def test_a_scope_sees_only_its_own_entities(self, store: Store) -> None:
+        def fill(scope: Scope) -> Memory:
+            one = put_one(store, replace(fact(f"Zoe of {scope.key}", scope=scope), id="fact_same"))
+            own = replace(ZOE, scope=scope, aliases=(scope.key,))
+            known(store, own)
+            mentioned(store, own, one)
+            return one
+
+        for scope in (ANN, BOB):
+            fill(scope)
+            write(store, lambda writer: writer.entity(TEAM, ZOE.id))
+        for scope in (ANN, BOB):
+            own = replace(ZOE, scope=scope, aliases=(scope.key,), mentions=1)
+            assert store.entities([scope], names=["zoe"]) == [own]
+            assert store.entity(scope, ZOE.id) == own
+            assert [one.scope for one in store.mentioning(scope, ZOE.id)] == [scope]
+            assert store.mentions_of(scope, ["fact_same"]) == {"fact_same": [ZOE.id]}
+        assert [entity.scope for entity in store.entities([ANN, BOB], names=["zoe"])] == [ANN, BOB]
+        assert store.entities([ANN, BOB], names=["bob"]) == [replace(ZOE, scope=BOB, aliases=("bob",), mentions=1)]
+        assert store.entities([ANN], names=["bob"]) == store.entities([TEAM]) == []
+        assert (store.entity(TEAM, ZOE.id), store.mentions_of(TEAM, ["fact_same"])) == (None, {})
+        assert store.mentioning(TEAM, ZOE.id) == []
+
+    def test_a_writer_finds_an_entity_by_any_name_and_its_type(self, store: Store) -> None:
+        known(store, ZOE, Entity("ent_tool", ANN, "Zoe", "project", START))
+
+        def work(writer: Writer) -> list[Entity | None]:
+            asked = (("zoe", "person"), ("@zoe", "person"), ("zoe", "project"), ("zo", "person"), ("@zoe", "project"))
+            return [writer.entity_named(ANN, name, type_) for name, type_ in asked]
+
+        found = write(store, work)
+        assert found[:2] == [ZOE, ZOE]
+        assert [entity and entity.id for entity in found[2:]] == ["ent_tool", None, None]
+        assert write(store, lambda writer: writer.entity_named(BOB, "zoe", "person")) is None
+        assert store.scopes() == [ANN]
+
+    def test_a_name_of_its_own_comes_before_an_alias_and_the_oldest_first(self, store: Store) -> None:
+        alias = Entity("ent_1", ANN, "Zoe Smith", "person", at(0), ("Zoe",))
+        later = Entity("ent_2", ANN, "Zoe", "person", at(2))
+        older = Entity("ent_3", ANN, "ZOE", "person", at(1))
+
+        def put_and_find(entity: Entity) -> str | None:
+            known(store, entity)
+            found = write(store, lambda writer: writer.entity_named(ANN, "zoe", "person"))
+            return found.id if found else None
+
+        assert [put_and_find(entity) for entity in (alias, later, older)] == ["ent_1", "ent_2", "ent_3"]
+
+    def test_a_writer_sees_what_it_wrote(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        set_status(store, one, "archived")
+
+        def work(writer: Writer) -> tuple[Any, ...]:
+            writer.put_entity(ZOE)
+            for memory in (two, one):
+                writer.mention(ANN, entity=ZOE.id, memory=memory.id)
+            found = writer.entity(ANN, ZOE.id), [memory.id for memory in writer.mentioning(ANN, ZOE.id)]
+            writer.remove_entity(ZOE)
+            return (*found, writer.entity(ANN, ZOE.id), writer.mentioning(ANN, ZOE.id))
+
+        assert write(store, work) == (ZOE, [one.id, two.id], None, [])
+
+    def test_a_removed_entity_takes_its_names_and_mentions_along(self, store: Store) -> None:
+        one = put_one(store, fact("met Zoe"))
+        other = Entity("ent_other", ANN, "Other", "person", START, ("Zoe",))
+        known(store, ZOE, other)
+        mentioned(store, ZOE, one)
+        mentioned(store, other, one)
+        write(store, lambda writer: writer.remove_entity(ZOE))
+        assert store.entities([ANN]) == [replace(other, mentions=1)]
+        assert [row["entity"] for row in store.rows("entity_name", ANN)] == ["ent_other", "ent_other"]
+        assert store.by_entity(Filter((ANN,)), ["@zoe"], 5) == []
+
+    def test_an_entity_that_is_not_there_cannot_be_removed(self, store: Store) -> None:
+        known(store, replace(ZOE, scope=BOB))
+        with pytest.raises(NotFound):
+            write(store, lambda writer: writer.remove_entity(ZOE))
+        assert names(store.entities([BOB])) == ["Zoe"]
+
+    def test_a_mention_taken_back_twice_equals_once(self, store: Store) -> None:
+        one = put_one(store, fact("met Zoe"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one)
+        for _ in range(2):
+            write(store, lambda writer: writer.unmention(ANN, entity=ZOE.id, memory=one.id))
+        write(store, lambda writer: writer.unmention(BOB, entity=ZOE.id, memory=one.id))
+        assert store.mentioning(ANN, ZOE.id) == []
+        assert [event.noun for event in store.events([ANN])].count("mention") == 2
+
+    @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+    def test_changes_of_entities_are_undone_exactly(
+        self, store: Store, change: Callable[[Writer, Memory], Any]
+    ) -> None:
+        one = put_one(store, fact("met Zoe"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one)
+        before, run = truth(store), run_id()
+        write(store, lambda writer: change(writer, one), run=run)
+        after = truth(store)
+        back = undo(store, run, when=at(2))
+        assert truth(store) == before
+        undo(store, back, when=at(3))
+        assert truth(store) == after
+
+    def test_a_new_entity_stays_while_a_later_run_mentions_it(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one)
+        write(store, lambda writer: _moved(writer, one), run="run_merge")
+        write(store, lambda writer: writer.mention(ANN, entity="ent_new", memory=two.id), run="run_later")
+        undo(store, "run_merge")
+        assert [memory.id for memory in store.mentioning(ANN, "ent_new")] == [two.id]
+        assert [memory.id for memory in store.mentioning(ANN, ZOE.id)] == [one.id]
+
+    def test_purging_the_only_memory_that_mentions_somebody_erases_the_name(self, store: Store) -> None:
+        one, two = put(store, fact("met Zoe"), fact("met Zoe again"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one, two)
+        purge(store, one)
+        assert [entity.id for entity in store.entities([ANN])] == [ZOE.id]
+        purge(store, two)
+        assert store.entities([ANN]) == []
+        told = " ".join(f"{event.target} {event.before} {event.after}" for event in store.events([ANN]))
+        assert ZOE.name.casefold() not in told.casefold().replace(ZOE.id, "")
+
+    def test_the_mention_of_a_purged_memory_does_not_come_back(self, store: Store) -> None:
+        one = put_one(store, fact("met Zoe"))
+        known(store, ZOE)
+        mentioned(store, ZOE, one)
+        write(store, lambda writer: writer.remove_entity(ZOE), run="run_remove")
+        purge(store, one)
+        with pytest.raises((Conflict, Refused)):
+            undo(store, "run_remove")
+        assert store.entities([ANN]) == []
+
+    def test_the_registry_is_exported_and_restored(self, store: Store) -> None:
+        one = put_one(store, fact("met Zoe"))
+        write(store, lambda writer: mention_all(writer, "Zoe", [one], "Zo"))
+        rows = [(noun, row) for noun in ("memory", "entity", "entity_name", "mention") for row in store.rows(noun, ANN)]
+
+        def restore(writer: Writer) -> None:
+            for noun, row in rows:
+                writer.restore_row(noun, {**row, "scope": "user:bob"}, journal=True)
+
+        write(store, restore)
+        assert store.entities([BOB]) == [replace(entity, scope=BOB) for entity in store.entities([ANN])]

@@ -1,0 +1,202 @@
+"""What is erased is gone from every table and from the journal, and says nothing any more."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..errors import NotFound, Refused
+from ..store.base import Filter, Store, Writer
+from ..types import Edge, Entity, Session
+from .scene import (
+    ALL,
+    ANN,
+    BOB,
+    MODEL,
+    NOUNS,
+    START,
+    change,
+    fact,
+    found,
+    link,
+    listed,
+    purge,
+    put,
+    put_one,
+    turn,
+    undo,
+    unit,
+    write,
+)
+
+ZOE = Entity("ent_zoe", ANN, "Zoe", "person", START, ("Zo",))
+
+
+def told(store: Store) -> str:
+    """Everything that Ann's tables and journal say."""
+    rows = [list(store.rows(noun, ANN)) for noun in NOUNS]
+    return f"{rows} {store.events([ANN])} {store.jobs([ANN])}".lower()
+
+
+def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
+    """Stores a memory for each of these texts, all of which mention the entity."""
+    stored = put(store, *(fact(name) for name in names))
+
+    def work(writer: Writer) -> None:
+        writer.put_entity(entity)
+        for one in stored:
+            writer.mention(ANN, entity=entity.id, memory=one.id)
+
+    write(store, work)
+
+
+class ErasingContract:
+    """Purged memories, sessions, names and scopes; what is quoted elsewhere; what a transaction says it erased."""
+
+    def test_the_reason_of_a_link_goes_with_its_memory(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        because = Edge(ANN, two.id, one.id, "supersedes", START, "because of zanzibar")
+        write(store, lambda writer: writer.link(because), run="run_link")
+        undo(store, undo(store, "run_link"))
+        purge(store, two)
+        assert "zanzibar" not in told(store)
+
+    def test_a_removed_memory_is_known_to_the_journal_until_it_is_purged(self, store: Store) -> None:
+        one = put_one(store, fact("zanzibar", title="zanzibar"))
+        assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
+        write(store, lambda writer: writer.remove(one), run="run_remove")
+        kept = write(store, lambda writer: writer.removed(ANN, one.id))
+        assert kept is not None and (kept.id, kept.content, kept.title) == (one.id, "zanzibar", "zanzibar")
+        purge(store, kept)
+        assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
+        assert "zanzibar" not in told(store)
+        with pytest.raises(Refused):
+            undo(store, "run_remove")
+        with pytest.raises(NotFound):
+            purge(store, kept)
+
+    def test_the_id_of_a_purged_session_leaves_the_journal_and_its_jobs_go(self, store: Store) -> None:
+        write(store, lambda writer: writer.put_session(Session("zanzibar", ANN, START, START)), run="run_begin")
+        store.enqueue(ANN, "learn", "zanzibar", watermark=1)
+        write(store, lambda writer: writer.purge_session(ANN, "zanzibar"))
+        assert "zanzibar" not in told(store)
+        assert store.jobs([ANN]) == []
+        with pytest.raises(Refused):
+            undo(store, "run_begin")
+
+    def test_names_that_an_entity_no_longer_has_go_with_a_memory_that_mentions_it(self, store: Store) -> None:
+        met(store, "met Zoe")
+        write(store, lambda writer: writer.put_entity(Entity(ZOE.id, ANN, "Mia", "person", START)))
+        met(store, "met Mia", entity=Entity(ZOE.id, ANN, "Mia", "person", START))
+        (first,) = store.list(Filter((ANN,)), limit=1, order="oldest")
+        purge(store, first)
+        assert "'zo'" not in told(store) and "zoe" not in told(store).replace(ZOE.id, "")
+        assert [entity.name for entity in store.entities([ANN])] == ["Mia"]
+
+    def test_one_name_of_an_entity_can_be_erased(self, store: Store) -> None:
+        met(store, "met Zo")
+        write(store, lambda writer: writer.purge_entity(ZOE, ["zoe"]))
+        assert [(entity.name, entity.aliases) for entity in store.entities([ANN])] == [("Zo", ())]
+        assert "zoe" not in told(store).replace(ZOE.id, "")
+        write(store, lambda writer: writer.purge_entity(ZOE, ["zo"]))
+        assert store.entities([ANN]) == []
+
+    def test_whom_a_memory_mentions_or_mentioned(self, store: Store) -> None:
+        met(store, "met Zoe")
+        (one,) = store.list(Filter((ANN,)))
+        write(store, lambda writer: writer.unmention(ANN, entity=ZOE.id, memory=one.id))
+        assert [entity.id for entity in write(store, lambda writer: writer.entities_of(ANN, one.id))] == [ZOE.id]
+
+    def test_the_memories_of_a_session_and_those_that_name_it(self, store: Store) -> None:
+        said, learned = turn("said", "s_1", 0), fact("learned", metadata={"session": "s_1"})
+        put(store, said, fact("other", metadata={"session": "sx1"}), learned, turn("elsewhere", "sx1", 0))
+        members = write(store, lambda writer: writer.of_session(ANN, "s_1"))
+        assert [one.content for one in members] == ["said", "learned"]
+        assert write(store, lambda writer: writer.of_session(BOB, "s_1")) == []
+
+    def test_quotations_are_replaced_wherever_they_are(self, store: Store) -> None:
+        one, two = put(store, fact("one", metadata={"said": 'the "big" fish'}), fact("two"))
+        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START, metadata={"on": "big fish"})))
+        write(
+            store, lambda writer: writer.add_messages(ANN, "s", [{"text": "a big fish", "deep": ['{"a": "big fish"}']}])
+        )
+        write(store, lambda writer: writer.link(Edge(ANN, one.id, two.id, "conflicts_with", START, "big fish")))
+        change(store, two, title="kept", status_reason="a big fish", metadata={"why": "big fish"})
+        change(store, two, status_reason="")
+        instead = {"big fish": "(x)", r"the \"big\" fish": "(y)"}
+        assert write(store, lambda writer: writer.redact(ANN, instead)) == 7  # both changes of one memory among them
+        assert "fish" not in told(store)
+        assert store.get([ANN], [one.id])[0].metadata == {"said": "(y)"}
+
+    def test_redacting_nothing_changes_nothing(self, store: Store) -> None:
+        put(store, fact("one", metadata={"a": "b"}))
+        before = told(store)
+        assert write(store, lambda writer: (writer.redact(ANN, {}), writer.redact(ANN, {"absent": "x"}))) == (0, 0)
+        assert told(store) == before
+
+    def test_everything_that_a_scope_says(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        met(store, "two")
+        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        write(store, lambda writer: writer.add_messages(ANN, "s", [{"a": 1}]))
+        said = write(store, lambda writer: list(writer.contents(ANN)))
+        assert said[0] == ("memory", one.id, "one") and ("entity", ZOE.id, "Zoe") in said
+        assert {("session", "", "s"), ("message", "", '{"a":1}')} <= set(said)
+        assert write(store, lambda writer: list(writer.contents(BOB))) == []
+
+    def test_a_purged_scope_is_empty_and_the_others_are_as_they_were(self, store: Store) -> None:
+        met(store, "met Zoe", "and again")
+        one, other = put(store, fact("of ann"), fact("of bob", scope=BOB))
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1), other.seq: unit(2)})
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        before = [list(store.rows(noun, BOB)) for noun in NOUNS]
+        write(store, lambda writer: writer.purge_scope(ANN), run="run_purge", verb="purge")
+        assert [noun for noun in NOUNS if list(store.rows(noun, ANN))] == []
+        assert [(event.run, event.before) for event in store.events([ANN])] == [("run_purge", {"purged": True})]
+        assert (listed(store), found(store, "ann zoe"), store.corpus([ANN], ["ann"]).size, store.jobs([ANN])) == (
+            [], [], 0, [],
+        )  # fmt: skip
+        assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 5) == []
+        assert [list(store.rows(noun, BOB)) for noun in NOUNS] == before
+        with pytest.raises(Refused):
+            undo(store, "run_purge")
+        put(store, fact("anew"))
+        assert listed(store) == ["anew"]
+
+    def test_a_purge_says_what_it_erased(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"))
+        write(store, lambda writer: writer.link(link(one, two)))
+        store.add_vectors([ANN], MODEL, {one.seq: unit(1)})
+
+        def work(writer: Writer) -> dict[str, int]:
+            writer.purge(one)
+            return dict(writer.erased)
+
+        assert write(store, work) == {"memories": 1, "links": 1, "vectors": 1, "journal": 2}
+
+    def test_a_job_is_there_with_the_changes_of_its_transaction_or_not_at_all(self, store: Store) -> None:
+        def half(writer: Writer) -> None:
+            writer.enqueue(ANN, "scrub", "files", watermark=1)
+            raise NotFound("on the way")
+
+        with pytest.raises(NotFound):
+            write(store, half)
+        assert store.jobs([ANN]) == []
+        write(store, lambda writer: writer.enqueue(ANN, "scrub", "files", watermark=1))
+        assert [(job.kind, job.key, job.status) for job in store.jobs([ANN])] == [("scrub", "files", "pending")]
+
+    def test_jobs_are_dropped_as_if_nobody_had_tried_them(self, store: Store) -> None:
+        for kind in ("read", "build", "other"):
+            store.enqueue(ANN, kind, "k", watermark=1)
+        store.enqueue(BOB, "read", "k", watermark=1)
+        held = store.claim(["read"], worker="w", now=1, lease=100, scopes=[ANN])
+        assert held is not None
+        assert write(store, lambda writer: writer.drop_jobs(ANN, ("read", "build", "none"))) == 2
+        assert [(job.scope, job.kind) for job in store.jobs([ANN, BOB])] == [(ANN, "other"), (BOB, "read")]
+        assert not store.heartbeat(held, now=2, lease=100)
+        assert write(store, lambda writer: writer.drop_jobs(ANN, ())) == 0
+
+    def test_scrubbing_says_of_each_place_whether_it_is_clean(self, store: Store) -> None:
+        purge(store, put_one(store, fact("tea")))
+        places = store.scrub(wait=1)
+        assert places and all(place.state in ("clean", "beyond") for place in places)
+        assert all(place.detail for place in places if place.state == "beyond")

@@ -1,0 +1,195 @@
+"""What a person says to their memory in plain words: list it, forget something, remember something.
+
+Only a whole utterance is a command, courtesies left aside: "forget about the old flat" is one, "I can't forget about
+him" and "forget it, let's talk about tea" are not. A command that is missed is answered by whoever is talked to; one
+that is seen where none was meant takes the word out of somebody's mouth. So the cues, which are data in
+`control_cues/`, are many and narrow. What is not to be remembered at all is the write policy's business, and so are the
+cues for it.
+
+A cue file holds
+- `before`, `requests`, `after`: courtesies around a command. A question is a command only if it begins as a request;
+- `unnamed`, `passing`: what "forget about …" may not be about (pronouns, talk), and what makes an utterance one about
+  now ("forget about the report for today");
+- `dismiss`: "forget it", which is no command at all;
+- `say`: short answers to what memory asks back;
+- `commands`: the utterances, each a pattern for the whole of it. `about` and `said` are what it is about, `number` is
+  one of a list, `facts`, `sessions` and `rules` are which list.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
+LONGEST = 300  # characters: whoever says more than that says more than a command
+LONGEST_SUBJECT = 60  # characters after "forget about"
+SORTS = ("facts", "sessions", "rules")
+
+# Where several would fit, the first wins: "forget everything about me" is about everything, not about "me".
+Name = Literal[
+    "wipe", "forget_number", "forget_about", "recall_on", "recall_off", "remember_rule", "remember_fact", "status",
+    "list",
+]  # fmt: skip
+NAMES: tuple[Name, ...] = get_args(Name)
+ASKED = frozenset(("status", "list"))  # commands that are questions by nature
+Answer = Literal["yes", "no", "all", "undo"]
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_END = " .!?。…~\"'"
+_CLAUSE = re.compile(r"[,;:!?。、]|[.] | [-–—] ")
+_SENTENCE = re.compile(r"[.!?](?= )|[。!?](?=\S)")
+_NUMBER = re.compile(
+    r"(?:the |option |number |no\.? ?|nr\.? ?|nummer |número |numéro |номер |№ ?|第)?#?(?P<number>\d{1,6})"
+    r"(?:[.):]|st|nd|rd|th|番目?|つ目|[条个号])?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is asked of memory: about what, which of which list, or what to keep."""
+
+    name: Name
+    about: str = ""
+    number: int = 0
+    sort: str = ""
+    """facts, sessions or rules; empty for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    before: re.Pattern[str]
+    requests: re.Pattern[str]
+    after: re.Pattern[str]
+    unnamed: re.Pattern[str]
+    passing: re.Pattern[str]
+    dismiss: re.Pattern[str]
+    say: Mapping[Answer, re.Pattern[str]]
+    commands: Mapping[Name, tuple[re.Pattern[str], ...]]
+
+
+def command(text: str) -> Command | None:
+    """The command that an utterance is, in any of the languages; None when it is none.
+
+    >>> command("Please forget about the old flat.")
+    Command(name='forget_about', about='the old flat', number=0, sort='')
+    >>> command("I can't forget about the old flat")
+    """
+    said = _plain(text)
+    if not said or len(said) > LONGEST or "\n" in said:
+        return None
+    asked = said.rstrip(" \"'").endswith("?")
+    return next((found for language in _languages() if (found := _read(language, said, asked=asked))), None)
+
+
+def answer(text: str) -> Answer | int | None:
+    """What a short reply says: yes, no, all, undo, or a number; None when it is none of them.
+
+    >>> [answer(text) for text in ("Yes!", "nein", "2.", "#3", "let's talk about tea")]
+    ['yes', 'no', 2, 3, None]
+    """
+    said = _plain(text).strip(_END)
+    if number := _NUMBER.fullmatch(said):
+        return int(number["number"])
+    for language in _languages():
+        for name, words in language.say.items():
+            if words.fullmatch(said):
+                return name
+    return "no" if dismissive(text) else None
+
+
+def dismissive(text: str) -> bool:
+    """Whether an utterance is "forget it" or the like, by which people mean the matter and not the memory."""
+    said = _plain(text).strip(_END)
+    return any(language.dismiss.fullmatch(said) for language in _languages())
+
+
+def only_courtesies(text: str) -> bool:
+    """Whether nothing but "please", "thanks" and the like is said."""
+    said = _plain(text).strip(_END + ",、")
+    return not said or any(language.after.fullmatch(f" {said}") for language in _languages())
+
+
+def _read(language: _Language, said: str, *, asked: bool) -> Command | None:
+    heard = list(_without_courtesies(language, said.strip(_END)))
+    for name in NAMES:
+        for text, requested in heard:
+            if asked and not requested and name not in ASKED:
+                continue
+            for pattern in language.commands[name]:
+                match = pattern.fullmatch(text)
+                if match and (found := _found(language, name, match.groupdict())):
+                    return found
+    return None
+
+
+def _found(language: _Language, name: Name, parts: Mapping[str, str | None]) -> Command | None:
+    sort = next((sort for sort in SORTS if parts.get(sort)), "")
+    if name == "forget_about":
+        about = (parts.get("about") or "").strip(_END)
+        return Command(name, about, sort=sort) if _is_subject(language, about) else None
+    said = (parts.get("said") or "").strip(" ")
+    if said and _SENTENCE.search(said):
+        return None
+    return Command(name, said, int(parts.get("number") or 0), sort)
+
+
+def _is_subject(language: _Language, about: str) -> bool:
+    if not about or len(about) > LONGEST_SUBJECT or _CLAUSE.search(about):
+        return False
+    return not language.unnamed.fullmatch(about) and not language.passing.search(about)
+
+
+def _without_courtesies(language: _Language, said: str) -> Iterator[tuple[str, bool]]:
+    """An utterance as it is, and with ever more of what is polite about it left out; whether that was a request."""
+    requested = False
+    while said:
+        shorter = said
+        while shorter:
+            yield shorter, requested
+            end = language.after.search(shorter)
+            shorter = shorter[: end.start()].strip(_END + ",、") if end else ""
+        request = language.requests.match(said)
+        begin = request or language.before.match(said)
+        requested = requested or request is not None
+        said = said[begin.end() :] if begin else ""
+
+
+def _plain(text: str) -> str:
+    """Full-width and typographic characters as plain ones, white space as single spaces."""
+    plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    return re.sub(r"[^\S\n]+", " ", plain).strip()
+
+
+@cache
+def _languages() -> tuple[_Language, ...]:
+    return tuple(_load(code) for code in LANGUAGES)
+
+
+def _load(code: str) -> _Language:
+    cues = tomllib.loads(files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8"))
+    begins, ends = (r"\b[ ,:]*", r"[ ,]+") if cues.get("spaced", True) else (r"[ ,:、]*", r"[ ,、]*")
+    commands: Mapping[str, Any] = cues["commands"]
+    if wrong := set(commands) ^ set(NAMES):
+        raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
+    return _Language(
+        before=_compiled(rf"(?:{cues['before']}){begins}"),
+        requests=_compiled(rf"(?:{cues['requests']}){begins}"),
+        after=_compiled(rf"{ends}(?:{cues['after']})$"),
+        unnamed=_compiled(cues["unnamed"]),
+        passing=_compiled(cues["passing"]),
+        dismiss=_compiled(cues["dismiss"]),
+        say={name: _compiled(cues["say"][name]) for name in get_args(Answer)},
+        commands={name: tuple(map(_compiled, commands[name])) for name in NAMES},
+    )
+
+
+def _compiled(cue: str) -> re.Pattern[str]:
+    return re.compile(cue, re.IGNORECASE)

@@ -1,0 +1,19 @@
+"""Text on a screen: what somebody else wrote must not be able to steer the terminal that shows it."""
+
+from __future__ import annotations
+
+# All control characters but tab and line feed. A carriage return would let a line be written over; that and the
+# separators of Unicode are line ends to one reader and not to the next.
+_CONTROLS: dict[int, str | None] = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], "�")
+_CONTROLS |= {13: None, 0x2028: "\n", 0x2029: "\n"}
+
+
+def plain(text: str) -> str:
+    """`text` without control characters; where one was, U+FFFD stands."""
+    return text.translate(_CONTROLS)
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,0 +1,203 @@
+"""Whether a candidate is written down, and when: a judgement without a store, a model or a clock.
+
+1. **Hard guards** come first and are the same with and without a model: what must not be kept is dropped.
+2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's own rules.
+3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill belief about oneself
+   has to be said twice, and nobody but a person teaches an agent a rule out of text that is not theirs.
+4. A deployment may want a person to **approve**.
+
+The reason of every judgement is kept with the memory, or with the turn when nothing was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from ..config import Settings
+from ..text.fences import strip_fences
+from ..text.secrets import find_secrets
+from ..types import Memory
+from .candidates import Advice, Candidate, grounded
+from .vocabulary import SENTENCES, Request, Timing, Vocabulary, plain, vocabulary
+
+Action = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop", "propose"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
+"""What waits for the end of the session, and for more that speaks for it."""
+
+RULES, MODEL = "rules_v1", "model_v1"
+LONGEST_REASON = 240
+PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
+_REDACTED = "[REDACTED:"
+_TIMED: dict[Timing, tuple[Action, str]] = {
+    "at_once": ("commit_now", "a lasting statement, said first-hand"),
+    "session_end": ("commit_at_session_end", "such things wait for the end of the session"),
+    "repetition": ("require_repetition", "such things have to be said twice"),
+    "propose": ("propose", "such things are for a person to decide"),
+    "never": ("drop", "such things are not kept"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the policy says of a candidate, why, and which policy it was."""
+
+    action: Action
+    reason: str
+    version: str = RULES
+
+    def instead(self, action: Action, reason: str) -> Verdict:
+        """Another action for another reason, by the same policy."""
+        return replace(self, action=action, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate in the words of the vocabulary, and what is to become of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+    waits: bool = False
+    """Whether it is sure enough to be written, but nothing is before the end of the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a deployment remembers: its vocabulary, whether all waits for session end, and what a person approves."""
+
+    vocabulary: Vocabulary
+    write_timing: str = "policy"
+    approval: str = "none"
+
+    def judge(self, found: Candidate, turn: Memory) -> Judged:
+        """What becomes of a candidate that rests on this turn."""
+        candidate = self.vocabulary.fitted(found)
+        sentence = sentence_of(candidate.quote, turn.content)
+        if candidate.kind == "rule" and self._tells_a_fact(candidate, sentence):
+            candidate = self.vocabulary.fitted(replace(candidate, kind="fact", category="general"))
+        barred = hard_guard(candidate, turn, self.vocabulary)
+        if barred:
+            return Judged(candidate, Verdict("drop", barred))
+        verdict = self._clamped(candidate, turn, sentence, self._first(candidate, sentence))
+        if verdict.action == "commit_now" and self.needs_person(candidate.kind):
+            verdict = verdict.instead("propose", f"a person approves what is remembered; {verdict.reason}")
+        waits = verdict.action == "commit_now" and self.write_timing == "session_end"
+        return Judged(candidate, replace(verdict, reason=short(verdict.reason)), waits)
+
+    def needs_person(self, kind: str) -> bool:
+        """Whether a memory of this kind waits for a person before it is active."""
+        return self.approval == "all" or (self.approval == "rules" and kind == "rule")
+
+    def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
+        """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
+        words, asked = self.vocabulary, plain(sentence)
+        remembers = any(cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked))
+        return remembers and not words.says("assistant_verb", candidate.quote)
+
+    def _first(self, candidate: Candidate, sentence: str) -> Verdict:
+        """The judgement before clamps: the model's where there is one, otherwise that of the vocabulary."""
+        if candidate.advice is not None and candidate.advice.action in ACTIONS:
+            return _advised(candidate.advice)
+        if candidate.kind == "rule" and self.vocabulary.says("durable", sentence):
+            return Verdict("commit_now", "an instruction that is to last")
+        is_rule = candidate.kind == "rule"
+        timing = self.vocabulary.implicit_rules if is_rule else self.vocabulary.timing(candidate.category)
+        action, reason = _TIMED[timing]
+        return Verdict(action, f"{candidate.category}: {reason}")
+
+    def _clamped(self, candidate: Candidate, turn: Memory, sentence: str, verdict: Verdict) -> Verdict:
+        words = self.vocabulary
+        around = sentence if candidate.kind == "rule" else candidate.quote
+        if verdict.action == "drop":
+            return verdict
+        if words.says("turn_scoped", around) and not words.says("durable", around):
+            return verdict.instead("drop", "only for this moment")
+        if words.believes_ill_of_itself(candidate.quote):
+            return verdict.instead("require_repetition", "an ill belief about oneself has to be said more than once")
+        if candidate.kind == "rule" and not first_hand(turn):
+            return verdict.instead("propose", "a rule out of text that is not the user's own is for a person to decide")
+        if verdict.action == "commit_now" and candidate.kind == "fact":
+            action, reason = _TIMED[words.timing(candidate.category)]
+            return verdict if action == "commit_now" else verdict.instead(action, f"{candidate.category}: {reason}")
+        return verdict
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The policy that is set."""
+    return Policy(vocabulary(settings.vocabulary), settings.write_timing, settings.approval)
+
+
+def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
+    """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing forbids it."""
+    if candidate.triple is not None and candidate.triple.predicate in words.never:
+        return f"{candidate.triple.predicate} is never stored"
+    if turn.role in PEOPLE and words.request(turn.content) is not None:
+        return "the user asked for it not to be remembered"
+    if not grounded(candidate, strip_fences(turn.content)[0]):
+        return "it only repeats what memory had injected"
+    if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
+        return "it holds a secret"
+    if any(words.says("safety_conflict", text) for text in (candidate.quote, candidate.content)):
+        return "it would keep an agent from looking after somebody's safety"
+    return ""
+
+
+def first_hand(turn: Memory) -> bool:
+    """Whether a turn is somebody's own words: not an agent's, a tool's, or a text from outside."""
+    return turn.role in PEOPLE and turn.trust == "user"
+
+
+def sentence_of(quote: str, text: str) -> str:
+    """The sentence of a text in which a quote begins; the quote itself where it cannot be told."""
+    at = text.find(quote)
+    if at < 0:
+        return quote
+    start = max((mark.end() for mark in SENTENCES.finditer(text, 0, at + 1) if mark.end() <= at), default=0)
+    end = next((mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)), len(text))
+    return text[start:end]
+
+
+def short(reason: str) -> str:
+    """A reason as it is kept: one line of at most 240 characters."""
+    line = " ".join(reason.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+
+
+def _advised(advice: Advice) -> Verdict:
+    action = next(one for one in ACTIONS if one == advice.action)
+    return Verdict(action, f"llm_policy: {advice.reason}".strip(), MODEL)
+
+
+def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) -> dict[str, str]:
+    """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what was asked.
+
+    "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the same person said
+    before. "Don't save this conversation" means all before it. Answers, which may repeat what was said, go with what
+    they answer. Requests up to the position `since` have been met.
+    """
+    gone: dict[str, str] = {}
+    said: list[list[Memory]] = []  # what a person said, each with the answers to it
+    for turn in turns:
+        if turn.role in PEOPLE or not said:
+            said.append([])
+        said[-1].append(turn)
+    for place, (turn, *_) in enumerate(said, start=1):
+        request = _new_request(turn, words, since)
+        if request is not None:
+            announces = turn.content[request.end :].lstrip()[:1] in tuple(":：—–")
+            back = 1 if request.reach == "onwards" or announces else 2
+            meant = said[:place] if request.reach == "conversation" else said[max(0, place - back) : place]
+            gone |= {one.id: f"asked not to be remembered ({request.reach})" for each in meant for one in each}
+    return gone
+
+
+def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
+    return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
+
+
+def goes_private(turn: Memory, words: Vocabulary) -> bool:
+    """Whether from this turn on nothing of the session is to be remembered."""
+    request = words.request(turn.content) if turn.role in PEOPLE else None
+    return request is not None and request.reach in ("conversation", "onwards")

@@ -1,0 +1,463 @@
+"""A word that was written on every path there is, and then purged, is in no byte of any file, nor in later exports.
+
+Another process has the store open all the while. Whoever adds a verb says here how it writes, or that it only reads.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import apsw
+import pytest
+
+from holdfast.errors import NotFound
+from holdfast.files.places import Place
+from holdfast.memory import Holdfast
+from holdfast.pipelines.task import Worker
+from holdfast.pipelines.work import drain
+from holdfast.store.base import KnownFile, Writer
+from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
+
+HOLDING = Path(__file__).parent / "holding.py"
+Said = tuple[tuple[Any, ...], dict[str, Any]]
+"""What to purge: arguments of `Holdfast.purge`."""
+
+
+@pytest.fixture
+def word() -> str:
+    """A word that nobody has ever written: pronounceable, so that it is not taken for a secret."""
+    chance = random.SystemRandom()
+    return "Zephy" + "".join(chance.choice("bdfgklmnprst") + chance.choice("aeiou") for _ in range(6)) + "quokk"
+
+
+@pytest.fixture
+def held_open(hf: Holdfast, tmp_path: Path) -> Iterator[None]:
+    """Another process that has the store open."""
+    command = [sys.executable, str(HOLDING), hf.store.location, "user:ann"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline()
+        yield
+        assert other.stdin is not None
+        other.stdin.close()
+        assert other.wait(timeout=60) == 0
+
+
+def left(folder: Path, word: str) -> list[str]:
+    """The files that hold the word, or what an index would hold of it."""
+    needles = {word.encode(), word.lower().encode(), word.lower()[4:-3].encode()}
+    return [
+        file.name
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and any(n in file.read_bytes() for n in needles)
+    ]
+
+
+# How each verb writes
+
+WAYS: dict[str, Callable[[Holdfast, str], Said]] = {}
+
+
+def way(*verbs: str) -> Callable[[Callable[[Holdfast, str], Said]], Callable[[Holdfast, str], Said]]:
+    """Notes how these verbs write the word, and what has to be purged afterwards."""
+
+    def note(write: Callable[[Holdfast, str], Said]) -> Callable[[Holdfast, str], Said]:
+        for verb in verbs:
+            WAYS[verb] = write
+        return write
+
+    return note
+
+
+def remembered(hf: Holdfast, word: str, **fields: Any) -> str:
+    return hf.remember(f"Keeps bees in the garden of {word}", **fields).id
+
+
+@way("remember")
+def _(hf: Holdfast, word: str) -> Said:
+    every = {"title": word, "category": word, "author": word, "role": word, "source": word, "tags": (word,)}
+    deep = {"quote": word, "triple": Triple("User", word, word, word, word), "metadata": {"a": [{word: word}]}}
+    one = hf.remember(f"Keeps bees at {word}", session="s1", **every, **deep)
+    return (one.id, *(kind_of(hf, word, kind) for kind in ("rule", "skill", "episode", "document"))), {}
+
+
+def kind_of(hf: Holdfast, word: str, kind: str) -> str:
+    return remembered(hf, f"{word} as {kind}", kind=kind)
+
+
+@way("remember_many")
+def _(hf: Holdfast, word: str) -> Said:
+    return tuple(one.id for one in hf.remember_many([f"{word} one", {"content": "two", "title": word}])), {}
+
+
+@way("capture", "capture_many", "end_session", "end_idle", "messages", "append_messages")
+def _(hf: Holdfast, word: str) -> Said:
+    session = f"talk {word}"
+    hf.capture(session, "user", f"I met @{word} today", author=word)
+    hf.capture_many([{"session": session, "role": word, "text": f"and {word} again", "author": word}])
+    hf.append_messages(session, [{"role": "user", "parts": [{"content": f"met {word}"}]}], metadata={"about": word})
+    hf.end_session(session, reason=word)
+    hf.append_messages("other", [{"kind": "tool", "args": f'{{"content": "I met @{word} today"}}'}])
+    return (), {"session": session}
+
+
+@way("correct")
+def _(hf: Holdfast, word: str) -> Said:
+    old = hf.remember("Keeps bees in the garden")
+    return (hf.correct(old.id, f"Keeps bees in {word}", reason=f"it was {word}").id,), {}
+
+
+@way("confirm", "archive", "restore", "forget", "evict")
+def _(hf: Holdfast, word: str) -> Said:
+    one = remembered(hf, word)
+    hf.confirm(one), hf.archive(one, reason=f"about {word}"), hf.restore(one), hf.forget(one)
+    other = remembered(hf, f"{word} too")
+    hf.evict(kinds=["fact"], keep=0)
+    return (one, other), {}
+
+
+@way("merge_entities")
+def _(hf: Holdfast, word: str) -> Said:
+    going = hf.remember(f"Saw @{word} at the market").id
+    hf.remember("Saw @bob at the market")
+    hf.merge_entities("@bob", f"@{word}")
+    return (going,), {}
+
+
+@way("split_entity")
+def _(hf: Holdfast, word: str) -> Said:
+    going = WAYS["merge_entities"](hf, word)
+    hf.split_entity("@bob", f"@{word}")
+    return going
+
+
+@way("rename_entity")
+def _(hf: Holdfast, word: str) -> Said:
+    going = hf.remember("Saw @carla at the market").id
+    hf.rename_entity("@carla", word)
+    hf.rename_entity(word, "Carla again")
+    return (going,), {}
+
+
+@way("undo")
+def _(hf: Holdfast, word: str) -> Said:
+    one = remembered(hf, word, title=word)
+    hf.undo()
+    return (one,), {}
+
+
+@way("write")
+def _(hf: Holdfast, word: str) -> Said:
+    one = hf.get(remembered(hf, word))
+    going = hf.get(remembered(hf, f"{word} was here"))
+
+    def work(writer: Writer) -> None:
+        writer.change(one, title=word, status="held", status_reason=word, metadata={"said": word})
+        writer.link(Edge(one.scope, one.id, going.id, "conflicts_with", 0, f"because of {word}"))
+        writer.put_entity(Entity("ent_x", one.scope, word, "person", 0, (f"{word} junior",), f"lives with {word}"))
+        writer.mention(one.scope, entity="ent_x", memory=one.id)
+        writer.put_files(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
+        writer.remove(going)
+
+    hf.write("change", work)
+    return (one.id, going.id), {}
+
+
+@way("propose", "proposals", "reject", "expire_proposals")
+def _(hf: Holdfast, word: str) -> Said:
+    one, other = (hf.propose(f"{word} {number} is the word", reason=f"for {word}") for number in ("one", "two"))
+    hf.reject(one.id, reason=f"not {word}")
+    hf.expire_proposals(days=0)
+    return (one.id, other.id), {}
+
+
+@way("approve", "weigh")
+def _(hf: Holdfast, word: str) -> Said:
+    one = hf.propose(f"Lives near {word}")
+    hf.actor = "cli:ann"  # who proposes does not approve, unless it is a person
+    return (one.id, hf.approve(one.id, f"Lives in {word}").id), {}
+
+
+@way("consider", "learn", "maintain")
+def _(hf: Holdfast, word: str) -> Said:
+    for text in (
+        f"My name is {word} and I live in {word}.",
+        f"I work for {word} and I love {word} a lot.",
+        "It rains.",
+    ):
+        hf.capture("talk", "user", text, author=word)
+        hf.consider("talk")
+    hf.end_session("talk")
+    hf.learn("talk")
+    hf.maintain()
+    derived = [one for one in hf.list(statuses=STATUSES) if one.kind != "turn" and word in one.content]
+    assert derived, "nothing was learned, so this shows nothing"
+    return (), {"session": "talk"}
+
+
+@way("reflect", "decay", "reembed")
+def _(hf: Holdfast, word: str) -> Said:
+    hf.clock.forward(days=7)  # since the last time
+    ids = [hf.remember(f"Thing {number} about {word}", category=word).id for number in range(3)]
+    hf.remember("Keeps bees")
+    reflection = hf.reflect()
+    assert reflection is not None and word in reflection.content
+    hf.decay(), hf.reembed()
+    return tuple(ids), {}
+
+
+@way("consolidate")
+def _(hf: Holdfast, word: str) -> Said:
+    going, staying = (hf.remember(text, kind="episode").id for text in (f"Went to {word}", "Went to the market"))
+    hf.consolidate(lambda prompt: f"fact: Likes {word}\nfact: Likes markets")
+    assert staying
+    return (going,), {}
+
+
+@way("import_", "export")
+def _(hf: Holdfast, word: str) -> Said:
+    other = Holdfast.open(":memory:", scope="user:ann", settings=hf.settings, background=False)
+    with other:
+        one = remembered(other, word, title=word)
+        other.archive(one)
+        hf.import_(list(other.export(vectors=True)))
+    return (one,), {}
+
+
+@way("sync")
+def _(hf: Holdfast, word: str) -> Said:
+    with TemporaryDirectory() as folder:
+        other = Path(folder) / "other.db"
+        with Holdfast.open(other, scope="user:ann", settings=hf.settings, background=False) as away:
+            one = remembered(away, word, title=word)
+            away.capture("s9", "user", f"Heard of {word}")
+            turn = away.list(kinds=["turn"])[0].id
+        hf.sync(other)
+    return (one, turn), {}
+
+
+@way("index")
+def _(hf: Holdfast, word: str) -> Said:
+    with TemporaryDirectory() as folder:
+        place = Place(Path(folder) / ".holdfast", hf.scopes[0], "project")
+        note, talk = Path(folder) / "note.md", Path(folder) / "s8.jsonl"
+        note.write_text(f"---\ntitle: On {word}\nlabels: [{word}]\n---\nBees of @{word}.\n\n# {word}\n\nMore bees.")
+        said = {"sessionId": "s8", "parentUuid": None, "uuid": "u", "type": "user", "cwd": f"/home/{word}"}
+        talk.write_text(json.dumps({**said, "message": {"content": f"I met @{word} and went on and on " * 9}}))
+        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
+        assert opened.index([note, talk]).chunks == 2
+        before = hf.list(kinds=["document"])
+        note.write_text(f"Nothing but {word}.")
+        opened.index()
+    hf.purge(*(one.id for one in (*before, *hf.list(kinds=["document"]))))  # the journal keeps what a file said before
+    return (), {"session": "s8"}
+
+
+@way("extract")
+def _(hf: Holdfast, word: str) -> Said:
+    hf.capture("s7", "user", f"We'll use {word} instead of SQLite because {word} has concurrent writers.")
+    hf.end_session("s7")
+    with TemporaryDirectory() as folder:
+        place = Place(Path(folder) / ".holdfast", hf.scopes[0], "project")
+        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
+        (record,) = opened.extract("s7").records
+        opened.purge(record)  # here, where its file is
+        assert left(Path(folder), word) == []
+    return (), {"session": "s7"}
+
+
+@way("set_profile", "profile")
+def _(hf: Holdfast, word: str) -> Said:
+    hf.write("profile", lambda writer: writer.put_profile(hf.scopes[0], {"called": word}))
+    return (), {"owner": True}
+
+
+@way("purge", "plan_purge", "finish_purge", "purge_sessions")
+def _(hf: Holdfast, word: str) -> Said:
+    one, other = remembered(hf, word), remembered(hf, f"{word} too")
+    hf.append_messages(f"gone {word}", [{"said": word}])
+    hf.purge_sessions(f"gone {word}")
+    hf.plan_purge(one)
+    hf.purge(one)
+    hf.finish_purge()
+    return (other,), {}
+
+
+@way("add_record", "update_record", "reclassify", "move_record", "delete_record", "clear_records", "follow_files")
+def _(hf: Holdfast, word: str) -> Said:
+    with TemporaryDirectory() as folder:
+        places = (
+            Place(Path(folder) / ".holdfast", hf.scopes[0], "project"),
+            Place(Path(folder) / "own", Scope("assistant", "ann"), "assistant"),
+        )
+        scopes = [place.scope for place in places]
+        opened = Holdfast(hf.store, scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=places)
+        added = opened.add_record(
+            f"Keeps bees at {word}.", category="decisions", title=word, keywords=[word], aliases=[f"{word} junior"],
+            source={"path": f"/home/{word}"}, evidence=[f"https://bees.org/{word}"], quote=f"said {word}",
+        )  # fmt: skip
+        opened.update_record(added.id, body=f"Keeps no bees at {word}.", title=f"{word}: no bees")
+        file = places[0].root / opened.reclassify(added.id, "incidents").metadata["file"]
+        file.write_text(file.read_text().replace("status:", f"owner:   {word}  # {word}\nstatus:"))
+        assert opened.follow_files().read == 1
+        opened.update_record(added.id, keywords=[f"{word} the second"])
+        opened.move_record(added.id, "assistant")
+        gone = opened.add_record(f"Also of {word}.", category="incidents", title=word)
+        opened.delete_record(gone.id)
+        opened.clear_records("assistant")
+        assert opened.purge(added.id, gone.id).counts["memories"] == 3  # one of them was in two places
+        assert not list(Path(folder).rglob("*.md"))
+    return (remembered(hf, word),), {}
+
+
+@way("reanchor")
+def _(hf: Holdfast, word: str) -> Said:
+    with TemporaryDirectory() as folder:
+        place, code = Place(Path(folder) / ".holdfast", hf.scopes[0], "project"), Path(folder) / f"{word}.py"
+        code.write_text(f"keeps = {word!r}\n")
+        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
+        cited = opened.add_record("Keeps bees.", category="decisions", evidence=[{"file": code.name, "note": word}])
+        assert "hash" in opened.reanchor(cited.id).metadata["evidence"][0]
+        opened.purge(cited.id)
+    return (remembered(hf, word),), {}
+
+
+READING = {
+    "open", "scoped", "close", "recall", "why", "context", "working_memory", "why_stored", "get", "list", "entities",
+    "about", "history", "links", "log", "sessions", "stats", "doctor", "brief", "freshness", "records",
+    "publish", "withdraw",  # they write to no place of ours, but into a file that a person names
+}  # fmt: skip
+
+# By which of the ways above each verb of a transaction is used; those that only read are not asked.
+WRITERS = {
+    "add": "remember", "add_many": "remember_many", "change": "confirm", "remove": "undo", "link": "correct",
+    "put_session": "capture", "go_on": "capture", "add_messages": "append_messages", "purge_session": "purge_sessions",
+    "put_profile": "set_profile", "put_entity": "merge_entities", "remove_entity": "merge_entities",
+    "mention": "capture", "unmention": "split_entity", "finish": "maintain", "undo": "undo", "purge": "purge",
+    "purge_entity": "merge_entities", "purge_scope": "profile", "redact": "purge", "enqueue": "purge",
+    "restore_row": "import_", "note_sync": "sync", "put_files": "add_record",
+}  # fmt: skip
+WRITER_READING = {
+    "memory", "same_content", "surplus", "next_position", "in_session", "session", "open_sessions", "profile", "entity",
+    "entity_named", "mentioning", "edges", "of_session", "entities_of", "removed", "contents", "message_bodies",
+    "touched", "files",
+}  # fmt: skip
+WRITER_DROPPING = {"drop_jobs", "drop_files"}
+# Rows that come from another store as they are; what they hold was written there by one of the verbs above.
+WRITER_COPYING = {
+    "restore_many", "journal", "purges", "lineages", "news", "adopt", "take_messages", "own_name", "met", "meet",
+}  # fmt: skip
+
+
+def verbs(thing: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(thing, callable) if not name.startswith("_")}
+
+
+def test_every_verb_says_how_it_writes_or_that_it_only_reads():
+    assert verbs(Holdfast) == WAYS.keys() | READING
+    assert verbs(Writer) == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
+    assert WAYS.keys() >= set(WRITERS.values())
+
+
+@pytest.mark.parametrize(
+    "write", dict.fromkeys(WAYS.values()), ids=lambda write: next(v for v in WAYS if WAYS[v] is write)
+)
+def test_what_was_written_and_purged_is_nowhere(hf, word, write, tmp_path, held_open):
+    refs, how = write(hf, word)
+    assert left(tmp_path, word), "it was never there, so this shows nothing"
+    receipt = hf.purge(*refs, **how)
+    assert receipt.pending == ()
+    assert left(tmp_path, word) == []
+    assert word.lower() not in "".join(hf.export(vectors=True)).lower()
+    assert hf.doctor() == []
+
+
+def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
+    for write in dict.fromkeys(WAYS.values()):
+        write(hf, word)
+    hf.store.enqueue(hf.scopes[0], "tidy", word, watermark=1)
+    job = hf.store.claim(["tidy"], scopes=hf.scopes, worker=word, now=0, lease=1)
+    assert job is not None and hf.store.fail(job, error=f"cannot read {word}", retry_at=0)
+    kept = hf.scoped("user:bob").remember("Lives next door")
+    receipt = hf.purge(owner=True)
+    assert receipt.pending == () and receipt.memories > 20
+    assert left(tmp_path, word) == []
+    assert word.lower() not in "".join([*hf.export(), *hf.scoped("user:bob").export()]).lower()
+    assert (hf.doctor(), hf.list(statuses=STATUSES), hf.sessions(), hf.entities()) == ([], [], [], [])
+    assert hf.scoped("user:bob").get(kept.id) == kept
+
+
+def test_what_was_purged_here_is_purged_in_a_store_that_is_synced_afterwards(hf, word, tmp_path):
+    one = remembered(hf, word, title=word)
+    hf.capture(f"talk {word}", "user", f"I met @{word}")
+    hf.sync(tmp_path / "other.db")
+    hf.purge(one), hf.purge(session=f"talk {word}")
+    assert left(tmp_path, word) == ["other.db"]
+    hf.sync(tmp_path / "other.db")
+    assert left(tmp_path, word) == []
+
+
+def test_a_question_leaves_no_trace(hf, word, tmp_path):
+    tea = hf.remember("Prefers green tea")
+    hf.recall(f"who is {word}?"), hf.context(f"tell me of {word}"), hf.why(word, expect=tea.id)
+    with pytest.raises(NotFound):
+        hf.about(word)
+    hf.close()
+    assert left(tmp_path, word) == []
+
+
+def test_a_job_that_failed_over_a_memory_does_not_quote_it_any_more(hf, word, tmp_path):
+    one = hf.get(remembered(hf, word))
+    hf.store.enqueue(one.scope, "tidy", "k", watermark=1)
+    job = hf.store.claim(["tidy"], scopes=hf.scopes, worker="w", now=0, lease=1)
+    assert job is not None and hf.store.fail(job, error=f"no idea what to make of {one.content!r}", retry_at=0)
+    hf.purge(one.id)
+    assert left(tmp_path, word) == []
+    assert [job.error for job in hf.store.jobs(hf.scopes) if job.kind == "tidy"] == [
+        "no idea what to make of '(erased)'"
+    ]
+
+
+def test_a_reader_that_holds_up_the_log_is_told_of_and_made_good(hf, word, tmp_path):
+    one = remembered(hf, word)
+    reader = apsw.Connection(hf.store.location)
+    reader.execute("BEGIN; SELECT count(*) FROM memories")
+    receipt = hf.purge(one, wait=0)
+    assert [place.name for place in receipt.pending] == ["log"]
+    assert "purge --finish" in receipt.pending[0].detail
+    assert left(tmp_path, word) != []  # which is why it does not say otherwise
+    assert [job.status for job in hf.store.jobs(hf.scopes) if job.kind == "scrub"] == ["error"]
+    reader.execute("COMMIT")
+    assert {place.state for place in hf.finish_purge()} == {"clean"}
+    reader.close()
+    assert left(tmp_path, word) == []
+
+
+CRASH = """
+import os, sys
+from holdfast.config import Settings
+from holdfast.memory import Holdfast
+from holdfast.store import SQLiteStore
+SQLiteStore.scrub = lambda self, wait=0.0: os._exit(9)
+hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=Settings(embedding_models="none"), background=False)
+hf.purge(sys.argv[2])
+"""
+
+
+def test_a_crash_after_the_commit_is_made_good_by_the_next_worker(hf, word, tmp_path):
+    one = remembered(hf, word)
+    done = subprocess.run([sys.executable, "-c", CRASH, hf.store.location, one], check=False, timeout=60)
+    assert done.returncode == 9
+    with pytest.raises(NotFound):
+        hf.get(one)
+    assert left(tmp_path, word) != []
+    drain(Worker(hf.store, hf.tiers, clock=lambda: 2**52))
+    assert left(tmp_path, word) == []
+    assert [job.status for job in hf.store.jobs(hf.scopes) if job.kind == "scrub"] == ["done"]

@@ -1,0 +1,134 @@
+"""Records when processes die, and when several change them at once: the file is the truth, and nothing is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import Settings
+from holdfast.errors import Conflict
+from holdfast.files.places import Place, init_project
+from holdfast.memory import Holdfast
+from holdfast.store import SQLiteStore
+
+OFFLINE = Settings(embedding_models="none")
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
+
+
+class Deadly(SQLiteStore):
+    """A store whose process dies at the last moment before a commit, when all else is done."""
+
+    deadly = False
+
+    def write(self, author, work):
+        def then_die(writer):
+            result = work(writer)
+            if self.deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return super().write(author, then_die)
+
+
+def opened(folder: Path, place: Place, store: type[SQLiteStore] = SQLiteStore) -> Holdfast:
+    return Holdfast(store(folder / "memory.db"), [place.scope], places=[place], settings=OFFLINE)
+
+
+def in_a_process(work, *args) -> int:
+    process = multiprocessing.get_context("fork").Process(target=work, args=args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    process.join(60)
+    return process.exitcode
+
+
+def die(folder: Path, place: Place, verb: str, ids: list[str]) -> None:
+    hf = opened(folder, place, Deadly)
+    hf.list()
+    hf._files.bare.deadly = True
+    match verb:
+        case "add":
+            hf.add_record("Use milk.", category="decisions")
+        case "update":
+            hf.update_record(ids[0], body="Use rum.")
+        case "archive":
+            hf.archive(ids[0])
+        case "reclassify":
+            hf.reclassify(ids[0], "principles")
+        case "delete":
+            hf.delete_record(*ids)
+    sys.exit(0)
+
+
+@pytest.mark.parametrize("verb", ["add", "update", "archive", "reclassify", "delete"])
+def test_a_process_that_dies_between_file_and_commit(tmp_path, verb):
+    """The next one finds the file changed, and brings the memory to what it says."""
+    place = init_project(tmp_path / "shop")
+    hf = opened(tmp_path, place)
+    ids = [hf.add_record(text, category="decisions").id for text in ("Use tea.", "Use water.")]
+    hf.close()
+    assert in_a_process(die, tmp_path, place, verb, ids) == -signal.SIGKILL
+    hf = opened(tmp_path, place)
+    known = {one.id: one for one in (*hf.records(), *hf.records(archived=True))}
+    match verb:
+        case "add":
+            assert sorted(one.content for one in known.values()) == ["Use milk.", "Use tea.", "Use water."]
+        case "update":
+            assert known[ids[0]].content == "Use rum."
+        case "archive":
+            assert known[ids[0]].status == "archived"
+        case "reclassify":
+            assert known[ids[0]].category == "principles"
+        case "delete":
+            assert known == {}
+    assert (hf.followed.warnings, hf.doctor()) == ([], [])
+    assert len(list(place.records.rglob("*.md"))) == len(known)
+    hf.close()
+
+
+def crowd(folder: Path, place: Place, name: int, shared: str) -> None:
+    """Adds records of its own, and changes one that everybody changes."""
+    hf, conflicts = opened(folder, place), 0
+    for number in range(8):
+        mine = hf.add_record(f"Note {number} of {name}.", category="decisions", title=f"t{name}x{number}")
+        hf.update_record(mine.id, body=f"Note {number} of {name}, again.")
+        try:
+            hf.update_record(shared, keywords=[f"k{name}x{number}"])
+        except Conflict:
+            conflicts += 1
+    hf.close()
+    sys.exit(0)
+
+
+def test_four_processes_add_and_update_at_once(tmp_path):
+    place = init_project(tmp_path / "shop")
+    hf = opened(tmp_path, place)
+    shared = hf.add_record("Shared.", category="decisions").id
+    hf.close()
+    processes = [
+        multiprocessing.get_context("fork").Process(target=crowd, args=(tmp_path, place, name, shared))
+        for name in range(4)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for process in processes:
+            process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0] * 4
+    hf = opened(tmp_path, place)
+    records = {one.id: one for one in hf.records()}
+    assert len(records) == 33 == len(list(place.records.rglob("*.md")))
+    assert sum("again" in one.content for one in records.values()) == 32
+    assert (hf.followed.added, hf.followed.changed, hf.followed.removed, hf.doctor()) == ([], [], [], [])
+    (tag,) = records[shared].tags
+    assert f"keywords: [{tag}]" in (place.root / records[shared].metadata["file"]).read_text()
+    hf.close()

@@ -1,0 +1,63 @@
+"""Sessions of captured turns: a new one ends the open ones, and who speaks in an ended one goes on with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast import Holdfast, Settings
+
+OFFLINE = Settings(embedding_models="none")
+
+
+@pytest.fixture
+def hf(tmp_path, clock):
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+        yield hf
+
+
+def states(hf):
+    return {session.id: session.end_reason for session in hf.sessions()}
+
+
+def test_a_new_session_ends_the_open_one_and_not_itself(hf):
+    """YO-03."""
+    hf.capture("one", "user", "hello")
+    assert states(hf) == {"one": ""}
+    hf.capture("two", "user", "hello again")
+    assert states(hf) == {"one": "another session began", "two": ""}
+
+
+def test_a_session_is_registered_once_and_a_blank_turn_changes_nothing(hf):
+    """YO-02."""
+    hf.capture("one", "user", "hello")
+    hf.capture("one", "assistant", "hi")
+    assert hf.capture("two", "user", "   ") is None
+    assert states(hf) == {"one": ""}
+
+
+def test_who_speaks_in_an_ended_session_opens_it_again(hf):
+    hf.capture("one", "user", "hello")
+    hf.capture("two", "user", "hello")
+    hf.capture("one", "user", "back again")
+    assert states(hf) == {"one": "", "two": ""}
+
+
+def test_sessions_of_other_scopes_and_of_agents_are_left_alone(hf):
+    hf.append_messages("of an agent", [{"x": 1}], agent="assistant")
+    hf.scoped("user:bob").capture("of bob", "user", "hello")
+    hf.capture("one", "user", "hello")
+    hf.capture("two", "user", "hello")
+    assert states(hf) == {"of an agent": "", "one": "another session began", "two": ""}
+    assert states(hf.scoped("user:bob")) == {"of bob": ""}
+
+
+def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
+    hf.capture_many([{"session": name, "role": "user", "text": f"in {name}"} for name in ("a", "a", "b", "c")])
+    assert states(hf) == {"a": "another session began", "b": "another session began", "c": ""}
+
+
+def test_a_session_that_has_ended_is_unread_until_it_is_consolidated(hf, clock):
+    hf.capture("one", "user", "hello")
+    assert hf.store.unread(hf.scopes) == []
+    hf.end_session("one")
+    assert [session.id for session in hf.store.unread(hf.scopes)] == ["one"]
