@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import count
 
@@ -13,6 +14,7 @@ from holdfast import Conflict, InvalidInput, NotFound, Refused
 from holdfast.errors import StoreError
 from holdfast.pipelines.bundle import import_bundle
 from holdfast.store.base import Author
+from holdfast.store.rows import to_json
 from holdfast.types import Scope, Triple
 
 
@@ -37,8 +39,16 @@ def lived_in(hf, clock):
     hf.purge(gone.id)
     clock.forward(hours=1)
     hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
+    log(hf, "s1", {"role": "user", "parts": [{"text": 'Line one "two" \u2028 🦊 \t'}]}, {"role": "assistant", "n": 1.5})
+    log(hf, "s1", {})
     hf.recall("tea")
     return hf
+
+
+def log(hf, session, *bodies):
+    """Appends messages to a session."""
+    author = Author("t", "run_log", hf.clock(), "log")
+    return hf.store.write(author, lambda writer: writer.add_messages(hf.scopes[0], session, bodies))
 
 
 def again(hf, fresh, **options):
@@ -143,6 +153,7 @@ steps = st.lists(
         st.tuples(st.just("capture"), st.sampled_from(["s1", "s2"]), texts),
         st.tuples(st.sampled_from(["archive", "confirm", "purge", "restore"]), st.integers(1, 8)),
         st.tuples(st.just("correct"), st.integers(1, 8), texts),
+        st.tuples(st.just("log"), st.sampled_from(["s1", "s2"]), st.dictionaries(texts, texts, max_size=2)),
         st.tuples(st.just("undo")),
     ),
     max_size=12,
@@ -155,6 +166,8 @@ def take(hf, step):
             hf.remember(text, kind=kind, tags=tags, metadata={"tags": tags})
         case "capture", session, text:
             hf.capture(session, "user", text)
+        case "log", session, body:
+            log(hf, session, body)
         case "correct", number, text:
             hf.correct(number, text)
         case ("undo",):
@@ -231,7 +244,7 @@ def broken(lines):
         "without a line in the middle": (lines[:first_memory] + lines[first_memory + 1 :], "checksum"),
         "with a line cut in half": ([*lines[:-2], lines[-2][:20]], "not JSON"),
         "with a changed text": (with_row(content="another"), "checksum"),
-        "with lines swapped": ([lines[0], *lines[1:3][::-1], *lines[3:]], "checksum"),
+        "with lines swapped": ([*lines[:2], *lines[2:4][::-1], *lines[4:]], "checksum"),
         "with a line twice": ([*lines[:2], *lines[1:]], "checksum"),
         "of another program": (['{"bundle":"other"}\n', *lines[1:]], "not a Holdfast bundle"),
         "that is not JSON at all": (["hello\n"], "not JSON"),
@@ -345,12 +358,62 @@ def test_a_copy_in_another_scope_of_the_same_store_keeps_its_vectors_apart(hf, o
 def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
-    copy.import_(hf.export(history=False))
+    # As a bundle from before there were messages: with them the session it brings cannot be undone.
+    lines = without_messages(hf.export(history=False))
+    copy.import_(lines)
     assert {event.verb for event in copy.log(limit=None)} == {"import"}
-    assert list(copy.export(history=False)) == list(hf.export(history=False))
+    assert list(copy.export(history=False)) == lines
     copy.undo()
     assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions()) == ([], [])
     assert copy.doctor() == []
+
+
+# Messages
+
+
+def without_messages(lines):
+    """A bundle as it was before there were messages."""
+    *rows, _ = (line for line in lines if '"type":"message"' not in line)
+    seal = {"type": "end", "rows": len(rows) - 1, "sha256": hashlib.sha256("".join(rows).encode()).hexdigest()}
+    return [*rows, to_json(seal) + "\n"]
+
+
+def test_messages_travel_behind_their_session(hf, clock, fresh):
+    lines = list(lived_in(hf, clock).export())
+    nouns = [json.loads(line).get("type") for line in lines]
+    assert nouns[1:6] == ["session", "message", "message", "message", "memory"]
+    copy = fresh("user:ann")
+    added = copy.import_(lines).added
+    assert (added["session"], added["message"]) == (1, 3)
+    assert copy.store.messages(copy.scopes[0], "s1") == hf.store.messages(hf.scopes[0], "s1")
+    assert log(copy, "s1", {"more": True}) == 4
+
+
+def test_a_bundle_from_before_there_were_messages_is_imported(hf, clock, fresh):
+    lines = without_messages(lived_in(hf, clock).export())
+    copy = fresh("user:ann")
+    assert copy.import_(lines).added["message"] == 0
+    assert list(copy.export()) == lines
+    assert copy.doctor() == []
+
+
+def test_an_import_without_history_that_brought_messages_stays(hf, clock, fresh):
+    copy = fresh("user:ann")
+    copy.import_(lived_in(hf, clock).export(history=False))
+    lines = list(copy.export())
+    with pytest.raises(Conflict, match="s1 has messages"):
+        copy.undo()
+    assert list(copy.export()) == lines
+
+
+@pytest.mark.parametrize("changed", [{"session": "s2"}, {"body": [1]}, {"body": None}, {"position": "one"}])
+def test_a_bundle_with_a_message_that_is_none_is_refused(hf, clock, fresh, changed):
+    lines = list(lived_in(hf, clock).export())
+    lines[2] = to_json(json.loads(lines[2]) | changed) + "\n"
+    copy = fresh("user:ann")
+    with pytest.raises(InvalidInput, match="Line 3: This message cannot be stored"):
+        copy.import_(lines)
+    assert copy.store.scopes() == []
 
 
 def test_progress_is_told_for_every_row(hf, fresh):

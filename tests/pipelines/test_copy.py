@@ -83,6 +83,8 @@ def live(hf: Holdfast, clock: Any) -> None:
 
     write(hf.store, meet)
     write(hf.store, lambda writer: writer.restore_many("profile", scope, [{"settings": {"tone": "dry"}}]))
+    for text in ("Line one", "Noted"):
+        write(hf.store, lambda writer, text=text: writer.add_messages(scope, "s1", [{"é": text, "parts": [1, {}]}]))
     hf.recall("tea")
     hf.store.add_vectors([scope], "second:model", {m.seq: unit(m.seq, 8) for m in hf.list(limit=2)})
 

@@ -10,7 +10,8 @@ from holdfast import NotFound
 from holdfast.errors import EmbedderError
 from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import REST_AFTER_FAILURE
-from holdfast.pipelines.embed import STEP, catch_up
+from holdfast.pipelines.catchup import catch_up
+from holdfast.pipelines.embed import STEP
 from holdfast.pipelines.work import Upgrader
 
 

@@ -50,7 +50,12 @@ def export(store: Store, scopes: Sequence[Scope], *, history: bool = True, vecto
 def _lines(rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope) -> Iterator[str]:
     for noun in nouns:
         for row in rows(noun, scope):
-            yield to_json({"type": noun, "scope": str(scope), **row}) + "\n"
+            yield to_json({"type": noun, "scope": str(scope), **_apart(row)}) + "\n"
+
+
+def _apart(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose own column `type`, which an entity has, does not stand in the way of the line's."""
+    return {f"its_{name}" if name == "type" else name: value for name, value in row.items()}
 
 
 def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
@@ -133,6 +138,8 @@ def _take_truth(
 def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], into: Scope | None, *, journal: bool) -> bool:
     if into is not None:
         row["scope"] = str(into)
+    if "its_type" in row:
+        row["type"] = row.pop("its_type")
     try:
         return writer.restore_row(noun, row, journal=journal)
     except InvalidInput as error:

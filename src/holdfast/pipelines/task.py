@@ -8,15 +8,25 @@ from __future__ import annotations
 import os
 import platform
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import StoreError
 from ..models.tiers import Tiers
 from ..store.base import Store, Writer
 from ..types import Clock, Job, Micros, Scope, system_clock
 
+if TYPE_CHECKING:
+    from ..models.chat import Complete
+    from ..models.entities.strategies import Recognition
+    from ..write.candidates import Extractor
+    from ..write.policy import Policy
+    from .project.setup import Building
+
 LEASE: Micros = 300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
+REVIVAL: Micros = 3_600_000_000  # when a job that used up its tries gets new ones, though nothing else has changed
 
 
 class Stopping(Exception):
@@ -41,6 +51,19 @@ class Worker:
     clock: Clock = system_clock
     scopes: Sequence[Scope] | None = None
     name: str = field(default_factory=worker_name)
+    extractor: Extractor | None = None
+    """What finds facts in conversations; None stands for the model, or for rules where there is none."""
+    complete: Complete | None = None
+    """The language model; None where there is none."""
+    policy: Policy | None = None
+    """What of it is kept, and when; None stands for the usual one."""
+    recognition: Recognition | None = None
+    """What finds people, places and projects; None stands for ours, spaCy where it is installed, and the model."""
+    threshold: float | None = None
+    """Below which confidence a fact fades; None stands for the usual one."""
+    building: Building | None = None
+    """How a project's memory is built out of its sessions; None where that is nobody's wish."""
+    max_bytes: int = 100_000
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -51,12 +74,32 @@ class Task:
     worker: Worker
     job: Job
 
+    lease: Micros = LEASE
+
     def heartbeat(self) -> None:
         """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must be no other step."""
         if self.worker.stop.is_set():
             raise Stopping
-        if not self.worker.store.heartbeat(self.job, now=self.worker.clock(), lease=LEASE):
+        if not self.worker.store.heartbeat(self.job, now=self.worker.clock(), lease=self.lease):
             raise LeaseLost
+
+    @contextmanager
+    def beating(self, every: float) -> Iterator[None]:
+        """Keeps the job during a step that takes longer than its lease, by a heartbeat every so many seconds."""
+        over = threading.Event()
+
+        def beat() -> None:
+            with suppress(Stopping, LeaseLost, StoreError):  # what became of it shows when the step is over
+                while not over.wait(every):
+                    self.heartbeat()
+
+        thread = threading.Thread(target=beat, name="holdfast-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 class Due(NamedTuple):
@@ -68,7 +111,22 @@ class Due(NamedTuple):
 
 
 Output = Callable[[Writer], object]
-"""What a job has to write; it is committed together with the job's end, or not at all."""
+"""What a job has to write; it is committed together with the job's end, or not at all.
+
+What comes back, if it can be called, is called last of all, while the job is still held: for files that must not change
+under somebody else's hands. If it raises, nothing is committed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a kind of job is held, and what follows a failure."""
+
+    lease: Micros = LEASE
+    retry: Micros | None = None
+    """Until the next try; None: a while that doubles with each."""
+    revival: Micros | None = REVIVAL
+    """Until a job that used up its tries gets new ones; None: when there is more to do, not before."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +142,4 @@ class Kind:
     due: Callable[[Worker], Iterable[Due]]
     run: Callable[[Task], Output | None]
     keys: Callable[[Worker], Sequence[str]] | None = None
+    terms: Callable[[Worker], Terms] = lambda worker: Terms()

@@ -7,28 +7,43 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..errors import Conflict, HoldfastError, StoreClosed
+from ..errors import Conflict, HoldfastError, InvalidInput, StoreClosed
 from ..models.tiers import Tiers
 from ..store.base import Author, Store, Writer
 from ..types import Clock, Job, Micros, Scope, new_id, system_clock
+from .decay import DECAY
 from .embed import EMBED
-from .task import LEASE, Due, Kind, LeaseLost, Output, Stopping, Task, Worker
+from .enrich import ENRICH
+from .erase import SCRUB
+from .learn import LEARN, end_silent
+from .project.build import BUILD
+from .project.extraction import EXTRACT
+from .reflect import REFLECT
+from .task import Due, Kind, LeaseLost, Output, Stopping, Task, Terms, Worker
 
 log = logging.getLogger(__name__)
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (EMBED,)}
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (SCRUB, EMBED, LEARN, ENRICH, DECAY, REFLECT, EXTRACT, BUILD)}
 """Every kind of job there is, the most urgent first."""
+# What is due when it is there to be done; the rest has its time of the day or week.
+ALWAYS = (SCRUB.name, EMBED.name, LEARN.name)
+TASKS: Mapping[str, str] = {
+    "enrich": ENRICH.name,
+    "consolidate": LEARN.name,
+    "decay": DECAY.name,
+    "reflect": REFLECT.name,
+}
+"""What a person calls upkeep of memories, and the kind of job that it is; in the order in which it is best done."""
 
 TRIES = 3  # as many as a new job has
 BACKOFF: Micros = 30_000_000  # after the first failure; doubled after each further one
-REVIVAL: Micros = 3_600_000_000  # when a job that used up its tries gets new ones, though nothing else has changed
 DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
 TOGETHER = 100  # scopes that the background looks at in one go
 
 Told = Callable[[Job], None]
 
 
-def plan(worker: Worker, kinds: Iterable[str] = KINDS) -> int:
+def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
     """Enqueues whatever is to be done, and says how many of those jobs can be claimed now."""
     claimable = 0
     for kind in kinds:
@@ -42,13 +57,13 @@ def plan(worker: Worker, kinds: Iterable[str] = KINDS) -> int:
 
 def _planned(worker: Worker, kind: str, due: Due, job: Job | None) -> bool:
     now = worker.clock()
-    watermark = due.watermark if job is None else _renewal(due, job, now)
+    watermark = due.watermark if job is None else _renewal(due, job, now, KINDS[kind].terms(worker))
     if watermark:
         worker.store.enqueue(due.scope, kind, due.key, watermark=watermark)
     return bool(watermark) or (job is not None and _claimable(job, now))
 
 
-def _renewal(due: Due, job: Job, now: Micros) -> int:
+def _renewal(due: Due, job: Job, now: Micros, terms: Terms) -> int:
     """The watermark that gives a known job more to do; 0 when it has that already, or is to rest."""
     grown = due.watermark > job.watermark
     if job.status == "running":
@@ -56,7 +71,9 @@ def _renewal(due: Due, job: Job, now: Micros) -> int:
     if job.status == "done":
         # Also when nothing is new: vectors may have been dropped, or a memory may have come back.
         return max(due.watermark, job.watermark + 1)
-    rested = (job.retry_at or 0) + (0 if grown else REVIVAL) <= now
+    if not grown and terms.revival is None:
+        return 0
+    rested = (job.retry_at or 0) + (0 if grown else terms.revival or 0) <= now
     return max(due.watermark, job.watermark + 1) if job.retries_left <= 0 and rested else 0
 
 
@@ -66,20 +83,20 @@ def _claimable(job: Job, now: Micros) -> bool:
     return job.retries_left > 0 and (job.retry_at or 0) <= now
 
 
-def work_once(worker: Worker, kinds: Iterable[str] = KINDS) -> Job | None:
+def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
     """Does one job that is due, or returns None when there is none.
 
     The job comes back as it is now: done; error, with its reason and the time of the next try; pending, when the
     worker was stopped and gave it back; running, when the lease was lost and another worker may have it.
     """
     for kind in kinds:
-        able = KINDS[kind].keys
+        able, lease = KINDS[kind].keys, KINDS[kind].terms(worker).lease
         for keys in [None] if able is None else [[key] for key in able(worker)]:
             job = worker.store.claim(
-                [kind], keys=keys, scopes=worker.scopes, worker=worker.name, now=worker.clock(), lease=LEASE
+                [kind], keys=keys, scopes=worker.scopes, worker=worker.name, now=worker.clock(), lease=lease
             )
             if job is not None:
-                return _done(Task(worker, job))
+                return _done(Task(worker, job, lease))
     return None
 
 
@@ -89,6 +106,9 @@ def _done(task: Task) -> Job:
         _finish(task, KINDS[job.kind].run(task))
     except Stopping:
         return replace(job, status="pending") if task.worker.store.release(job) else job
+    except KeyboardInterrupt:
+        task.worker.store.release(job)  # whoever comes next need not wait for the lease to run out
+        raise
     except LeaseLost:
         log.info("%s %s of %s was lost to another worker", job.kind, job.key, job.scope)
         return job
@@ -104,32 +124,44 @@ def _finish(task: Task, output: Output | None) -> None:
     at = task.worker.clock()
 
     def work(writer: Writer) -> None:
-        if output is not None:
-            output(writer)
+        last = output(writer) if output is not None else None
         try:
             writer.finish(task.job)
         except Conflict as error:
             raise LeaseLost from error
+        if callable(last):
+            last()
 
     task.worker.store.write(Author(f"worker:{task.worker.name}", new_id("run", at), at, task.job.kind), work)
 
 
 def _failed(task: Task, reason: str) -> Job:
     job = task.job
-    retry_at = task.worker.clock() + BACKOFF * 2 ** max(0, TRIES - job.retries_left)
+    rest = KINDS[job.kind].terms(task.worker).retry
+    retry_at = task.worker.clock() + (BACKOFF * 2 ** max(0, TRIES - job.retries_left) if rest is None else rest)
     if not task.worker.store.fail(job, error=reason, retry_at=retry_at):
         return job
     return replace(job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1)
 
 
-def drain(worker: Worker, told: Told = lambda job: None) -> int:
+def drain(worker: Worker, told: Told = lambda job: None, kinds: Sequence[str] = ALWAYS) -> int:
     """Plans, then does jobs until none is due or the worker is stopped, and says how many. `told` hears of each."""
-    plan(worker)
+    if LEARN.name in kinds:
+        end_silent(worker)
+    plan(worker, kinds)
     count = 0
-    while not worker.stop.is_set() and (job := work_once(worker)) is not None:
+    while not worker.stop.is_set() and (job := work_once(worker, kinds)) is not None:
         told(job)
         count += 1
     return count
+
+
+def once(worker: Worker, tasks: Sequence[str], told: Told = lambda job: None) -> int:
+    """Does what is due of these tasks now, whatever the time, and says how many jobs that were."""
+    for task in tasks:
+        if task not in TASKS:
+            raise InvalidInput(f"There is no task {task!r}. Use: {', '.join(TASKS)}.")
+    return drain(worker, told, [TASKS[task] for task in tasks])
 
 
 def work(worker: Worker, *, interval: float, told: Told = lambda job: None) -> None:

@@ -1,0 +1,83 @@
+"""Decisions, principles and preferences that people state: what they decided, what always holds, how they like it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ....text.tokens import query_terms
+from ....types import Memory
+from ....write.candidates import Candidate
+from ....write.policy import PEOPLE
+from ..retell import retell
+from ..rules import RuleExtractor
+from ..speech import own_words, sentences
+from .note import LONGEST_QUOTE, LONGEST_TEXT, Home, Note, sentence, title_of, within
+from .words import Words, spoken, words_of
+
+_STRAIGHT = str.maketrans("’‘ʼ", "'''")
+_EDGES = " \t\n,;:–—-."
+_NAMED = re.compile(r"[A-Z0-9`_]")
+
+
+def stated(turns: Sequence[Memory]) -> Iterator[Note]:
+    """The notes that people's own statements are, and the few statements of agents about what they have done."""
+    for found in RuleExtractor(spoken).extract([turn for turn in turns if turn.role != "tool"]):
+        note = _note(found, next(turn for turn in turns if turn.id == found.source))
+        if note is not None:
+            yield note
+
+
+def _note(found: Candidate, turn: Memory) -> Note | None:
+    if len(found.quote) > LONGEST_QUOTE:
+        return None
+    words = next((each for each in words_of(found.quote)), None)
+    if words is None or not _is_for_a_project(found, turn):
+        return None
+    said = found.quote.translate(_STRAIGHT)
+    if found.category == "decisions":
+        opening = words.begins("decided.opening", said)
+        what = said[opening.end() :] if opening else said
+        return decision(words, what, found.quote, (turn.id,), found.confidence) if _says_what(what) else None
+    if found.category == "preferences" or words.says("place.manner", said):
+        return _preference(words, said, found, turn)
+    if words.says("incident.cause", said):
+        return None  # what went wrong is an incident, or nothing
+    text = sentence(said)
+    return Note("principles", title_of(text), within(text, LONGEST_TEXT), found.quote, (turn.id,), found.confidence)
+
+
+def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
+    """Whether a project wants to know: also what somebody asked to be remembered, but nothing about people."""
+    asked_for = found.confidence == 1.0 and turn.role in PEOPLE
+    return found.category in ("decisions", "principles", "preferences") or (asked_for and found.triple is None)
+
+
+def decision(words: Words, what: str, quote: str, turns: tuple[str, ...], confidence: float) -> Note:
+    """The note of a decision: what was decided and, where that was said, why."""
+    turning = words.says("decided.because", what) if words.told["because"] else None
+    chosen, why = (what[: turning.start()], what[turning.end() :]) if turning and turning.start() else (what, "")
+    text = words.told["decided"].format(what=chosen.strip(_EDGES))
+    if why.strip(_EDGES):
+        text += " " + words.told["because"].format(why=why.strip(_EDGES))
+    return Note("decisions", title_of(chosen), within(text, LONGEST_TEXT), quote, turns, confidence)
+
+
+def _says_what(what: str) -> bool:
+    """Whether it can be told what was decided: "on the tool" says nothing, "on Postgres" does."""
+    return len(query_terms(what)) > 1 or bool(_NAMED.search(what.strip()))
+
+
+def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note:
+    text = sentence(retell(said, turn.author) if words.code == "en" else said)
+    everywhere = words.says("place.everywhere", _around(found.quote, turn))
+    place: Home = "assistant" if everywhere else "project"
+    return Note(
+        "preferences", title_of(text), within(text, LONGEST_TEXT), found.quote, (turn.id,), found.confidence, place
+    )
+
+
+def _around(quote: str, turn: Memory) -> str:
+    """The sentence that a quote is a part of: it may say where a preference holds."""
+    every = sentences(own_words(turn.content))
+    return next((each.text.translate(_STRAIGHT) for each in every if quote in each.text), quote)

@@ -1,0 +1,174 @@
+"""Files indexed one after another: each read only if it has changed, and stored whole, in one transaction.
+
+Stopped anywhere, every file is wholly there as it was before or as it is now, and the next run goes on behind the last
+one that was done. Two runs at once do what one does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+
+from ... import transcripts
+from ...errors import InvalidInput
+from ...store.base import Author, KnownFile, Store, Writer
+from ...transcripts.base import Cursor, Reader, Transcript
+from ...types import Scope, Session
+from . import documents, placing, sessions
+from .placing import Changed, key_of
+from .report import Indexed, Source, Warned
+from .seen import ROOT, changed_at, looked_at, read
+
+ELSEWHERE = "elsewhere:"
+"""Before a hash: a transcript of another project's sessions, which only who names it wants here."""
+MOST_TRANSCRIPT_BYTES = 500_000_000  # read line by line, so this is about time: minutes
+_MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
+
+
+class Indexer:
+    """One run over the files of a project; `done` is what it did, or with `plan` what it would do.
+
+    `belongs` says whether a session that nobody named is one of this project's.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        author: Author,
+        *,
+        max_bytes: int,
+        belongs: Callable[[Transcript], bool] = lambda transcript: True,
+        plan: bool = False,
+    ) -> None:
+        self.done = Indexed()
+        self.known = {file.path: file for file in store.files(scope, ROOT)}
+        self._store, self._scope, self._author, self._max_bytes = store, scope, author, max_bytes
+        self._belongs, self._plan = belongs, plan
+        self._by_path: dict[str, list[Session]] = {}
+        for session in store.sessions([scope]):
+            if path := session.metadata.get("path"):
+                self._by_path.setdefault(path, []).append(session)
+
+    def index(self, source: Source) -> None:
+        """Indexes a file, if it is not as it was. One that cannot be is left out with a warning."""
+        try:
+            self._index(source)
+        except InvalidInput as error:
+            self.warn(source.name, str(error))
+        except OSError as error:
+            self.warn(source.name, f"it cannot be read ({error.strerror or error})")
+
+    def finish(self, mark: KnownFile) -> None:
+        """Leaves a mark that says that all there is was indexed."""
+        if mark not in self._store.files(self._scope, mark.root):
+            self._seen(mark)
+
+    def warn(self, name: str, reason: str) -> None:
+        """Notes that something was left out, and why."""
+        self.done.warnings.append(Warned(name, reason))
+
+    def drop(self, name: str, *, turns: bool) -> None:
+        """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of a session."""
+
+        def work(writer: Writer) -> Changed:
+            writer.drop_files(self._scope, ROOT, [name])
+            return self._drop_pieces(writer, name) + (self._drop_turns(writer, name) if turns else Changed())
+
+        self.done.note(name, "gone", self._write(work))
+
+    def _index(self, source: Source) -> None:
+        seen = looked_at(source)
+        known = self.known.get(source.name)
+        if known is not None and known.hash.startswith(ELSEWHERE) and source.named:
+            known = None
+        if known is not None and (known.size, known.mtime) == (seen.size, seen.mtime):
+            self.done.unchanged += 1
+            return
+        reader = transcripts.reader_for(source.path)
+        most = documents.MOST_BYTES if reader is None else MOST_TRANSCRIPT_BYTES
+        if seen.size > most:
+            raise InvalidInput(f"it is too large ({seen.size:,} bytes; the most is {most:,})")
+        seen = read(seen, source.path)
+        if known is not None and known.hash.removeprefix(ELSEWHERE) == seen.hash:  # only touched
+            self.done.unchanged += 1
+            self._seen(seen._replace(hash=known.hash))
+        elif reader is None:
+            self._document(source, seen)
+        else:
+            self._transcript(source, seen, reader)
+
+    def _document(self, source: Source, seen: KnownFile) -> None:
+        at, key = self._author.at, key_of(source.name)
+        found = documents.memories(
+            documents.pieces(source.path, source.path.read_bytes()),
+            source.name,
+            self._scope,
+            written=changed_at(source),
+            at=at,
+            max_bytes=self._max_bytes,
+        )
+
+        def work(writer: Writer) -> Changed:
+            writer.put_files(self._scope, [seen])
+            return self._drop_turns(writer, source.name) + placing.replace(
+                writer, self._scope, key, found, kind="document", at=at
+            )
+
+        self._note(source, self._write(work))
+        for kind in sorted({kind for one in found for kind in _MARKER.findall(one.content)}):
+            self.warn(source.name, f"it holds a secret ({kind}), which was left out")
+
+    def _transcript(self, source: Source, seen: KnownFile, reader: Reader) -> None:
+        """Each session of a file is put in a transaction of its own; with the last one the file is known."""
+        if self._plan:
+            self._note(source, Changed())
+            return
+        changed, here = Changed(), False
+        for transcript in reader.read(source.path, self._cursor(source.name)):
+            if source.named or self._belongs(transcript):
+                changed += self._session(source, transcript)
+                here = True
+            else:
+                deque(transcript.entries, maxlen=0)  # a reader goes on when all of one session is read
+        known = here or source.name in self._by_path
+        seen = seen if known else seen._replace(hash=ELSEWHERE + seen.hash)
+
+        def work(writer: Writer) -> Changed:
+            writer.put_files(self._scope, [seen])
+            return self._drop_pieces(writer, source.name)  # of a note that has become a transcript
+
+        changed += self._write(work)
+        if known:
+            self._note(source, changed)
+
+    def _session(self, source: Source, transcript: Transcript) -> Changed:
+        at = self._author.at
+        told = sessions.told(transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes)
+        if transcript.note:
+            self.warn(source.name, transcript.note)
+        if transcript.skipped:
+            self.warn(source.name, f"{transcript.skipped:,} of its lines could not be understood")
+        return self._write(lambda writer: sessions.put(writer, told, at=at))
+
+    def _drop_pieces(self, writer: Writer, name: str) -> Changed:
+        return placing.drop(writer, self._scope, key_of(name), kind="document")
+
+    def _drop_turns(self, writer: Writer, name: str) -> Changed:
+        return sum((sessions.drop(writer, one, name) for one in self._by_path.get(name, ())), Changed())
+
+    def _cursor(self, name: str) -> Cursor | None:
+        """How far a file was read, by what was read last of it."""
+        cursors = filter(None, map(sessions.cursor_of, self._by_path.get(name, ())))
+        return max(cursors, key=lambda cursor: (cursor.position, cursor.lines), default=None)
+
+    def _seen(self, file: KnownFile) -> None:
+        if not self._plan:
+            self._store.write(self._author, lambda writer: writer.put_files(self._scope, [file]))
+
+    def _write(self, work: Callable[[Writer], Changed]) -> Changed:
+        return Changed() if self._plan else self._store.write(self._author, work)
+
+    def _note(self, source: Source, changed: Changed) -> None:
+        self.done.note(source.name, "changed" if source.name in self.known else "new", changed)

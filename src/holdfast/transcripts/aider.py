@@ -1,0 +1,123 @@
+"""Aider: .aider.chat.history.md in the project's folder, one file to which all its sessions are appended.
+
+A line of `#### ` is the person, `> ` is the program, everything else is the model. Each start is a heading with the
+time on the clock of that machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from itertools import chain, groupby
+from pathlib import Path
+
+from ..types import Micros, from_datetime
+from .base import Cursor, Role, Transcript
+from .documents import told, whole
+from .jsonl import newest_first
+from .lines import beginning
+from .talk import Talk
+from .values import with_last
+
+_NAME = ".aider.chat.history.md"
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+# What the program says that tells what became of the code; the rest is about tokens, models and files.
+_DEED = re.compile(r"> (?:Applied edit to|Commit [0-9a-f]{6,}|Created |Running |Lint|Tests? (?:failed|passed)|Undo)")
+
+_NO_PROJECTS = {"node_modules", "Library", "AppData", "venv", "site-packages", "target", "build", "dist"}
+
+Line = tuple[int, str]
+
+
+class Aider:
+    """Sessions of Aider."""
+
+    name = "aider"
+
+    def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+        """See `Reader.discover`. Projects are looked for in home and three levels below it, hidden folders left out."""
+        given = [Path(environ["AIDER_CHAT_HISTORY_FILE"])] if environ.get("AIDER_CHAT_HISTORY_FILE") else []
+        return newest_first(chain((path for path in given if path.is_file()), _histories(home, 3)))
+
+    def claims(self, path: Path) -> bool:
+        """See `Reader.claims`."""
+        if path.suffix != ".md":
+            return False
+        return path.name == _NAME or beginning(path, 4096).lstrip().startswith(b"# aider chat started at ")
+
+    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
+        """See `Reader.read`. Anything new makes all sessions of the file be given again."""
+        found = whole(path, cursor)
+        if found is None:
+            return
+        lines = enumerate(found.data.decode("utf-8", "replace").split("\n"), 1)
+        place = hashlib.sha256(str(path).encode("utf-8", "replace")).hexdigest()[:8]
+        for (started, session), last in with_last(_sessions(lines)):
+            at, key = _local(started), re.sub(r"\D", "", started) or "undated"
+            transcript = Transcript(f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at)
+            tell = partial(_tell, session, at)
+            transcript.entries = told(transcript, tell, found.cursor if last else Cursor())
+            yield transcript
+
+
+def _histories(folder: Path, depth: int) -> Iterator[Path]:
+    """The histories in a folder and below it."""
+    try:
+        entries = list(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name == _NAME:
+            yield entry
+        elif depth and _may_hold_projects(entry):
+            yield from _histories(entry, depth - 1)
+
+
+def _may_hold_projects(entry: Path) -> bool:
+    hidden = entry.name.startswith(".") or entry.name in _NO_PROJECTS
+    return not hidden and entry.is_dir() and not entry.is_symlink()
+
+
+def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """When each session started, and its lines; what stands before the first start is one of its own."""
+    started = ""
+    session: list[Line] = []
+    for number, line in lines:
+        if start := _START.match(line):
+            if any(text.strip() for _, text in session):
+                yield started, session
+            started, session = start[1], []
+        else:
+            session.append((number, line))
+    if any(text.strip() for _, text in session):
+        yield started, session
+
+
+def _tell(session: list[Line], at: Micros | None, talk: Talk) -> None:
+    for role, group in groupby(session, key=lambda line: _role(line[1])):
+        lines = list(group)
+        first = lines[0][0]
+        if role == "tool":
+            deeds = [line[2:].strip() for _, line in lines if _DEED.match(line)]
+            if deeds:
+                talk.ran("aider", "; ".join(deeds), None, at, first)
+        else:
+            said = "\n".join(line.removeprefix("####").strip() if role == "user" else line for _, line in lines)
+            talk.say(role, said, at, first, lines=True)
+
+
+def _role(line: str) -> Role:
+    if line.startswith("####"):
+        return "user"
+    return "tool" if line.startswith(">") else "assistant"
+
+
+def _local(started: str) -> Micros | None:
+    """The time on this machine's clock."""
+    try:
+        return from_datetime(datetime.fromisoformat(started).astimezone())
+    except (ValueError, OverflowError, OSError):
+        return None

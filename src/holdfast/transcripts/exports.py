@@ -1,0 +1,72 @@
+"""Exports of chat services: a zip, or the `conversations.json` in it, with all conversations of a person."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from .base import Cursor, Transcript
+from .documents import conversations, elements, is_conversations, told
+from .talk import Talk
+from .values import with_last
+
+Object = dict[str, Any]
+
+
+class Export:
+    """A reader of one service says what a conversation is, and what was said in it."""
+
+    name = ""
+    mark = b""  # a key that conversations of this service have, and of no other
+
+    def conversation(self, path: Path, record: Object) -> Transcript:
+        """The conversation that a record of the export holds."""
+        raise NotImplementedError
+
+    def tell(self, record: Object, talk: Talk) -> None:
+        """Adds to `talk` what was said in it."""
+        raise NotImplementedError
+
+    def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:  # noqa: ARG002
+        """Nowhere: a person says where an export lies."""
+        return iter(())
+
+    def claims(self, path: Path) -> bool:
+        """See `Reader.claims`."""
+        if path.suffix.lower() != ".zip" and not is_conversations(path.name):
+            return False
+        try:
+            with conversations(path) as files:
+                return any(self.mark in file.read(65_536) for file in files)
+        except OSError:
+            return False
+
+    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
+        """See `Reader.read`. The cursor counts conversations, so that reading a large export can be interrupted."""
+        size, digest = path.stat().st_size, _digest(path)
+        done = cursor.lines if cursor and cursor.digest == digest else 0
+        if not size or (done and cursor and cursor.position == size):
+            return
+        with conversations(path) as files:
+            records = chain.from_iterable(elements(file) for file in files)
+            for number, (record, last) in enumerate(with_last(records), 1):
+                if number > done:
+                    yield self._transcript(path, number, record, Cursor(size if last else 0, number, digest))
+
+    def _transcript(self, path: Path, number: int, record: Object | None, cursor: Cursor) -> Transcript:
+        if record is None:
+            broken = Transcript(f"{path.name}-{number}", self.name, path, skipped=1, cursor=cursor)
+            broken.note = f"{path.name} stops being JSON behind {number - 1:,} conversations; the rest was left out."
+            return broken
+        transcript = self.conversation(path, record)
+        transcript.id = transcript.id or f"{path.name}-{number}"
+        transcript.entries = told(transcript, lambda talk: self.tell(record, talk), cursor)
+        return transcript
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

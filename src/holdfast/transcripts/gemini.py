@@ -1,0 +1,149 @@
+"""Gemini CLI and Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON lines since 2026.
+
+A line is the session's header, a message, `{"$set": …}` that changes the header, or `{"$rewindTo": id}` that takes
+back that message and all behind it. A message that grew, as with the results of its tools, is written again under the
+same id. The older JSON holds the same messages in one object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from ..types import Micros
+from .base import Cursor, Transcript
+from .calls import output_of
+from .documents import document, whole
+from .jsonl import Object, SessionFile, Survey, newest_first
+from .lines import beginning, first_objects
+from .talk import Talk
+from .values import as_dict, as_text, dicts, micros, parsed, said_in
+
+
+class _Versions(Survey):
+    """The last version of each message; what was rewound."""
+
+    def __init__(self) -> None:
+        self._line: dict[str, int] = {}
+        self._gone: set[int] = set()
+
+    def see(self, line: int, record: Object) -> None:
+        """Notes where each message stands, and which do not count any more."""
+        if isinstance(mark := record.get("$rewindTo"), str):
+            known = list(self._line)
+            self._take_back(known[known.index(mark) :] if mark in self._line else known)
+        elif "$set" in record:
+            self.title = as_text(as_dict(record["$set"]).get("summary")).strip() or self.title
+            if dicts_in(record["$set"]):  # all messages are written anew
+                self._take_back(list(self._line))
+        elif "type" in record and (key := as_text(record.get("id"))):
+            if key in self._line:
+                self._gone.add(self._line[key])
+            self._line[key] = line
+
+    def left_out(self) -> set[int]:
+        """Older versions, and messages that were taken back."""
+        return set(self._gone)
+
+    def _take_back(self, keys: list[str]) -> None:
+        self._gone.update(self._line.pop(key) for key in keys)
+
+
+class Gemini(SessionFile):
+    """Sessions of Gemini CLI, and of Qwen Code, which is made from it."""
+
+    name = "gemini-cli"
+    survey = _Versions
+
+    def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+        """See `Reader.discover`. An old file that goes on as lines is left out."""
+        base = Path(environ.get("GEMINI_CLI_HOME") or home)
+        found = chain.from_iterable(
+            (root / "tmp").glob("*/chats/session-*.json*") for root in (base / ".gemini", home / ".qwen")
+        )
+        return newest_first(path for path in found if not (path.suffix == ".json" and Path(f"{path}l").is_file()))
+
+    def claims(self, path: Path) -> bool:
+        """See `Reader.claims`."""
+        if path.suffix == ".jsonl":
+            return any("sessionId" in record and "projectHash" in record for record in first_objects(path)[:3])
+        start = beginning(path, 4096) if path.suffix == ".json" else b""
+        return b'"sessionId"' in start and b'"projectHash"' in start
+
+    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
+        """See `Reader.read`."""
+        if path.suffix == ".jsonl":
+            yield from super().read(path, cursor)
+            return
+        found = whole(path, cursor)
+        if found is None:
+            return
+        record = as_dict(parsed(found.data))
+        transcript = self.session(path, [record])
+        yield document(transcript, found, lambda talk: _tell_messages(record.get("messages"), talk))
+
+    def session(self, path: Path, head: list[Object]) -> Transcript:
+        """The session of the header; its folder is noted beside it, or hashed into its name."""
+        header = next((record for record in head if "sessionId" in record), {})
+        return Transcript(
+            as_text(header.get("sessionId")) or path.stem,
+            "qwen-code" if ".qwen" in path.parts else self.name,
+            path,
+            cwd=_folder(path),
+            title=as_text(header.get("summary")).strip(),
+            started_at=micros(header.get("startTime")),
+            private=header.get("kind") == "subagent",
+        )
+
+    def tell(self, record: Object, line: int, talk: Talk) -> None:
+        """Messages, also those that a change of the header brings along."""
+        if "$set" in record:
+            for message in dicts_in(record["$set"]):
+                _tell_message(message, line, talk)
+        else:
+            _tell_message(record, line, talk)
+
+
+def dicts_in(header: object) -> list[Object]:
+    """The messages in a header or in a change of it."""
+    return list(dicts(as_dict(header).get("messages")))
+
+
+def _tell_messages(messages: object, talk: Talk) -> None:
+    for number, message in enumerate(dicts(messages), 1):
+        _tell_message(message, number, talk)
+
+
+def _tell_message(message: Object, line: int, talk: Talk) -> None:
+    """What the person or the model said, and the tools it used; notices of the program are passed over."""
+    at = micros(message.get("timestamp"))
+    if message.get("type") == "user":
+        talk.say("user", said_in(message.get("displayContent") or message.get("content")), at, line)
+    elif message.get("type") == "gemini":
+        talk.say("assistant", said_in(message.get("content")), at, line)
+        for call in dicts(message.get("toolCalls")):
+            _tell_call(call, at, line, talk)
+
+
+def _tell_call(call: Object, at: Micros | None, line: int, talk: Talk) -> None:
+    shown = call.get("resultDisplay")
+    output = as_text(shown) or output_of(call.get("result"))
+    failed = {"success": False, "error": True, "cancelled": True}.get(as_text(call.get("status")))
+    moment = micros(call.get("timestamp")) or at
+    talk.ran(as_text(call.get("name")), call.get("args"), output, moment, line, failed=failed)
+
+
+def _folder(path: Path) -> str:
+    """The project's folder: written beside the chats, or found among those that the program knows."""
+    if len(path.parents) < 4:
+        return ""
+    project, home = path.parents[1], path.parents[3]
+    if root := beginning(project / ".project_root", 4096).decode("utf-8", "replace").strip():
+        return root
+    known = as_dict(as_dict(parsed(beginning(home / "projects.json"))).get("projects"))
+    for folder, name in known.items():
+        if project.name in (name, hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest()):
+            return folder
+    return ""

@@ -1,0 +1,161 @@
+"""opencode: ~/.local/share/opencode, a SQLite database since 2026, before that a JSON file for each part of a message.
+
+    opencode.db   session, message, part; version 2 has session_v2 and session_message, with the parts inside
+    storage/      session/<project>/<session>.json, message/<session>/<message>.json, part/<message>/<part>.json
+
+Sessions with a parent are sub-agents. What a person reverted is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+import apsw
+
+from ..types import Micros
+from .base import Cursor, Transcript
+from .calls import output_of
+from .databases import MAGIC, copied, fingerprint, rows, since, tables
+from .documents import document, told, whole
+from .jsonl import Object, newest_first
+from .lines import MOST_LINE, beginning
+from .talk import Talk
+from .values import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
+
+_SESSIONS = (
+    "SELECT id, parent_id, directory, title, time_created, time_updated, revert FROM {table} "
+    "WHERE time_updated >= ? ORDER BY id"
+)
+_MESSAGES = "SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT CAST(data AS BLOB) FROM part WHERE message_id = ? ORDER BY id"
+_MESSAGES_2 = "SELECT id, type, CAST(data AS BLOB) FROM session_message WHERE session_id = ? ORDER BY seq"
+
+
+class OpenCode:
+    """Sessions of opencode."""
+
+    name = "opencode"
+
+    def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+        """See `Reader.discover`. The JSON files are looked for only where no database took them over."""
+        root = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+        given = [Path(environ["OPENCODE_DB"])] if environ.get("OPENCODE_DB") else []
+        databases = [path for path in chain(given, root.glob("opencode*.db")) if path.is_file()]
+        return newest_first(iter(databases) if databases else (root / "storage").glob("session/*/ses_*.json"))
+
+    def claims(self, path: Path) -> bool:
+        """See `Reader.claims`."""
+        if path.suffix == ".db":
+            return path.name.startswith("opencode") and beginning(path, 16) == MAGIC
+        return path.suffix == ".json" and path.name.startswith("ses_") and path.parent.parent.name == "session"
+
+    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
+        """See `Reader.read`. Of a database only sessions are given that were changed since."""
+        if path.suffix != ".db":
+            yield from self._read_files(path, cursor)
+            return
+        mark = fingerprint(path)
+        if cursor and cursor.digest == mark:
+            return
+        with copied(path) as connection:
+            for row, last in with_last(_sessions(connection, since(cursor))):
+                yield self._from_row(path, connection, row, mark if last else "")
+
+    def _from_row(self, path: Path, connection: apsw.Connection, row: Object, mark: str) -> Transcript:
+        transcript = self._transcript(path, row, {"created": row["time_created"], "updated": row["time_updated"]})
+        key, read = row["id"], _messages_2 if row["version"] == 2 else _messages
+        until = as_text(as_dict(parsed(as_text(row["revert"]))).get("messageID"))
+
+        def tell(talk: Talk) -> None:
+            _tell_all(_before(read(connection, key), until), talk)
+
+        transcript.entries = told(transcript, tell, Cursor(as_int(row["time_updated"]) or 0, 0, mark))
+        return transcript
+
+    def _read_files(self, path: Path, cursor: Cursor | None) -> Iterator[Transcript]:
+        found = whole(path, cursor)
+        info = as_dict(parsed(found.data)) if found else {}
+        if not found or not info:
+            return
+        until = as_text(as_dict(info.get("revert")).get("messageID"))
+        messages = _before(_message_files(path), until)
+        transcript = self._transcript(path, info, as_dict(info.get("time")))
+        yield document(transcript, found, lambda talk: _tell_all(messages, talk))
+
+    def _transcript(self, path: Path, info: Object, time: Object) -> Transcript:
+        return Transcript(
+            as_text(info.get("id")) or path.stem,
+            self.name,
+            path,
+            cwd=as_text(info.get("directory")),
+            title=as_text(info.get("title")).strip(),
+            started_at=micros(time.get("created")),
+            updated_at=micros(time.get("updated")),
+            private=bool(info.get("parentID")),
+        )
+
+
+def _sessions(connection: apsw.Connection, newer: int) -> list[Object]:
+    """The sessions that changed at `newer` or later, in the order of their changes."""
+    keys = ("id", "parentID", "directory", "title", "time_created", "time_updated", "revert")
+    there, found = tables(connection), []
+    for table, needed, version in (("session", "message", 1), ("session_v2", "session_message", 2)):
+        if {table, needed} <= there:
+            for row in rows(connection, _SESSIONS.format(table=table), (newer,)):
+                found.append({**dict(zip(keys, row, strict=True)), "version": version})
+    return sorted(found, key=lambda row: as_int(row["time_updated"]) or 0)
+
+
+def _messages(connection: apsw.Connection, session: str) -> Iterator[Object]:
+    """Each message with its parts, from a database of version 1."""
+    for key, data in list(rows(connection, _MESSAGES, (session,))):
+        parts = [as_dict(parsed(part or b"")) for (part,) in rows(connection, _PARTS, (key,))]
+        yield {**as_dict(parsed(data or b"")), "id": key, "parts": parts}
+
+
+def _messages_2(connection: apsw.Connection, session: str) -> Iterator[Object]:
+    """The same from version 2, where a message holds its parts."""
+    for key, kind, data in rows(connection, _MESSAGES_2, (session,)):
+        message = as_dict(parsed(data or b""))
+        own = [{"type": "text", "text": message.get("text")}] if kind == "user" else []
+        yield {**message, "id": key, "role": kind, "parts": [*own, *dicts(message.get("content"))]}
+
+
+def _message_files(path: Path) -> Iterator[Object]:
+    """The same from files, whose names rise with time."""
+    storage = path.parents[2]
+    for file in sorted((storage / "message" / path.stem).glob("msg_*.json")):
+        files = sorted((storage / "part" / file.stem).glob("*.json"))
+        parts = [as_dict(parsed(beginning(part, MOST_LINE))) for part in files]
+        yield {**as_dict(parsed(beginning(file))), "id": file.stem, "parts": parts}
+
+
+def _before(messages: Iterable[Object], reverted: str) -> Iterator[Object]:
+    for message in messages:
+        if reverted and message.get("id") == reverted:
+            return
+        yield message
+
+
+def _tell_all(messages: Iterable[Object], talk: Talk) -> None:
+    for number, message in enumerate(messages, 1):
+        at = micros(as_dict(message.get("time")).get("created"))
+        for part in dicts(message.get("parts")):
+            _tell_part(message.get("role"), part, at, number, talk)
+
+
+def _tell_part(role: object, part: Object, at: Micros | None, number: int, talk: Talk) -> None:
+    if part.get("synthetic") or part.get("ignored"):
+        return
+    if part.get("type") == "text" and role in ("user", "assistant"):
+        talk.say("user" if role == "user" else "assistant", said_in(part.get("text")), at, number)
+    elif part.get("type") == "tool":
+        state = as_dict(part.get("state"))
+        failed = {"completed": False, "error": True}.get(as_text(state.get("status")))
+        failed = bool(as_dict(state.get("metadata")).get("exit")) or failed  # a shell's status, where it has one
+        output = output_of({key: state.get(key) for key in ("output", "content", "error")})
+        name = as_text(part.get("tool")) or as_text(part.get("name"))
+        moment = micros(as_dict(state.get("time")).get("start")) or at
+        talk.ran(name, state.get("input"), output, moment, number, failed=failed)

@@ -1,0 +1,118 @@
+"""pi and oh-my-pi: ~/.pi/agent/sessions and ~/.omp/agent/sessions, one file of JSON lines a session.
+
+The first line is the session; behind it stand entries with `id` and `parentId`, a tree that is branched in place. The
+conversation is the path to the last entry; a tree of its own, as after /clear, is a conversation that went before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from ..types import Micros
+from .base import Transcript
+from .branches import path_to
+from .calls import is_error, output_of
+from .jsonl import Object, SessionFile, Survey, newest_first
+from .lines import first_objects
+from .talk import Talk
+from .values import as_dict, as_int, as_text, dicts, micros, said_in
+
+
+class _Paths(Survey):
+    """The path to the last entry of each tree; a name given to the session."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        self._lines: dict[str, int] = {}
+
+    def see(self, line: int, record: Object) -> None:
+        """Notes the entry's place in its tree."""
+        if record.get("type") in ("session_info", "title_change", "title"):
+            self.title = as_text(record.get("name") or record.get("title")).strip() or self.title
+        key = as_text(record.get("id"))
+        if key and record.get("type") != "session":
+            self._parents.setdefault(key, as_text(record.get("parentId")))
+            self._lines.setdefault(key, line)
+
+    def left_out(self) -> set[int]:
+        """The lines that are on no such path."""
+        kept: set[str] = set()
+        roots: set[str] = set()
+        for key in reversed(self._parents):  # the last entry of a tree comes first
+            path = path_to(key, self._parents)
+            if path[-1] not in roots:
+                roots.add(path[-1])
+                kept.update(path)
+        return {line for key, line in self._lines.items() if key not in kept}
+
+
+class Pi(SessionFile):
+    """Sessions of pi, and of oh-my-pi, which writes the same format elsewhere."""
+
+    name = "pi"
+    survey = _Paths
+
+    def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+        """See `Reader.discover`."""
+        return newest_first(chain.from_iterable(root.glob("*/*.jsonl") for root in _roots(home, environ)))
+
+    def claims(self, path: Path) -> bool:
+        """See `Reader.claims`."""
+        if path.suffix != ".jsonl":
+            return False
+        return any(record.get("type") == "session" and "id" in record for record in first_objects(path)[:3])
+
+    def session(self, path: Path, head: list[Object]) -> Transcript:
+        """The session of the header, which oh-my-pi puts behind a line for the title."""
+        header = next((record for record in head if record.get("type") == "session"), {})
+        return Transcript(
+            as_text(header.get("id")) or path.stem,
+            "oh-my-pi" if ".omp" in path.parts else self.name,
+            path,
+            cwd=as_text(header.get("cwd")),
+            title=as_text(header.get("title")).strip(),
+            started_at=micros(header.get("timestamp")),
+        )
+
+    def tell(self, record: Object, line: int, talk: Talk) -> None:
+        """Messages; what extensions, hooks and compaction put in is passed over."""
+        if record.get("type") != "message":
+            return
+        message = as_dict(record.get("message"))
+        at = micros(record.get("timestamp")) or micros(message.get("timestamp"))
+        match message.get("role"):
+            case "user":
+                talk.say("user", said_in(message.get("content")), at, line)
+            case "assistant":
+                _tell_assistant(message, at, line, talk)
+            case "toolResult":
+                failed = is_error(message.get("isError"))
+                talk.outcome(
+                    as_text(message.get("toolCallId")), output_of(message.get("content")), at, line, failed=failed
+                )
+            case "bashExecution" | "pythonExecution" if not message.get("excludeFromContext"):
+                status = as_int(message.get("exitCode"))
+                name = as_text(message.get("role")).removesuffix("Execution")
+                failed = None if status is None else status != 0
+                talk.ran(name, message, as_text(message.get("output")), at, line, failed=failed)
+
+
+def _tell_assistant(message: Object, at: Micros | None, line: int, talk: Talk) -> None:
+    content = message.get("content")
+    for part in dicts(content) if isinstance(content, list) else iter([{"type": "text", "text": content}]):
+        if part.get("type") == "text":
+            talk.say("assistant", as_text(part.get("text")), at, line)
+        elif part.get("type") == "toolCall":
+            talk.call(as_text(part.get("id")), as_text(part.get("name")), part.get("arguments"), at, line)
+
+
+def _roots(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    if sessions := environ.get("PI_CODING_AGENT_SESSION_DIR"):
+        yield home / sessions.removeprefix("~/")
+    elif agent := environ.get("PI_CODING_AGENT_DIR"):
+        yield home / agent.removeprefix("~/") / "sessions"
+    else:
+        yield home / ".pi" / "agent" / "sessions"
+    yield home / ".omp" / "agent" / "sessions"

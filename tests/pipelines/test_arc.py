@@ -1,0 +1,114 @@
+"""Arcs: one for each session of substance, by a model or without one, in the user's language."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast.errors import ModelFailed
+from holdfast.pipelines.arc import arc, of_substance
+from holdfast.types import Memory, Scope
+from holdfast.write.vocabulary import vocabulary
+
+WORDS = vocabulary("general")
+ANN = Scope("user", "ann")
+
+
+def turns(*texts):
+    """Turns of the user, those that begin with "A: " of an agent."""
+    return [
+        Memory(
+            f"ep_{place}", ANN, "turn", text.removeprefix("A: "), place, place, place, session="s", position=place,
+            role="assistant" if text.startswith("A: ") else "user",
+        )
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+
+
+def made(*texts, complete=None):
+    return arc(turns(*texts), WORDS, complete)
+
+
+WORK = (
+    "I feel anxious. My boss shouted at me in the meeting.",
+    "A: That sounds hard.",
+    "The meeting with my boss was about the slides.",
+    "A: What will you do?",
+    "I will talk to my boss tomorrow and I feel calmer now.",
+)
+
+
+def test_without_a_model_it_is_made_of_what_was_said():
+    found = made(*WORK)
+    assert found.themes[:2] == ("boss", "meeting")
+    assert "My boss shouted at me in the meeting." in found.summary
+    assert (found.opened, found.closed) == ("anxious", "calmer")
+    assert found == made(*WORK), "always the same for the same turns"
+
+
+def test_a_question_that_nobody_answered_is_left_open():
+    assert made(*WORK, "How do I begin the talk?").open_loops == ("How do I begin the talk?",)
+    assert made(*WORK, "How do I begin the talk?", "A: With a question.").open_loops == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "begins"),
+    [
+        (
+            ("Mein Chef hat mich angeschrien.", "Mein Chef ist laut.", "Ich habe Angst vor dem Chef."),
+            "Gesprochen wurde",
+        ),
+        (("Mi jefe me gritó ayer.", "Mi jefe siempre grita mucho.", "Tengo miedo de mi jefe."), "Se habló de"),
+        (("Mon chef a crié sur moi.", "Mon chef est dur.", "J'ai peur de mon chef."), "On a parlé de"),
+        (("Начальник кричал на меня.", "Мой начальник строгий.", "Я боюсь начальника."), "Говорили о"),
+        (("老板昨天骂了我。", "老板总是很凶。", "我很害怕老板。"), "谈到了"),
+        (("上司に怒鳴られました。", "上司はいつも厳しいです。", "上司が怖いです。"), "上司"),
+    ],
+)
+def test_it_is_told_in_the_user_s_language(texts, begins):
+    found = made(*texts)
+    assert found.summary.startswith(begins)
+    assert any(text in found.summary for text in texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Hi!", "How are you?", "Thanks, bye!", "Good night"),
+        ("My boss shouted at me.", "A: I see.", "The meeting was bad."),
+        ("My boss shouted.", "The meeting was bad.", "Don't remember this"),
+        (),
+    ],
+)
+def test_without_three_turns_of_substance_there_is_none(texts):
+    assert made(*texts, complete=lambda prompt: pytest.fail("nobody is to be asked")) is None
+
+
+def test_what_is_only_for_this_moment_is_no_part_of_it():
+    found = made("My boss shouted at me.", "For this reply keep the boss short.", "The meeting with my boss was bad.")
+    assert "keep the boss short" not in found.summary
+
+
+def test_an_agent_s_turns_and_empty_ones_are_not_of_substance():
+    assert [of_substance(one, WORDS) for one in turns("A: My boss shouted at me.", "ok", "I am so sad")] == [
+        False, False, True,
+    ]  # fmt: skip
+
+
+def test_a_model_is_shown_the_conversation_and_its_answer_is_cut_to_size():
+    prompts = []
+    answer = {"arc": {"summary": "x" * 700, "primary_themes": ["a", "", "b", "c", "d"], "mood_arc": "none"}}
+    found = made(*WORK, complete=lambda prompt: prompts.append(prompt) or f"Here:\n{json.dumps(answer)}")
+    assert "assistant: What will you do?" in prompts[0]
+    assert (len(found.summary), found.themes, found.opened) == (600, ("a", "b", "c"), "")
+
+
+def test_a_model_may_say_that_it_was_small_talk():
+    assert made(*WORK, complete=lambda prompt: '{"arc": null}') is None
+
+
+@pytest.mark.parametrize("answer", ["", "I cannot do that.", '{"arc": {"summary": ""}}', '{"arc": [1]}', "[" * 9999])
+def test_an_answer_that_says_nothing_is_a_failure_and_no_arc(answer):
+    with pytest.raises(ModelFailed):
+        made(*WORK, complete=lambda prompt: answer)

@@ -1,0 +1,472 @@
+"""What a coding session teaches: decisions, procedures, principles, incidents, preferences, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.pipelines.extract.notes import CATEGORIES, ask_for_notes, find_notes
+from holdfast.pipelines.extract.notes.commands import bare, covers, is_narrow, is_trivial, program, purpose, wraps
+from holdfast.pipelines.extract.notes.errors import telling_line
+from holdfast.pipelines.extract.notes.llm import PAGE_TOKENS
+from holdfast.pipelines.extract.notes.note import LONGEST_TEXT, LONGEST_TITLE, sentence, title_of, within
+from holdfast.pipelines.extract.notes.sides import chooses_against
+from holdfast.pipelines.extract.notes.words import words
+from holdfast.text.control import LANGUAGES
+from holdfast.types import Memory, Scope
+
+NOTES = files("holdfast.pipelines.extract.notes")
+
+
+def user(text):
+    return "user", text
+
+
+def agent(text):
+    return "assistant", text
+
+
+def ran(command, output="", *, failed=False):
+    return "tool", f"Bash: {command}\n{'failed, exit 1' if failed else 'ok'}\n{output}".rstrip()
+
+
+def edited(path="app.py"):
+    return "tool", f"Edit: {path}\nok"
+
+
+def session(*said):
+    return [
+        Memory(f"t{number}", Scope("project", "p"), "turn", text, number, number, number, role=role)
+        for number, (role, text) in enumerate(said)
+    ]
+
+
+def notes(*said):
+    return find_notes(session(*said))
+
+
+def texts(*said):
+    return [(note.category, note.text) for note in notes(*said)]
+
+
+# Decisions
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("We'll use Postgres instead of SQLite because we need concurrent writers.",
+         "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers."),
+        ("OK, we're going with tokio since reqwest needs it.", "Decided: tokio. Reason: reqwest needs it."),
+        ("We decided to drop support for Node 16.", "Decided: drop support for Node 16."),
+        ("Let's move to pnpm rather than yarn.", "Decided: move to pnpm rather than yarn."),
+        ("Let's go with Postgres rather than SQLite because forty stations write at the same time.",
+         "Decided: go with Postgres rather than SQLite. Reason: forty stations write at the same time."),
+        ("ok, switch to Vite instead of webpack", "Decided: switch to Vite instead of webpack."),
+        ("Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
+         "Entschieden: Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen."),
+        ("我们决定用 Redis 而不是 Memcached，因为需要持久化。", "决定：用 Redis 而不是 Memcached。 原因：需要持久化。"),
+    ],
+)  # fmt: skip
+def test_a_decision_is_told_with_its_reason(said, told):
+    assert texts(user(said)) == [("decisions", told)]
+
+
+CHOICES = agent(
+    "Two ways:\n1. **Redis streams** - durable, one more service\n2. **LISTEN/NOTIFY** - nothing new to run\n\n"
+    "Which one do you prefer?"
+)
+
+
+@pytest.mark.parametrize("answer", ["the second one", "2", "let's go with option 2", "Yes, take LISTEN/NOTIFY."])
+def test_a_person_picks_one_of_the_choices_that_the_agent_laid_out(answer):
+    (note,) = notes(CHOICES, user(answer))
+    assert (note.category, note.text) == ("decisions", "Decided: LISTEN/NOTIFY - nothing new to run.")
+    assert note.turns == ("t0", "t1")
+    assert note.quote == "**LISTEN/NOTIFY** - nothing new to run"
+
+
+@pytest.mark.parametrize(
+    "answer", ["hm, let me think", "what would that cost?", "neither", "first fix the tests please"]
+)
+def test_who_picks_nothing_decides_nothing(answer):
+    assert notes(CHOICES, user(answer)) == []
+
+
+PROPOSAL = agent("I'd suggest switching to httpx instead of requests because we need HTTP/2. Shall I?")
+
+
+def test_a_proposal_becomes_a_decision_when_a_person_agrees():
+    assert texts(PROPOSAL, user("yes, do it")) == [
+        ("decisions", "Decided: switching to httpx instead of requests. Reason: we need HTTP/2.")
+    ]
+
+
+@pytest.mark.parametrize("answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"])
+def test_a_proposal_that_nobody_agreed_to_is_nothing(answer):
+    assert notes(PROPOSAL, user(answer)) == []
+
+
+def test_a_yes_to_the_next_step_decides_nothing():
+    assert notes(agent("Shall I run the tests because you changed the parser?"), user("yes")) == []
+
+
+# Principles and preferences
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Never commit generated files in this repo.",
+        "In this repo we never mock the database.",
+        "Use pnpm, not npm.",
+        "Every migration must be reversible.",
+        "From now on run `make fmt` before every commit.",
+        "Don't push to main without asking.",
+        "Bitte committe nie direkt auf main.",
+        "En este repositorio siempre escribimos los mensajes de commit en inglés.",
+        "Dans ce projet on n'utilise jamais de requêtes SQL brutes.",
+        "Никогда не коммить напрямую в main.",
+        "请不要直接修改生成的文件。",
+        "このリポジトリではmainに直接pushしないでください。",
+    ],
+)
+def test_standing_instructions_are_principles(said):
+    (note,) = notes(user(said))
+    assert (note.category, note.place) == ("principles", "project")
+    assert note.quote in said
+
+
+def test_what_somebody_asks_to_be_remembered_is_a_principle():
+    (note,) = notes(user("remember that the billing sandbox resets every night"))
+    assert (note.category, note.text) == ("principles", "The billing sandbox resets every night.")
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ("I prefer full words over abbreviations in names", "project"),
+        ("In all my projects I prefer conventional commits.", "assistant"),
+        ("I generally like small commits, no matter which project", "assistant"),
+        ("Keep your answers short.", "project"),
+        ("Ich bevorzuge sprechende Namen, in allen Projekten.", "assistant"),
+        ("Je préfère les petites fonctions.", "project"),
+    ],
+)
+def test_preferences_are_for_the_project_unless_the_words_say_everywhere(said, place):
+    (note,) = notes(user(said))
+    assert (note.category, note.place) == ("preferences", place)
+
+
+def test_english_preferences_are_told_in_the_third_person():
+    assert texts(user("I prefer small commits.")) == [("preferences", "The user prefers small commits.")]
+
+
+# Incidents
+
+FAILED = ran("pytest -q", "E   ModuleNotFoundError: No module named 'psycopg'", failed=True)
+PASSED = ran("pytest -q 2>&1 | tail -5", "45 passed in 2.1s")
+
+
+def test_a_failure_with_its_cause_and_the_command_that_helped():
+    (note,) = notes(
+        user("the tests fail"), FAILED, agent("The problem is that the dev extra was never installed."),
+        ran("uv sync --extra dev"), PASSED,
+    )  # fmt: skip
+    assert note.category == "incidents"
+    assert note.text == (
+        "`pytest -q` failed: ModuleNotFoundError: No module named 'psycopg'. Cause: The dev extra was never installed. "
+        "Fix: run `uv sync --extra dev`."
+    )
+    assert note.quote == "E   ModuleNotFoundError: No module named 'psycopg'"
+    assert note.turns == ("t1", "t2", "t3", "t4")
+
+
+def test_a_fix_that_was_told_beats_the_commands_in_between():
+    (note,) = notes(FAILED, edited(), PASSED, agent("Fixed by adding psycopg to the dev extra."))
+    assert note.text.endswith("Fix: Adding psycopg to the dev extra.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [FAILED, agent("It might be the virtual environment."), ran("uv sync"), FAILED],
+        [FAILED, agent("The cause is a stale cache."), user("ok, I'll look at it tomorrow")],
+        [FAILED, edited(), PASSED],
+        [ran("pytest -q", "E   AssertionError: 10.01 != 10", failed=True), ran("uv sync"), PASSED],
+        [ran("ls nosuch", "ls: No such file or directory", failed=True), ran("mkdir nosuch"), ran("ls nosuch", "ok")],
+        [FAILED, ran("uv sync"), PASSED, FAILED],
+    ],
+    ids=["still failing", "given up", "nobody said how", "red to green", "looking around", "back again"],
+)
+def test_what_was_not_resolved_or_not_explained_is_no_incident(said):
+    assert [note for note in notes(*said) if note.category == "incidents"] == []
+
+
+def test_the_cause_that_was_found_last_counts_and_guesses_do_not():
+    (note,) = notes(
+        FAILED, agent("The cause is probably the cache."), agent("The root cause is the missing dev extra."),
+        ran("uv sync"), PASSED,
+    )  # fmt: skip
+    assert "Cause: The missing dev extra." in note.text
+    assert "cache" not in note.text
+
+
+def test_another_way_to_call_the_same_thing_is_worth_knowing():
+    (note,) = notes(ran("pytest", "bash: pytest: command not found", failed=True), ran("uv run pytest", "9 passed"))
+    assert note.text == "`pytest` fails here: bash: pytest: command not found. `uv run pytest` works."
+
+
+def test_a_cause_and_a_fix_that_were_told_need_no_commands():
+    told = "The outage was caused by an expired certificate; we fixed it by renewing it with certbot."
+    assert texts(user(told)) == [
+        ("incidents", "Cause: An expired certificate. Fix: Renewing it with certbot.")
+    ]  # fmt: skip
+    assert texts(agent(told), user("still failing, same error")) == []
+
+
+# Procedures
+
+
+def test_steps_that_a_person_gives_are_a_procedure():
+    assert texts(user("To deploy to staging:\n1. run `make image`\n2. run `make push`")) == [
+        ("procedures", "To deploy to staging:\n1. run `make image`\n2. run `make push`")
+    ]
+    assert texts(user("To reset the db, run `make db-reset` and then `make seed`.")) == [
+        ("procedures", "To reset the db: run `make db-reset` and then `make seed`")
+    ]
+
+
+STEPS = agent("To run it locally:\n1. `docker compose up -d db`\n2. `make migrate`\n")
+
+
+def test_an_agents_steps_count_when_it_was_asked_or_they_were_run():
+    assert len(notes(user("how do I run this locally?"), STEPS)) == 1
+    assert len(notes(ran("docker compose up -d db"), ran("make migrate"), STEPS)) == 1
+    assert notes(user("please tidy up the readme"), STEPS) == []
+
+
+def test_plans_and_summaries_are_no_procedures():
+    assert notes(user("how do I start?"), agent("To sum up the changes:\n1. moved `a`\n2. renamed `b`")) == []
+    assert (
+        notes(agent("Here is my plan to fix this:\n1. run `make`\n2. run `make test`"), ran("make"), ran("make test"))
+        == []
+    )
+
+
+def test_commands_that_pass_again_and_again_are_how_a_project_works():
+    (note,) = notes(*[ran("cd api && uv run pytest -q", "9 passed")] * 2, *[ran("git status")] * 5)
+    assert (note.category, note.text) == ("procedures", "To run the tests: `uv run pytest -q`.")
+    assert note.turns == ("t0", "t1")
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest tests/test_a.py -q", "pytest -k parse", "cat a.py", "npm test", "git push"]
+)
+def test_a_command_for_one_occasion_is_none(command):
+    once = command == "npm test"
+    assert notes(*[ran(command, "9 passed")] * (1 if once else 3)) == []
+
+
+# Never
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Should we use Postgres instead of SQLite because of the locks?",
+        "If we had more time I'd use trio instead of asyncio because it is nicer.",
+        "Maybe we should always squash.",
+        "The docs say you should always use select_related.",
+        "> From now on never use raw SQL in this repo.",
+        "```\nWe will use the fallback instead of the primary because it is down\n```",
+        "use port 8081 instead of 8080 for now",
+        "Sam thinks we should always squash merge.",
+        "don't touch the css, only the markup",
+        "what does this function do?",
+        "Let's use the debugger.",
+    ],
+)
+def test_what_is_asked_supposed_quoted_or_only_for_now_is_never_noted(said):
+    assert notes(user(said)) == []
+
+
+def test_thoughts_are_never_noted():
+    thought = "<thinking>We decided to use Kafka instead of Redis because it is fun. To win:\n1. `a`\n2. `b`</thinking>"
+    assert notes(agent(f"{thought}Let me look."), user("yes, the second")) == []
+
+
+def test_a_note_with_a_secret_in_it_is_never_kept():
+    key = "sk-proj-9fK2mQ7xT4vB8nL1cR6yW3zD5hJ0pS2aG4eU7iO1kM9t"
+    assert notes(user(f"Always use {key} for the smoke tests in this repo.")) == []
+    assert notes(ran("deploy", f"Error: bad key {key}", failed=True), ran("make setup"), ran("deploy", "ok")) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Actually, let's not.",
+        "Hm, scratch that.",
+        "I changed my mind. Revert that please.",
+        "Let's go back to SQLite.",
+        "We're not going to use Postgres.",
+        "We'll use MySQL instead of Postgres because ops insist.",
+    ],
+)
+def test_what_the_session_takes_back_is_no_note(later):
+    said = user("We'll use Postgres instead of SQLite because we need concurrent writers.")
+    taken_back = "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers."
+    assert ("decisions", taken_back) not in texts(said, agent("OK."), user(later))
+    assert ("decisions", taken_back) in texts(user(later), said)
+
+
+def test_what_is_said_twice_is_noted_once_and_the_later_word_stands():
+    (note,) = notes(
+        user("Every migration must be reversible."), agent("ok"), user("every migration must be reversible!")
+    )
+    assert note.turns == ("t2",)
+
+
+# Whatever comes
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.text(max_size=300)), max_size=6))
+def test_any_session_is_read_and_every_note_rests_on_its_words(said):
+    turns = session(*said)
+    contents = {turn.id: " ".join(turn.content.split()) for turn in turns}
+    for note in find_notes(turns):
+        assert " ".join(note.quote.split()) in contents[note.source]
+        assert note.category in CATEGORIES
+        assert len(note.text) <= LONGEST_TEXT
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_knows_the_same_cues(code):
+    english, cues = (
+        tomllib.loads((NOTES / "cues" / f"{name}.toml").read_text("utf-8")) for name in ("en", code)
+    )  # fmt: skip
+    for table in ("decided", "proposal", "incident", "procedure", "undo", "place", "told", "purposes"):
+        assert cues[table].keys() == english[table].keys(), table
+    for name, template in english["told"].items():
+        slots = set(re.findall(r"\{\w+\}", template))
+        assert set(re.findall(r"\{\w+\}", cues["told"][name])) == slots or (name, cues["told"][name]) == ("because", "")
+    assert {each["category"] for each in cues["statement"]} == {"decisions", "principles", "preferences"}
+    assert words(code).language.statements
+
+
+# Commands and errors
+
+
+def test_a_command_is_the_same_whatever_stands_around_it():
+    for around in ("cd api && {}", "DEBUG=1 {}", "timeout 60 {}", "{} 2>&1 | tail -5", "{} || true", "sudo {}"):
+        assert bare(around.format("make test")) == "make test"
+
+
+def test_a_later_run_covers_an_earlier_one_only_if_it_is_no_narrower():
+    assert covers("pytest -q", "pytest tests/test_a.py -x")
+    assert covers("pytest tests/test_a.py", "pytest", "FAILED tests/test_a.py::test_x")
+    assert not covers("pytest tests/test_b.py", "pytest", "FAILED tests/test_a.py::test_x")
+    assert not covers("npm run build", "npm run lint")
+    assert wraps("uv run pytest", "pytest")
+
+
+def test_what_commands_are_for():
+    for_what = {"uv run pytest": "test", "cargo clippy": "lint", "pnpm --filter api build": "build",
+                "make fmt": "format", "npx tsc": "types",
+                "terraform apply": "deploy", "npm ci": "install", "just dev": "start",
+                "alembic upgrade head": "migrate", "buf generate": "generate", "make check": "check"}  # fmt: skip
+    assert {command: purpose(command) for command in for_what} == for_what
+    assert is_trivial("grep -rn x .")
+    assert is_narrow("pytest a.py::test_b")
+    assert program("npm run build -- -w") == ("npm", "run", "build")
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'\n1 failed", "KeyError: 'a'"),
+        ("error: could not compile\nerror[E0433]: failed to resolve", "error[E0433]: failed to resolve"),
+        ("npm ERR! code ELIFECYCLE\nnpm ERR! Missing script: build", "npm ERR! Missing script: build"),
+        ("make: *** [x] Error 1\nsh: 1: tsc: command not found", "sh: 1: tsc: command not found"),
+        ("all fine", ""),
+    ],
+)
+def test_the_most_telling_line_of_an_output(output, line):
+    assert telling_line(output) == line
+
+
+def test_texts_are_cut_between_words():
+    assert sentence("pin urllib3 below 2, ") == "Pin urllib3 below 2."
+    assert len(title_of("word " * 50)) <= LONGEST_TITLE
+    assert within("One sentence. " + "x" * 500, LONGEST_TEXT).startswith("One")
+    assert len(within("word " * 200, LONGEST_TEXT)) <= LONGEST_TEXT
+
+
+def test_a_decision_against_what_was_chosen_is_seen():
+    assert chooses_against("use Valkey instead of Redis because of the licence", "go with Redis instead of Memcached")
+    assert not chooses_against("use Redis instead of Memcached", "use tabs instead of spaces")
+
+
+# By a model
+
+DECIDED = {
+    "category": "decisions", "title": "Postgres", "text": "The project uses Postgres, not SQLite.", "turn": 1,
+    "quote": "We'll use Postgres instead of SQLite", "turns": [1, 2], "place": "project", "confidence": 1,
+}  # fmt: skip
+SAID = session(user("We'll use Postgres instead of SQLite."), agent("OK."))
+
+
+def asked(answer, turns=SAID):
+    prompts = []
+    return ask_for_notes(turns, lambda prompt: prompts.append(prompt) or answer), prompts
+
+
+def test_a_models_note_has_its_quote_and_its_turns():
+    (note,), prompts = asked(json.dumps([DECIDED]))
+    assert (note.category, note.text, note.turns) == ("decisions", DECIDED["text"], ("t0", "t1"))
+    assert "[1] user: We'll use Postgres instead of SQLite." in prompts[0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"Here you are:\n```json\n[{json.dumps(DECIDED)},]\n```",
+        f'[{json.dumps(DECIDED)}, {{"category": "decis',
+        '- decision: The project uses Postgres, not SQLite. | quote: "We\'ll use Postgres instead of SQLite"',
+    ],
+    ids=["fenced", "cut off", "lines"],
+)
+def test_an_answer_that_is_not_quite_json_is_mended(answer):
+    (note,), _ = asked(answer)
+    assert (note.category, note.text) == ("decisions", DECIDED["text"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"quote": "We'll use Oracle"},
+        {"quote": ""},
+        {"category": "rumours"},
+        {"text": ""},
+        {"text": "The key is sk-proj-9fK2mQ7xT4vB8nL1cR6yW3zD5hJ0pS2aG4eU7iO1kM9t"},
+    ],
+)
+def test_what_a_model_makes_up_is_dropped(wrong):
+    assert asked(json.dumps([DECIDED | wrong]))[0] == []
+    assert asked("I found nothing.")[0] == []
+
+
+def test_a_model_is_shown_no_thoughts_and_long_sessions_come_in_pages():
+    long = "word " * 700
+    turns = session(*[user(f"{long}{number}") for number in range(20)], agent("<think>hidden plan</think>done"))
+    found, prompts = asked("[]", turns)
+    assert found == []
+    assert len(prompts) > 1
+    assert all(len(prompt) < 5 * PAGE_TOKENS for prompt in prompts)
+    assert not any("hidden plan" in prompt for prompt in prompts)

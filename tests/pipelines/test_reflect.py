@@ -1,0 +1,102 @@
+"""Looking back: weekly, from three facts on, after six days at the earliest; by a model or as a digest."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast import Holdfast, Settings
+from holdfast.errors import ModelFailed
+from holdfast.models.tiers import Tiers
+from holdfast.pipelines.reflect import REFLECT, digest, due, week
+from holdfast.pipelines.task import Worker
+from holdfast.pipelines.work import drain
+
+OFFLINE = Settings(embedding_models="none")
+
+
+@pytest.fixture
+def hf(tmp_path, clock):
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+        yield hf
+
+
+def learn(hf, count=3):
+    for number in range(count):
+        hf.remember(f"Ann read book {number} with @bob", category="reading")
+
+
+def test_two_facts_are_too_few_and_three_are_enough(hf):
+    """YO-23."""
+    learn(hf, 2)
+    assert hf.reflect() is None
+    learn(hf, 3)
+    found = hf.reflect()
+    assert (found.kind, found.tags, found.decay_rate, found.status) == ("reflection", ("weekly",), 0.0, "active")
+    assert {edge.relation for edge in hf.links(found.id)} == {"derived_from"}
+
+
+def test_within_six_days_it_is_not_done_again(hf, clock):
+    """YO-23."""
+    learn(hf)
+    assert hf.reflect() is not None
+    clock.forward(days=5, hours=23)
+    learn(hf, 4)
+    assert hf.reflect() is None
+    clock.forward(hours=2)
+    assert hf.reflect() is not None
+
+
+def test_only_the_last_seven_days_count(hf, clock):
+    learn(hf)
+    clock.forward(days=8)
+    assert not due(hf.store, hf.scopes[0], clock.now)
+    assert week(hf.store, hf.scopes[0], clock.now).facts == []
+
+
+def test_a_model_is_told_what_was_learned_and_its_words_are_kept(hf):
+    prompts = []
+    learn(hf)
+    found = hf.reflect(lambda prompt: prompts.append(prompt) or "  A week of reading.  ")
+    assert found.content == "A week of reading."
+    assert "1. [fact] Ann read book 2 with @bob" in prompts[0]
+
+
+def test_a_model_that_says_nothing_or_fails_leaves_nothing_behind(hf):
+    learn(hf)
+    with pytest.raises(ModelFailed):
+        hf.reflect(lambda prompt: " ")
+    assert hf.list(kinds=["reflection"]) == []
+
+
+def test_the_digest_says_what_the_week_was_about_who_was_in_it_and_what_changed(hf):
+    learn(hf)
+    old = hf.remember("Ann lives in Porto")
+    hf.correct(old.id, "Ann lives in Lisbon")
+    text = digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
+    assert "reading" in text
+    assert "bob" in text
+    assert "Changed: Ann lives in Lisbon (before: Ann lives in Porto)." in text
+    assert text == digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
+
+
+def test_the_digest_is_not_about_the_user_but_about_what_they_do(hf):
+    for thing in ("garden", "garden and the shed", "garden's fence"):
+        hf.remember(f"The user works on the {thing}")
+    text = digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
+    assert "They are mostly about works and garden." in text
+
+
+def test_it_is_in_the_very_next_context(hf):
+    """YO-18."""
+    learn(hf)
+    hf.reflect(lambda prompt: "A week of reading.")
+    assert "## Weekly insight\nA week of reading." in hf.context("anything").stable
+
+
+def test_a_worker_looks_back_for_every_scope_that_has_a_week_behind_it(hf, clock):
+    learn(hf)
+    learn(hf.scoped("user:bob"))
+    worker = Worker(hf.store, Tiers([], environ={}), clock)
+    assert drain(worker, kinds=[REFLECT.name]) == 2
+    assert drain(worker, kinds=[REFLECT.name]) == 0
+    assert len(hf.scoped("user:bob").list(kinds=["reflection"])) == 1
