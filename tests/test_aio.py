@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast, NotFound, Settings
-from holdfast.errors import StoreClosed
+from holdfast.errors import NeedsPerson, StoreClosed
 
 OFFLINE = Settings(embedding_models="none")
 
@@ -39,6 +39,17 @@ def test_every_verb_is_awaitable_but_the_view():
     assert inspect.isasyncgenfunction(AsyncHoldfast.export)
 
 
+async def propose_and_decide(hf):
+    chess, sails = await hf.propose("Teaches chess"), await hf.propose("Sails on Sundays")
+    assert [one.id for one in await hf.proposals()] == [chess.id, sails.id]
+    assert (await hf.weigh(chess.id)).told == "It is new."
+    with pytest.raises(NeedsPerson):
+        await hf.approve(chess.id)
+    assert (await hf.reject(sails.id, "no")).status == "archived"
+    assert await hf.expire_proposals() == []
+    await hf.forget(chess.id)
+
+
 async def use_every_verb(path):
     async with await AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
         tea = await hf.remember("Prefers green tea", category="taste")
@@ -49,6 +60,23 @@ async def use_every_verb(path):
         coffee = await hf.correct(tea.id, "Prefers coffee", reason="changed")
         assert [edge.source for edge in await hf.links(tea.id)] == [coffee.id]
         await hf.undo()
+        await propose_and_decide(hf)
+        await hf.append_messages("s2", [{"text": "hello"}], agent="helper")
+        assert [message.body for message in await hf.messages("s2")] == [{"text": "hello"}]
+        assert await hf.end_session("s2")
+        assert await hf.purge_sessions("s2") == 1
+        await hf.remember("Deployed the shop", kind="episode")
+        assert (await hf.consolidate(lambda prompt: "fact: The shop is deployed", limit=1)).created == 1
+        await hf.remember("@bob met @robert")
+        assert {one.name for one in await hf.entities()} == {"bob", "robert"}
+        assert (await hf.merge_entities("bob", "robert")).aliases
+        assert (await hf.split_entity("bob", "robert")).name == "robert"
+        assert (await hf.rename_entity("robert", "Rob")).name == "Rob"
+        assert len((await hf.about("Rob")).memories) == 1
+        assert (await hf.decay()).faded == 0
+        assert await hf.write("look", lambda writer: writer.memory(tea.scope, "nobody")) is None
+        assert await hf.reflect() is not None
+        assert len(await hf.evict(kinds=["episode"], keep=0)) == 1
         assert (await hf.why("green tea", expect=tea.id)).recalled
         assert (await hf.recall("green tea", limit=1))[0].memory.id == tea.id
         assert "green tea" in (await hf.context("which tea?")).turn
@@ -58,9 +86,11 @@ async def use_every_verb(path):
         assert [event.verb for event in await hf.history(tea.id)][-3:] == ["archive", "restore", "forget"]
         assert (await hf.get(tea.seq)).status == "archived"
         assert [session.id for session in await hf.sessions()] == ["s1"]
-        assert await hf.purge(tea.id) == 1
-        assert [memory.content for memory in await hf.list(limit=2)] == ["and cups", "I bought tea"]
-        assert (await hf.stats())["active"] == 4
+        assert (await hf.plan_purge(tea.id)).counts["memories"] == 2
+        assert (await hf.purge(tea.id)).memories == 2  # and the reflection on it
+        assert [place.state for place in await hf.finish_purge()] == ["clean"] * 3
+        assert [memory.content for memory in await hf.list(kinds=["turn"])] == ["and cups", "I bought tea"]
+        assert (await hf.stats())["active"] == 6
         assert (await hf.log(limit=1))[0].verb == "purge"
         assert await hf.doctor() == []
         with pytest.raises(NotFound, match="No embedding model"):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from holdfast import Holdfast, Settings, pipelines
+
 MODELS = ("onnxruntime", "tokenizers", "pydantic_ai")
 HEAVY = ("numpy", "apsw", "sqlite_vec", "Stemmer", "typer", "click", "rich", *MODELS)
 REPORT = "; import sys; print(*(name for name in {names!r} if name in sys.modules))"
@@ -26,6 +28,20 @@ def test_importing_the_package_loads_nothing_heavy():
 def test_the_version_is_printed_without_loading_anything_heavy():
     code = "import sys; sys.argv = ['holdfast', '--version']; from holdfast.cli import main; main()"
     assert loaded(code, HEAVY) == []
+
+
+def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(tmp_path):
+    """A command that agents run at every step: what it need not load makes most of how long it takes."""
+    path = str(tmp_path / "memory.db")
+    with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="static")) as hf:
+        hf.remember("Drinks green tea every morning")
+        hf.reembed()
+    command = f"sys.argv = ['holdfast', 'recall', 'green tea', '--store', {path!r}, '--scope', 'user:ann']"
+    main = "exec('try: main()\\nexcept SystemExit as end: assert not end.code')"
+    quick = "import os, sys; os.environ['HOLDFAST_EMBEDDING_MODELS'] = 'static'"
+    code = f"{quick}; {command}; from holdfast.cli import main; "
+    slow = ("asyncio", "logging", "holdfast.write.guard", "holdfast.pipelines.task", "holdfast.store.writer")
+    assert loaded(code + main, (*(name for name in HEAVY if name not in ("apsw", "Stemmer")), "pydantic", *slow)) == []
 
 
 def test_every_public_name_can_be_had_and_is_listed():
@@ -57,3 +73,25 @@ def test_the_capture_path_loads_no_model_library():
 def test_a_recall_with_the_quick_model_does_not_load_the_better_one():
     code = OPEN.format(models="static,arctic") + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
     assert loaded(code, ("onnxruntime", "pydantic_ai")) == []
+
+
+def test_a_package_gives_its_modules_when_they_are_asked_for_and_nothing_else():
+    code = "from holdfast import pipelines; import sys; before = 'holdfast.pipelines.decay' in sys.modules; "
+    done = loaded(code + "assert not before; pipelines.decay.decay", ("holdfast.pipelines.decay",))
+    assert done == ["holdfast.pipelines.decay"]
+    with pytest.raises(AttributeError, match="no attribute 'decoy'"):
+        pipelines.decoy  # noqa: B018
+    assert not hasattr(pipelines, "__wrapped__")
+
+
+def test_a_module_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "__init__.py").write_text(
+        "from holdfast.lazily import modules_of\n__getattr__ = modules_of(__name__)\n"
+    )
+    (tmp_path / "shelf" / "broken.py").write_text("import no_such_library\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import shelf
+
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        shelf.broken  # noqa: B018

@@ -320,7 +320,7 @@ def test_purge_leaves_no_byte_of_the_text(hf, tmp_path):
     hf.capture("s1", "user", "Marzipan it is")
     hf.recall("xylophonist marzipan")
     new = hf.correct(note.id, "Xylophonist peace")
-    assert hf.purge(note.id, new.id, hf.list(kinds=["turn"])[0].seq) == 3
+    assert hf.purge(note.id, new.id, hf.list(kinds=["turn"])[0].seq).memories == 3
     hf.close()
     left = bytes_on_disk(tmp_path).lower()
     assert [word for word in (b"xylophonist", b"zugzwang", b"quixotry", b"marzipan") if word in left] == []
@@ -771,3 +771,48 @@ def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_pa
         Holdfast.open("postgresq://ann:hunter2@localhost/memory", scope="user:ann")
     assert "hunter2" not in str(told.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda hf, text: hf.get(text),
+        lambda hf, text: hf.list(categories=[text]),
+        lambda hf, text: hf.recall("tea", tags=[text]),
+        lambda hf, text: hf.about(text),
+        lambda hf, text: hf.context("tea", session=text),
+        lambda hf, text: hf.messages(text),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused_in_plain_words(hf, read):
+    hf.remember("Likes tea")
+    with pytest.raises(InvalidInput, match="surrogate"):
+        read(hf, "\ud800")
+
+
+def test_what_is_used_is_written_down_within_the_hour_for_others_to_see(hf, open_memory, clock):
+    fact = hf.remember("Likes tea")
+    hf.recall("tea")
+    assert open_memory("user:ann").get(fact.id).access_count == 0
+    clock.forward(hours=1)
+    hf.recall("tea")
+    assert open_memory("user:ann").get(fact.id).access_count == 2
+
+
+def test_a_correction_mentions_whom_its_words_name_and_is_looked_at_anew(hf):
+    old = hf.remember("@bob has it", metadata={"enriched_at": "2026-01-01", "ticket": 7})
+    new = hf.correct(old.id, "@carol has it")
+    assert [memory.id for memory in hf.about("carol").memories] == [new.id]
+    assert new.metadata == {"ticket": 7}
+
+
+def test_maintenance_is_done_at_once_by_name_or_all_of_it(words, clock):
+    words.capture("s1", "user", "I love green tea.")
+    words.end_session("s1")
+    (job,) = words.maintain("consolidate")
+    assert (job.kind, job.key, job.status) == ("learn", "s1", "done")
+    assert "tea" in words.list(kinds=["fact"])[0].content
+    clock.forward(days=1)
+    assert {job.kind for job in words.maintain()} == {"enrich", "decay"}
+    with pytest.raises(InvalidInput, match="enrich, consolidate, decay, reflect"):
+        words.maintain("sleep")

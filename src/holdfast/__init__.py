@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .config import Settings
     from .errors import Conflict, HoldfastError, InvalidInput, NotFound, Refused, StoreError
     from .memory import Holdfast
+    from .pipelines.receipt import Receipt
     from .search.context import Context
     from .search.why import Why
     from .types import Edge, Event, Hit, Memory, Scope, Session
@@ -32,6 +33,7 @@ _HOMES = {
     "Settings": "config",
     "Context": "search.context",
     "Why": "search.why",
+    "Receipt": "pipelines.receipt",
     **dict.fromkeys(("Edge", "Event", "Hit", "Memory", "Scope", "Session"), "types"),
     **dict.fromkeys(("Conflict", "HoldfastError", "InvalidInput", "NotFound", "Refused", "StoreError"), "errors"),
 }
@@ -48,6 +50,7 @@ __all__ = [
     "InvalidInput",
     "Memory",
     "NotFound",
+    "Receipt",
     "Refused",
     "Scope",
     "Session",

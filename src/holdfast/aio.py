@@ -8,17 +8,53 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import config
+from .files.follow import Followed
+from .files.places import Place
 from .memory import Holdfast, Moment, Ref, ScopeLike
-from .pipelines import bundle
+from .models.chat import Complete
+from .pipelines import bundle, erase
+from .pipelines import consolidate as consolidate_
+from .pipelines import decay as decay_
+from .pipelines import index as index_
+from .pipelines import learn as learn_
+from .pipelines import sync as sync_
+from .pipelines.receipt import Receipt
 from .search import context as context_
+from .search import decision as decision_
 from .search import why as why_
-from .store import Findings
-from .types import Clock, Edges, Events, Hits, Memories, Memory, Sessions, system_clock
+from .search import working as working_
+from .search.brief import Verdict
+from .store import Findings, Writer
+from .store.base import WAIT, Entities, Jobs, Places
+from .types import (
+    IDLE_MINUTES,
+    MOST_HITS,
+    PROPOSAL_DAYS,
+    About,
+    Clock,
+    Edges,
+    Entity,
+    Events,
+    Hit,
+    Hits,
+    Memories,
+    Memory,
+    Messages,
+    Sessions,
+    system_clock,
+)
+from .write import approval
 from .write.commit import Draft
+from .write.policy import Judged
 
+if TYPE_CHECKING:
+    from .files.extract import Extracted
+    from .files.publish import Published
+
+T = TypeVar("T")
 EXPORT_STEP = 500  # lines read per trip to the thread
 
 
@@ -27,6 +63,11 @@ class AsyncHoldfast:
 
     def __init__(self, holdfast: Holdfast) -> None:
         self._holdfast = holdfast
+
+    @property
+    def last_run(self) -> str:
+        """What the latest change is called, for `undo`."""
+        return self._holdfast.last_run
 
     @classmethod
     async def open(
@@ -38,6 +79,8 @@ class AsyncHoldfast:
         clock: Clock = system_clock,
         actor: str = "library",
         background: bool = True,
+        mode: str | None = None,
+        places: Sequence[Place] = (),
     ) -> AsyncHoldfast:
         """Opens the memory at `path`; see `Holdfast.open`."""
         opened = await to_thread(
@@ -48,6 +91,8 @@ class AsyncHoldfast:
             clock=clock,
             actor=actor,
             background=background,
+            mode=mode,
+            places=places,
         )
         return cls(opened)
 
@@ -133,9 +178,254 @@ class AsyncHoldfast:
         """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
         return await to_thread(self._holdfast.forget, *refs)
 
-    async def purge(self, *refs: Ref) -> int:
-        """Erases memories for good: rows, words, vectors and journal text. There is no way back."""
-        return await to_thread(self._holdfast.purge, *refs)
+    async def purge(
+        self,
+        *refs: Ref,
+        session: str | None = None,
+        owner: bool = False,
+        sources: bool = False,
+        wait: float = WAIT,
+    ) -> Receipt:
+        """Erases for good, from every place: memories, a whole `session`, or all that is kept of the `owner`."""
+        return await to_thread(self._holdfast.purge, *refs, session=session, owner=owner, sources=sources, wait=wait)
+
+    async def plan_purge(
+        self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
+    ) -> erase.Plan:
+        """What `purge` would erase, make again, and leave; nothing is changed."""
+        return await to_thread(self._holdfast.plan_purge, *refs, session=session, owner=owner, sources=sources)
+
+    async def finish_purge(self, *, wait: float = WAIT) -> Places:
+        """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""
+        return await to_thread(self._holdfast.finish_purge, wait=wait)
+
+    async def evict(self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True) -> Memories:
+        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings one back."""
+        return await to_thread(self._holdfast.evict, kinds=kinds, keep=keep, spare_unconsolidated=spare_unconsolidated)
+
+    async def propose(
+        self, content: str, *, kind: str = "fact", category: str = "general", reason: str = "", **fields: Any
+    ) -> Memory:
+        """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason` says why."""
+        return await to_thread(self._holdfast.propose, content, kind=kind, category=category, reason=reason, **fields)
+
+    async def proposals(self) -> Memories:
+        """The memories that wait for a person, oldest first."""
+        return await to_thread(self._holdfast.proposals)
+
+    async def weigh(self, ref: Ref) -> approval.Weighed:
+        """What approving a proposal would do, and the memory that is nearest to it."""
+        return await to_thread(self._holdfast.weigh, ref)
+
+    async def approve(self, ref: Ref, content: str | None = None) -> Memory:
+        """Lets a proposal become a memory, with `content` in other words; the memory that says it now comes back."""
+        return await to_thread(self._holdfast.approve, ref, content)
+
+    async def reject(self, ref: Ref, reason: str = "") -> Memory:
+        """Turns a proposal down: it is put away, and not proposed again in the same words."""
+        return await to_thread(self._holdfast.reject, ref, reason)
+
+    async def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
+        """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
+        return await to_thread(self._holdfast.expire_proposals, days)
+
+    async def write(self, verb: str, work: Callable[[Writer], T]) -> T:
+        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo` takes them back."""
+        return await to_thread(self._holdfast.write, verb, work)
+
+    async def append_messages(
+        self,
+        session: str,
+        bodies: Sequence[Mapping[str, Any]],
+        *,
+        agent: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Adds an agent's own messages (JSON) to the end of a session and says how many it has now."""
+        return await to_thread(self._holdfast.append_messages, session, bodies, agent=agent, metadata=metadata)
+
+    async def messages(self, session: str, *, last: int | None = None) -> Messages:
+        """The messages of a session in order; with `last`, only that many from its end."""
+        return await to_thread(self._holdfast.messages, session, last=last)
+
+    async def end_session(self, session: str, *, reason: str = "ended") -> bool:
+        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
+        return await to_thread(self._holdfast.end_session, session, reason=reason)
+
+    async def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
+        """Ends the conversations of these scopes that have been silent for so long, and says which."""
+        return await to_thread(self._holdfast.end_idle, minutes=minutes)
+
+    async def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
+        """After a reply: reads what was said since the last time, and commits, holds, proposes or drops it."""
+        return await to_thread(self._holdfast.consider, session, complete=complete)
+
+    async def learn(self, session: str | None = None, *, complete: Complete | None = None) -> learn_.Outcome:
+        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice equals once."""
+        return await to_thread(self._holdfast.learn, session, complete=complete)
+
+    async def profile(self) -> dict[str, Any]:
+        """What is set for whom these memories belong to: `proactive_recall`, `enabled`."""
+        return await to_thread(self._holdfast.profile)
+
+    async def set_profile(self, **settings: bool) -> dict[str, Any]:
+        """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
+        return await to_thread(self._holdfast.set_profile, **settings)
+
+    async def purge_sessions(self, *sessions: str) -> int:
+        """Erases sessions with their messages for good and says how many messages that were."""
+        return await to_thread(self._holdfast.purge_sessions, *sessions)
+
+    async def merge_entities(self, keep: str, *others: str) -> Entity:
+        """Says that several people, projects… are one: their names and mentions go to `keep`."""
+        return await to_thread(self._holdfast.merge_entities, keep, *others)
+
+    async def split_entity(self, name: str, *names: str) -> Entity:
+        """Gives some names of an entity, and the memories with them, to a new one, which comes back."""
+        return await to_thread(self._holdfast.split_entity, name, *names)
+
+    async def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
+        """Calls an entity something else; the old name stays as an alias."""
+        return await to_thread(self._holdfast.rename_entity, name, new_name, type=type)
+
+    async def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
+        """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the jobs come back."""
+        return await to_thread(self._holdfast.maintain, *tasks, complete=complete)
+
+    async def decay(self, *, threshold: float | None = None) -> decay_.Decayed:
+        """Lets facts that nobody uses become less sure; those below the threshold fade."""
+        return await to_thread(self._holdfast.decay, threshold=threshold)
+
+    async def reflect(self, complete: Complete | None = None) -> Memory | None:
+        """Looks back on the last week, if it is time to: by a model, or as a digest. None when it is not."""
+        return await to_thread(self._holdfast.reflect, complete)
+
+    async def brief(self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None) -> str:
+        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or 'json'."""
+        return await to_thread(self._holdfast.brief, hits, format, tokens=tokens)
+
+    async def freshness(self, memories: Iterable[Memory]) -> dict[str, tuple[Verdict, ...]]:
+        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE or UNVERIFIABLE."""
+        return await to_thread(self._holdfast.freshness, memories)
+
+    async def reanchor(self, ref: Ref) -> Memory:
+        """Ties a record to what it cites as that is now: where it moved to, or what it says today."""
+        return await to_thread(self._holdfast.reanchor, ref)
+
+    async def publish(
+        self,
+        path: str | Path,
+        *,
+        place: str = "project",
+        max_bytes: int | None = None,
+        tokens: int | None = None,
+        force: bool = False,
+        plan: bool = False,
+    ) -> Published:
+        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest is not touched."""
+        return await to_thread(
+            self._holdfast.publish,
+            path,
+            place=place,
+            max_bytes=max_bytes,
+            tokens=tokens,
+            force=force,
+            plan=plan,
+        )
+
+    async def withdraw(self, path: str | Path, *, force: bool = False, plan: bool = False) -> Published:
+        """Takes the region out of a file again, which is then as it was before."""
+        return await to_thread(self._holdfast.withdraw, path, force=force, plan=plan)
+
+    async def add_record(
+        self,
+        body: str,
+        *,
+        category: str,
+        title: str = "",
+        place: str | None = None,
+        keywords: Sequence[str] = (),
+        aliases: Sequence[str] = (),
+        source: Mapping[str, Any] | str | None = None,
+        expires: Moment = None,
+        confidence: float | None = None,
+        evidence: Sequence[Mapping[str, Any] | str] = (),
+        quote: str = "",
+    ) -> Memory:
+        """Writes a record: a file in the folder of its category, and the memory that it is."""
+        return await to_thread(
+            self._holdfast.add_record,
+            body,
+            category=category,
+            title=title,
+            place=place,
+            keywords=keywords,
+            aliases=aliases,
+            source=source,
+            expires=expires,
+            confidence=confidence,
+            evidence=evidence,
+            quote=quote,
+        )
+
+    async def update_record(
+        self,
+        ref: Ref,
+        *,
+        body: str | None = None,
+        title: str | None = None,
+        keywords: Sequence[str] | None = None,
+        aliases: Sequence[str] | None = None,
+        expires: Moment | Literal["never"] = None,
+        confidence: float | None = None,
+        evidence: Sequence[Mapping[str, Any] | str] | None = None,
+    ) -> Memory:
+        """Changes a record and its file, and nothing but what is given; expires='never' takes that back."""
+        return await to_thread(
+            self._holdfast.update_record,
+            ref,
+            body=body,
+            title=title,
+            keywords=keywords,
+            aliases=aliases,
+            expires=expires,
+            confidence=confidence,
+            evidence=evidence,
+        )
+
+    async def reclassify(self, ref: Ref, category: str) -> Memory:
+        """Moves a record to another category, and its file to that folder; its id and links stay."""
+        return await to_thread(self._holdfast.reclassify, ref, category)
+
+    async def move_record(self, ref: Ref, place: str) -> Memory:
+        """Moves a record and its file from the project to the assistant, or the other way round; its id stays."""
+        return await to_thread(self._holdfast.move_record, ref, place)
+
+    async def delete_record(self, *refs: Ref) -> Memories:
+        """Deletes records and their files. `undo` brings them back; `purge` erases for good."""
+        return await to_thread(self._holdfast.delete_record, *refs)
+
+    async def clear_records(self, place: str) -> Memories:
+        """Deletes all records of a place, and their files; what else is known in that scope stays."""
+        return await to_thread(self._holdfast.clear_records, place)
+
+    async def records(
+        self, *, categories: Sequence[str] = (), place: str | None = None, archived: bool = False
+    ) -> Memories:
+        """The records of the places that are open here, newest first; with `archived`, those that were put away."""
+        return await to_thread(self._holdfast.records, categories=categories, place=place, archived=archived)
+
+    async def follow_files(self, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Followed:
+        """Brings the memories of records to what their files say now; only files that changed are read."""
+        return await to_thread(self._holdfast.follow_files, progress=progress)
+
+    async def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
+        """The people, projects, places… that memories mention, most mentioned first."""
+        return await to_thread(self._holdfast.entities, types=types, limit=limit)
+
+    async def about(self, name: str, *, limit: int | None = 10) -> About:
+        """Everything about one of them, by a name or an id: the profile, and the memories that mention it."""
+        return await to_thread(self._holdfast.about, name, limit=limit)
 
     async def undo(self, run: str | None = None) -> Events:
         """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
@@ -174,9 +464,29 @@ class AsyncHoldfast:
         """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
         return await to_thread(self._holdfast.why, question, expect=expect, limit=limit)
 
-    async def context(self, prompt: str, *, session: str | None = None, tokens: int | None = None) -> context_.Context:
+    async def context(
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        tokens: int | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = MOST_HITS,
+    ) -> context_.Context:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
-        return await to_thread(self._holdfast.context, prompt, session=session, tokens=tokens)
+        return await to_thread(self._holdfast.context, prompt, session=session, tokens=tokens, kinds=kinds, limit=limit)
+
+    async def working_memory(
+        self, prompt: str, *, session: str | None = None, first_turn: bool | None = None, guest: bool = False
+    ) -> working_.WorkingMemory:
+        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules."""
+        return await to_thread(
+            self._holdfast.working_memory, prompt, session=session, first_turn=first_turn, guest=guest
+        )
+
+    async def why_stored(self, ref: Ref) -> decision_.Stored:
+        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not stored."""
+        return await to_thread(self._holdfast.why_stored, ref)
 
     async def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""
@@ -189,6 +499,8 @@ class AsyncHoldfast:
         categories: Sequence[str] = (),
         statuses: Sequence[str] = ("active",),
         tags: Sequence[str] = (),
+        sessions: Sequence[str] = (),
+        since: Moment = None,
         limit: int | None = None,
         after: int | None = None,
     ) -> Memories:
@@ -199,6 +511,8 @@ class AsyncHoldfast:
             categories=categories,
             statuses=statuses,
             tags=tags,
+            sessions=sessions,
+            since=since,
             limit=limit,
             after=after,
         )
@@ -238,6 +552,40 @@ class AsyncHoldfast:
     ) -> dict[str, int]:
         """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
         return await to_thread(self._holdfast.reembed, fresh=fresh, progress=progress)
+
+    async def consolidate(self, complete: Complete, *, limit: int = 20) -> consolidate_.Consolidated:
+        """Lets a model, given as a function from prompt to answer, turn up to `limit` unread episodes into facts."""
+        return await to_thread(self._holdfast.consolidate, complete, limit=limit)
+
+    async def sync(
+        self,
+        place: str | Path | None = None,
+        *,
+        plan: bool = False,
+        progress: Callable[[int], None] = lambda entries: None,
+    ) -> sync_.Synced:
+        """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the setting sync_with."""
+        return await to_thread(self._holdfast.sync, place, plan=plan, progress=progress)
+
+    async def index(
+        self,
+        paths: Sequence[str | Path] | None = None,
+        *,
+        plan: bool = False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> index_.Indexed:
+        """Makes files and folders of a project findable, and notes them; without `paths`, all that were noted."""
+        return await to_thread(self._holdfast.index, paths, plan=plan, progress=progress)
+
+    async def extract(
+        self,
+        *sessions: str,
+        plan: bool = False,
+        complete: Complete | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Extracted:
+        """Turns indexed sessions of the project into records, each with the words it rests on; all, or those named."""
+        return await to_thread(self._holdfast.extract, *sessions, plan=plan, complete=complete, progress=progress)
 
     async def doctor(self, *, repair: bool = False) -> Findings:
         """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""

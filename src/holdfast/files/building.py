@@ -1,0 +1,51 @@
+"""The project that a folder belongs to, and how its memory is built, as its holdfast.yaml says. No model is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import config
+from ..pipelines.project.inject import guidance
+from ..pipelines.project.setup import Building, settings_from
+from ..types import Scope
+from .places import project_id, project_place, repository_top
+
+
+class Around(NamedTuple):
+    """A project, whether or not it keeps records."""
+
+    scope: Scope
+    building: Building
+    models: dict[str, str]
+    """Which model has which role, by what the file says."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether its memory is built and told without being asked for."""
+        return self.building.settings.enabled
+
+    def guidance(self, *, most: int | None = None) -> str:
+        """What an agent is told when it begins, with so many tokens of the summary at `most`; empty without one."""
+        building = self.building
+        if most is not None:
+            fewer = min(most, building.settings.summary_injection_token_limit)
+            building = replace(building, settings=replace(building.settings, summary_injection_token_limit=fewer))
+        return guidance(building.folder(self.scope), building)
+
+
+def project_around(folder: Path, *, data: Path | None = None) -> Around:
+    """The project that a folder belongs to: one that keeps records, else the repository, else the folder itself.
+
+    InvalidInput when its holdfast.yaml, or the person's own, says something that cannot be.
+    """
+    place = project_place(folder)
+    top = place.folder if place else repository_top(folder.resolve())
+    told = config.project_file(top)
+    building = Building(
+        data or config.data_folder(),
+        settings_from(told["memories"], config.PROJECT_FILE),
+        prompts=Path(told["prompts"]) if told["prompts"] else None,
+    )
+    return Around(place.scope if place else Scope("project", project_id(top)), building, told["models"])

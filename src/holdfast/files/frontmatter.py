@@ -1,0 +1,208 @@
+"""A Markdown file with YAML before its text: taken apart, read, and changed without touching what is not meant.
+
+A change replaces the bytes of the values that change. Every other byte is a person's and stays: comments, order,
+quotes, unknown keys, line ends, the mark at the beginning that some editors leave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+from .. import files
+from ..errors import InvalidInput, Refused
+from . import plain_yaml
+from .plain_yaml import NotPlain
+
+if TYPE_CHECKING:
+    from .full_yaml import Entry
+
+_OPENING = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: .*)?\r?$", re.MULTILINE)
+
+
+class Broken(InvalidInput):
+    """A file that cannot be read as a record. Its line says where."""
+
+    line: int
+
+    def __init__(self, reason: str, line: int = 1) -> None:
+        super().__init__(reason, line=line)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file in four pieces, which together are all of it, character by character."""
+
+    opening: str
+    yaml: str
+    closing: str
+    body: str
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return self.opening + self.yaml + self.closing + self.body
+
+    @property
+    def eol(self) -> str:
+        """How its lines end."""
+        return "\r\n" if "\r\n" in (self.opening or self.body) else "\n"
+
+
+def decode(content: bytes) -> str:
+    """The text of a file; Broken when it is not UTF-8, or when git left a conflict in it."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Broken("is not UTF-8 text. Save it as UTF-8", line) from None
+    marks = list(_CONFLICT.finditer(text))
+    if len({mark[0][0] for mark in marks}) == 2:
+        raise Broken("git left a conflict here. Decide it and save the file", _line(text, marks[0].start()))
+    return text
+
+
+def split(text: str) -> Document:
+    """The pieces of a file; one without frontmatter is all body. Broken when a frontmatter does not end."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return Document("", "", "", text)
+    closing = _CLOSING.search(text, opening.end())
+    if closing is None:
+        raise Broken("the frontmatter that begins here does not end: a line '---' is missing")
+    start, end = closing.span()
+    return Document(opening[0], text[opening.end() : start], text[start:end], text[end:])
+
+
+def read(document: Document) -> dict[str, Any]:
+    """The keys and values of the frontmatter; Broken, with the line in the file, when it is not YAML."""
+    try:
+        return plain_yaml.read(document.yaml)
+    except NotPlain:
+        return _load(document.yaml)
+
+
+def write(values: Mapping[str, Any], body: str, *, eol: str = "\n") -> Document:
+    """A new file with this frontmatter, in this order, and this body."""
+    yaml = "".join(plain_yaml.write(key, value, eol=eol) for key, value in values.items())
+    return Document(f"---{eol}", yaml, f"---{eol}", body)
+
+
+def line_of(document: Document, key: str) -> int:
+    """The line of the file in which a key of the frontmatter stands; its first where it does not."""
+    found = re.search(rf"^[\"']?{re.escape(key)}[\"']?\s*:", document.yaml, re.MULTILINE)
+    return _line(document.text, len(document.opening) + found.start()) if found else 1
+
+
+def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str] = ()) -> Document:
+    """The file with other values for some keys; None takes a key out. No byte that is not theirs changes.
+
+    A new key comes after those that stand before it in `order`, or at the end. Refused when it cannot be done safely.
+    """
+    wanted = {key: value for key, value in read(document).items() if changes.get(key, "") is not None}
+    wanted |= {key: value for key, value in changes.items() if value is not None}
+    if not document.opening:
+        eol = document.eol
+        return replace(write(wanted, "", eol=eol), body=document.body) if wanted else document
+    for attempt in (_cut_and_paste, _round_trip):
+        patched = attempt(document, changes, order)
+        if patched is not None and _says(patched, wanted):
+            return replace(document, yaml=patched)
+    raise Refused(
+        "Its frontmatter is written in a way that cannot be changed without touching more than was asked for. Nothing "
+        "was changed; edit the file yourself."
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value of YAML as JSON could hold it: times become text in ISO 8601, keys become text."""
+    match value:
+        case datetime():
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        case date():
+            return datetime.combine(value, time(), UTC).isoformat()
+        case Mapping():
+            return {str(key): plain(one) for key, one in value.items()}
+        case list() | tuple() | set():
+            return [plain(one) for one in value]
+        case None | bool() | int() | float() | str():
+            return value
+    return str(value)
+
+
+def _says(yaml: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return bool(plain(_load(yaml)) == plain(wanted))
+    except Broken:
+        return False
+
+
+def _load(yaml: str) -> dict[str, Any]:
+    try:
+        return files.full_yaml.load(yaml)
+    except files.full_yaml.NotYAML as error:
+        # The frontmatter begins on the second line of the file.
+        raise Broken(f"this is not valid YAML: {error}", 1 + error.line) from error
+
+
+# Changing it
+
+
+def _cut_and_paste(document: Document, changes: Mapping[str, Any], order: Sequence[str]) -> str | None:
+    """The YAML with new values in the places of the old ones; None where that is not so simple."""
+    entries = files.full_yaml.entries(document.yaml)
+    if entries is None:
+        return None
+    edits = [_edit(document, entries, key, value, order) for key, value in changes.items()]
+    text = document.yaml
+    # From the end to the beginning, so that places stay true; of what is new at one place the last comes first.
+    for start, end, new in sorted(filter(None, reversed(edits)), key=lambda edit: edit[:2], reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+Edit = tuple[int, int, str]
+
+
+def _edit(document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]) -> Edit | None:
+    yaml, known = document.yaml, entries.get(key)
+    if known is None:
+        return _added(document, entries, key, value, order) if value is not None else None
+    if value is None:
+        return yaml.rfind("\n", 0, known.start) + 1, _line_end(yaml, known.end), ""
+    written = plain_yaml.write(key, value, eol=document.eol, indent=" " * known.column)
+    return known.colon, known.end, written[written.index(":") + 1 :].rstrip("\r\n")
+
+
+def _added(document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]) -> Edit:
+    yaml, every = document.yaml, list(entries.values())
+    before = set(order[: order.index(key)]) if key in order else set(entries)
+    above = [entry for name, entry in entries.items() if name in before]
+    if above or not every:
+        place = _line_end(yaml, max(entry.end for entry in above)) if above else len(yaml)
+    else:
+        place = yaml.rfind("\n", 0, every[0].start) + 1
+    written = plain_yaml.write(key, value, eol=document.eol, indent=" " * (every[0].column if every else 0))
+    return place, place, written
+
+
+def _line_end(yaml: str, place: int) -> int:
+    """Where the line after a place begins."""
+    end = yaml.find("\n", place)
+    return len(yaml) if end < 0 else end + 1
+
+
+def _round_trip(document: Document, changes: Mapping[str, Any], _: Sequence[str]) -> str | None:
+    """The YAML as a library writes it again, which is the next best."""
+    plain_changes = {key: plain(value) for key, value in changes.items()}
+    again = files.full_yaml.written_again(document.yaml, plain_changes)
+    return None if again is None else again.replace("\n", document.eol)
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1

@@ -1,0 +1,127 @@
+"""Past sessions of the coding agents on this machine: found, told by project, and taken in, each where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+from ..pipelines.index import Indexed, Indexer, Source
+from ..store.base import Author, Store
+from ..transcripts import READERS, Transcript
+from ..transcripts.projects import Found, found_sessions
+from ..types import Micros, Scope
+from .places import FOLDER, Place, project_id, project_place, repository_top
+from .sources import sources_of
+
+
+@dataclass(slots=True)
+class PastProject:
+    """What was found of one project: its place, whether or not anything is there, and its sessions, newest first."""
+
+    place: Place
+    sessions: list[Found] = field(default_factory=list)
+    private: int = 0
+    """Sessions of which nothing is to be remembered."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files they are in, those of the newest sessions first."""
+        return list(dict.fromkeys(one.path for one in self.sessions))
+
+    @property
+    def agents(self) -> dict[str, int]:
+        """How many sessions each agent has here, most first."""
+        counts: dict[str, int] = {}
+        for one in self.sessions:
+            counts[one.agent] = counts.get(one.agent, 0) + 1
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @property
+    def changed_at(self) -> Micros:
+        """When the latest of them went on."""
+        return max((one.changed_at or 0 for one in self.sessions), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is on this machine."""
+
+    projects: list[PastProject]
+    """The one that was worked on last first."""
+    homeless: list[Found]
+    """Sessions of which nobody noted where they were held."""
+    unreadable: list[str]
+
+
+def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -> Survey:
+    """Every past session of these agents, or of all that are known, by project. Only the heads of files are read."""
+    readers = [reader for reader in READERS if not agents or reader.name in agents]
+    projects: dict[Scope, PastProject] = {}
+    homeless, unreadable = [], []
+    for one in found_sessions(home, environ, readers):
+        if isinstance(one, OSError):
+            unreadable.append(f"{one.filename or 'a file'}: {one.strerror or one}")
+        elif one.cwd:
+            place = place_of(one.cwd)
+            project = projects.setdefault(place.scope, PastProject(place))
+            project.private += one.private
+            project.sessions += [] if one.private else [one]
+        elif not one.private:
+            homeless.append(one)
+    for project in projects.values():
+        project.sessions.sort(key=lambda session: (-(session.changed_at or 0), session.id))
+    found = sorted(projects.values(), key=lambda project: (-project.changed_at, str(project.place.scope)))
+    return Survey([project for project in found if project.sessions], homeless, unreadable)
+
+
+@cache
+def place_of(cwd: str) -> Place:
+    """The project that a session worked in: the one that keeps records there, else the repository, else the folder.
+
+    A folder that is gone is still the project that it was.
+    """
+    folder = Path(cwd)
+    known = project_place(folder) if folder.is_dir() else None
+    if known is not None:
+        return known
+    top = repository_top(folder)
+    return Place(top / FOLDER, Scope("project", project_id(top)), "project")
+
+
+def take_in(
+    store: Store,
+    projects: Iterable[PastProject],
+    author: Callable[[], Author],
+    *,
+    data: Path,
+    max_bytes: int,
+    told: Callable[[Path], None] = lambda path: None,
+) -> Iterator[tuple[PastProject, Indexed]]:
+    """Takes in the sessions of projects, one after the other, and says of each what was done.
+
+    Files that are as they were are not read, and of one that grew only what is new. Stopped anywhere, every session is
+    wholly there or not at all, and the next time goes on.
+    """
+    for project in projects:
+        sources = sources_of(project.place, data)
+        indexer = Indexer(
+            store, project.place.scope, author(), max_bytes=max_bytes,
+            belongs=partial(belongs, scope=project.place.scope),
+        )  # fmt: skip
+        for path in project.files:
+            indexer.index(Source(path, sources.name_of(path)))
+            told(path)
+        sources.note(path for path in project.files if sources.name_of(path) in indexer.done.changes)
+        yield project, indexer.done
+
+
+def belongs(transcript: Transcript, scope: Scope) -> bool:
+    """Whether a session was held in a project."""
+    return bool(transcript.cwd) and place_of(transcript.cwd).scope == scope
+
+
+def agents() -> list[str]:
+    """The agents whose sessions can be found or read."""
+    return [reader.name for reader in READERS]

@@ -1,0 +1,71 @@
+"""Memories that wait for a person: proposed, weighed, approved, rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import write
+from ..store import Writer
+from ..types import PROPOSAL_DAYS, Memories, Memory
+from .given import Ref, as_it_is, draft_of
+from .opened import Opened
+
+
+class Approving(Opened):
+    """Memories that wait for a person: proposed, weighed, approved, rejected."""
+
+    def propose(
+        self, content: str, *, kind: str = "fact", category: str = "general", reason: str = "", **fields: Any
+    ) -> Memory:
+        """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason` says why.
+
+        What is known, waiting or turned down word for word is not proposed again: that memory comes back as it is.
+        """
+        draft = draft_of(content=content, kind=kind, category=category, **fields)
+        memory = write.commit.build(draft, self.scopes[0], at=self.clock(), max_bytes=self.settings.max_content_bytes)
+        known = write.approval.said_before(self.store, memory)
+        if known is not None:
+            return known
+        proposed = write.approval.proposal(memory, by=self.actor, reason=reason)
+        return self.write("propose", lambda writer: writer.add(proposed))
+
+    def proposals(self) -> Memories:
+        """The memories that wait for a person, oldest first."""
+        return write.approval.waiting(self.store, self.scopes)
+
+    def weigh(self, ref: Ref) -> write.approval.Weighed:
+        """What approving a proposal would do, and the memory that is nearest to it."""
+        return write.approval.weigh(self._engine(), self.get(ref), at=self.clock())
+
+    def approve(self, ref: Ref, content: str | None = None) -> Memory:
+        """Lets a proposal become a memory, with `content` in other words; the memory that says it now comes back.
+
+        It renews what says the same and replaces what it contradicts. NeedsPerson for an agent, and for whoever
+        proposed it unless that is a person.
+        """
+        proposed, at, limit = self.get(ref), self.clock(), self.settings.max_content_bytes
+        write.approval.check_waiting(proposed)
+        write.approval.check_approver(self.actor, proposed)
+        edited = None if content is None else write.approval.edited(proposed, content, at=at, max_bytes=limit)
+        decision = write.approval.decided(self.store, edited or proposed, at=at)
+        sources = write.approval.sources(self.store, proposed)
+
+        def work(writer: Writer) -> Memory:
+            fresh = as_it_is(writer, proposed)
+            stands = write.approval.approve(
+                writer, fresh, decision, by=self.actor, at=at, edited=edited, sources=sources
+            )
+            write.entities.note(writer, [stands], at=at)
+            return stands
+
+        return self.write("approve", work)
+
+    def reject(self, ref: Ref, reason: str = "") -> Memory:
+        """Turns a proposal down: it is put away, and not proposed again in the same words. NeedsPerson for an agent."""
+        at = self.clock()
+        write.approval.check_decider(self.actor, self.get(ref))
+        return self._change("reject", ref, lambda writer, one: write.approval.reject(writer, one, at=at, reason=reason))
+
+    def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
+        """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
+        return write.approval.expire_stale(self.store, self.scopes, self._author("expire"), days=days)

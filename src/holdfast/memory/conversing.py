@@ -1,0 +1,88 @@
+"""Conversations: their messages, their end, what is learned from them, and what is set for whom they are with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import pipelines, write
+from ..store import Writer
+from ..types import IDLE_MINUTES, Messages
+from .opened import Opened
+
+if TYPE_CHECKING:
+    from ..models.chat import Complete
+    from ..write.policy import Judged
+
+
+class Conversing(Opened):
+    """Conversations: their messages, their end, what is learned from them, and what is set for whom they are with."""
+
+    def append_messages(
+        self,
+        session: str,
+        bodies: Sequence[Mapping[str, Any]],
+        *,
+        agent: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Adds an agent's own messages (JSON) to the end of a session and says how many it has now.
+
+        The first ones begin the session, as one of `agent`. Messages are not memories: nothing recalls them.
+        """
+        scope, at = self.scopes[0], self.clock()
+        return self.write(
+            "append",
+            lambda writer: write.sessions.append(writer, scope, session, bodies, at=at, agent=agent, metadata=metadata),
+        )
+
+    def messages(self, session: str, *, last: int | None = None) -> Messages:
+        """The messages of a session in order; with `last`, only that many from its end."""
+        return self.store.messages(self.scopes[0], session, last=last)
+
+    def end_session(self, session: str, *, reason: str = "ended") -> bool:
+        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
+        scope, at = self.scopes[0], self.clock()
+        return self.write("end", lambda writer: write.sessions.end(writer, scope, session, at=at, reason=reason))
+
+    def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
+        """Ends the conversations of these scopes that have been silent for so long, and says which."""
+        ended = pipelines.learn.end_idle(self.store, self.scopes, self._author("end"), minutes=minutes)
+        return [session.id for session in ended]
+
+    def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
+        """After a reply: reads what was said since the last time, and commits, holds, proposes or drops what it finds.
+
+        `complete` is a language model; without one that of the settings is asked, or rules do. A model that fails does
+        not fail the turn: nothing is written, `stats` says why, and the next time tries again.
+        """
+        reading, author = self._reading(complete), self._author("consider")
+        return pipelines.consider.consider(self.store, self._session(session), reading, author)
+
+    def learn(self, session: str | None = None, *, complete: Complete | None = None) -> pipelines.learn.Outcome:
+        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice equals once.
+
+        The same is done by workers, sooner or later. ModelFailed when the model does not answer: then they try again.
+        """
+        unread = self.store.unread(self.scopes) if session is None else [self._session(session)]
+        reading = self._reading(complete)
+        outcomes = [pipelines.learn.learn(self.store, one, reading, self._author("learn")) for one in unread]
+        return sum(outcomes, pipelines.learn.Outcome())
+
+    def purge_sessions(self, *sessions: str) -> int:
+        """Erases sessions with their messages for good and says how many messages that were."""
+        scope = self.scopes[0]
+
+        def work(writer: Writer) -> int:
+            return sum(writer.purge_session(scope, session) for session in sessions)
+
+        return self.write("purge", work) if sessions else 0
+
+    def profile(self) -> dict[str, Any]:
+        """What is set for whom these memories belong to: `proactive_recall`, `enabled`."""
+        return write.profile.settings_of(self.store.profile(self.scopes[0]))
+
+    def set_profile(self, **settings: bool) -> dict[str, Any]:
+        """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
+        scope = self.scopes[0]
+        return self.write("profile", lambda writer: write.profile.change(writer, scope, settings))

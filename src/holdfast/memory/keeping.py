@@ -1,0 +1,138 @@
+"""What keeps a memory in order over time: erasing, maintenance, moving, syncing, check-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import files, pipelines, write
+from ..errors import InvalidInput
+from ..store import Findings
+from ..store.base import WAIT, Jobs, Places
+from ..types import (
+    Memory,
+    Scope,
+)
+from .given import Ref, ScopeLike, ref_of
+from .opened import Opened
+
+if TYPE_CHECKING:
+    from ..models.chat import Complete
+    from ..pipelines.receipt import Receipt
+
+
+class Keeping(Opened):
+    """What keeps a memory in order over time: erasing, maintenance, moving, syncing, check-ups."""
+
+    def purge(
+        self,
+        *refs: Ref,
+        session: str | None = None,
+        owner: bool = False,
+        sources: bool = False,
+        wait: float = WAIT,
+    ) -> Receipt:
+        """Erases for good, from every place: memories, a whole `session`, or all that is kept of the `owner`.
+
+        What was made of it goes along, and with `sources` what it was made of. The owner is the first of the scopes.
+        Others that read or write are waited for, up to `wait` seconds at each step. There is no way back.
+        """
+        target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
+        return files.erasing.erase(self._files, self.scopes, target, self._author("purge"), wait=wait)
+
+    def plan_purge(
+        self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
+    ) -> pipelines.erase.Plan:
+        """What `purge` would erase, make again, and leave; nothing is changed."""
+        target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
+        return pipelines.erase.plan(self.store, self.scopes, target, self._author("purge"))
+
+    def finish_purge(self, *, wait: float = WAIT) -> Places:
+        """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""
+        return pipelines.erase.finish(self.store, self.scopes[0], self._author("purge"), wait=wait)
+
+    def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
+        """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the jobs come back.
+
+        `complete` is a language model as a function from prompt to answer; without one, rules do. A job that failed
+        says why, and is tried again later.
+        """
+        worker = pipelines.task.Worker(
+            self.store, self.tiers, self.clock, self.scopes, complete=complete,
+            policy=write.policy.policy_of(self.settings), threshold=self.settings.decay_threshold,
+            max_bytes=self.settings.max_content_bytes,
+        )  # fmt: skip
+        self._write_uses()
+        done: Jobs = []
+        pipelines.work.once(worker, tasks or tuple(pipelines.work.TASKS), done.append)
+        return done
+
+    def decay(self, *, threshold: float | None = None) -> pipelines.decay.Decayed:
+        """Lets facts that nobody uses become less sure; those below the threshold fade. Twice a day equals once."""
+        below = self.settings.decay_threshold if threshold is None else threshold
+        self._write_uses()
+        return pipelines.decay.decay(self.store, self.scopes, self.clock(), actor=self.actor, threshold=below)
+
+    def reflect(self, complete: Complete | None = None) -> Memory | None:
+        """Looks back on the last week, if it is time to: by a model, or as a digest. None when it is not."""
+        return pipelines.reflect.reflect(
+            self.store, self.scopes[0], self.clock(), complete=complete, max_bytes=self.settings.max_content_bytes
+        )
+
+    def consolidate(self, complete: Complete, *, limit: int = 20) -> pipelines.consolidate.Consolidated:
+        """Lets a model, given as a function from prompt to answer, turn up to `limit` unread episodes into facts."""
+        return pipelines.consolidate.consolidate(
+            self.store,
+            self.scopes[0],
+            complete,
+            limit=limit,
+            clock=self.clock,
+            actor=self.actor,
+            max_bytes=self.settings.max_content_bytes,
+        )
+
+    def export(self, *, history: bool = True, vectors: bool = False) -> Iterator[str]:
+        """The lines of a lossless bundle of these scopes, in constant memory."""
+        self._write_uses()
+        return pipelines.bundle.export(self.store, self.scopes, history=history, vectors=vectors)
+
+    def import_(
+        self,
+        lines: Iterable[str],
+        *,
+        into: ScopeLike | None = None,
+        progress: Callable[[int], None] = lambda n: None,
+    ) -> pipelines.bundle.Imported:
+        """Takes a bundle in, all or nothing. Importing twice equals once."""
+        scope = Scope.parse(into) if into is not None else None
+        return pipelines.bundle.import_bundle(self.store, self._author("import"), lines, into=scope, progress=progress)
+
+    def reembed(
+        self, *, fresh: bool = False, progress: Callable[[str, int], None] = lambda model, done: None
+    ) -> dict[str, int]:
+        """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
+        return pipelines.embed.reembed(self.store, self.tiers, scopes=self.scopes, fresh=fresh, progress=progress)
+
+    def sync(
+        self,
+        place: str | Path | None = None,
+        *,
+        plan: bool = False,
+        progress: Callable[[int], None] = lambda entries: None,
+    ) -> pipelines.sync.Synced:
+        """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the setting sync_with.
+
+        Both take in what the other's journal says since they last met. Stopped anywhere, it goes on when it is called
+        again. With `plan` nothing is changed, and what comes back is what would be done.
+        """
+        if self.mode == "incognito":
+            raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
+        run = pipelines.sync.Run(self.actor, self.clock, progress)
+        return pipelines.sync.sync_with(self.store, place or self.settings.sync_with, self.scopes, run, only_plan=plan)
+
+    def doctor(self, *, repair: bool = False) -> Findings:
+        """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""
+        if repair:
+            self.store.repair()
+        return list(self.store.check())

@@ -1,0 +1,312 @@
+"""An open memory before any verb: its store, its scopes, and the ways that all verbs go."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from .. import config, models, modes, pipelines, search, write
+from ..errors import InvalidInput, NotFound, Refused, ScopeError, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from ..files.filed import Filed
+from ..files.follow import Followed
+from ..files.places import Place
+from ..models.tiers import Tiers
+from ..store import Author, Filter, InMemoryStore, Store, Writer, open_store
+from ..store.rows import fold
+from ..types import (
+    Clock,
+    Entity,
+    Memory,
+    Scope,
+    Session,
+    check_kind,
+    check_status,
+    new_id,
+    system_clock,
+)
+from .given import Moment, Ref, ScopeLike, as_it_is, micros, ref_of, scopes_of
+from .uses import Uses
+
+if TYPE_CHECKING:
+    from ..models.chat import Complete
+
+T = TypeVar("T")
+SWITCHED = ("project", "assistant")  # scopes that are switched off as a whole: nothing recalled, nothing written
+CATCH_UP = 2_000  # texts that a recall may embed on its way with the quick model: well under a second
+
+
+class Opened:
+    """An open memory before any verb: its store, its scopes, and the ways that all verbs go."""
+
+    def __init__(
+        self,
+        store: Store,
+        scopes: Sequence[Scope],
+        *,
+        settings: config.Settings | None = None,
+        tiers: Tiers | None = None,
+        clock: Clock = system_clock,
+        actor: str = "library",
+        background: bool = False,
+        mode: str | None = None,
+        places: Sequence[Place] = (),
+    ) -> None:
+        if not scopes:
+            raise ScopeError()
+        self.mode = modes.chosen((settings or config.Settings()).memory_mode, mode)
+        if self.mode == "incognito" and vars(type(store)).get("supports_incognito") is not True:
+            raise InvalidInput(
+                f"An incognito memory needs a store that writes nothing to disk, and {type(store).__name__} does not "
+                "say that of itself. Use InMemoryStore, or set supports_incognito = True on the store's own class."
+            )
+        self.scopes = tuple(scopes)
+        self.settings = settings or config.Settings()
+        self.clock = clock
+        self.actor = actor
+        self.last_run = ""
+        # An incognito memory reads nothing that is on the disk, records neither.
+        opened = () if self.mode == "incognito" else tuple(places)
+        self._files = Filed(store, opened, self._new_author, self.settings.max_content_bytes)
+        self.store: Store = self._files.as_store() if opened else store
+        self.tiers = tiers if tiers is not None else _tiers(self.settings, clock, self.mode)
+        self._uses = Uses()
+        self._written: set[Scope] = set()
+        """Scopes that were written to by this memory or a view of it."""
+        self._upgrader = pipelines.work.Upgrader(store, self.tiers, clock=clock) if background else None
+        if self._upgrader is not None:
+            # Whoever forgets to close must not leave a thread inside a model when the program ends.
+            weakref.finalize(self, self._upgrader.stop)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        scope: ScopeLike | Sequence[ScopeLike],
+        settings: config.Settings | None = None,
+        clock: Clock = system_clock,
+        actor: str = "library",
+        background: bool = True,
+        mode: str | None = None,
+        places: Sequence[Place] = (),
+    ) -> Self:
+        """Opens the memory at `path` (None: the per-user file; ':memory:': nothing on disk; or a postgresql:// URL).
+
+        `scope` is whom the memories belong to, e.g. 'user:alice'. With several, reads cover all of them and
+        writes go to the first. `background` lets a thread embed new memories with the better model. `mode` may ask
+        for less to be kept than the setting memory_mode says: 'incognito' (or 'guest') opens no place at all. `places`
+        are folders with records: before the first read or write, their memories are brought to what the files say.
+        """
+        scopes = scopes_of(scope)
+        settings = settings or config.load()
+        lasting = modes.chosen(settings.memory_mode, mode)
+        if lasting == "incognito":
+            store: Store = InMemoryStore(clock=clock)
+        else:
+            place = path or settings.store or config.default_store()
+            store = open_store(place, replica=settings.replica, clock=clock)
+        background = background and lasting != "incognito"
+        return cls(
+            store, scopes, settings=settings, clock=clock, actor=actor, background=background, mode=lasting,
+            places=places,
+        )  # fmt: skip
+
+    def scoped(self, *scopes: ScopeLike) -> Self:
+        """The same store seen from other scopes. Close the original, not the view."""
+        view = type(self)(
+            self._files.bare,
+            scopes_of(scopes),
+            settings=self.settings,
+            tiers=self.tiers,
+            clock=self.clock,
+            actor=self.actor,
+            mode=self.mode,
+        )
+        view._uses, view._upgrader, view._written = self._uses, self._upgrader, self._written
+        view._files, view.store = self._files, self.store
+        return view
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The folders with records that are open here."""
+        return self._files.places
+
+    @property
+    def followed(self) -> Followed:
+        """What following the records brought before the first read or write, and what a person should know of them."""
+        return self._files.followed
+
+    def close(self) -> None:
+        """Ends background work and closes the store. Closing twice equals once.
+
+        In memory mode synced, what was written is synced first; if that fails, `stats` says so the next time.
+        """
+        if self._upgrader is not None:
+            self._upgrader.stop()
+        self._write_uses()
+        self._sync_at_last()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def write(self, verb: str, work: Callable[[Writer], T]) -> T:
+        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo` takes them back.
+
+        `work` may run again if another writer got in the way, so it must do nothing but use its writer.
+        """
+        result = self._files.write(self._author(verb), work)
+        self._written.update(self.scopes)
+        if self._upgrader is not None:
+            self._upgrader.nudge(self.scopes)
+        return result
+
+    def get(self, ref: Ref) -> Memory:
+        """The memory with this id or number, in any status; NotFound when these scopes have none."""
+        found = self.store.get(self.scopes, [ref_of(ref)])
+        if not found:
+            raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
+        return found[0]
+
+    def _place(self, name: str | None = None) -> Place:
+        """The open place called 'project' or 'assistant'; without a name the first of them that is open."""
+        for wanted in ("project", "assistant") if name is None else (name,):
+            for place in self.places:
+                if place.name == wanted:
+                    return place
+        if name not in (None, "project", "assistant"):
+            raise InvalidInput(f"There is no place {name!r} for records. Use project or assistant.")
+        raise InvalidInput(
+            "This is no project. `holdfast project init` makes it one." if name != "assistant"
+            else "The place of the assistant is not open here. Pass places= to Holdfast.open."
+        )  # fmt: skip
+
+    def _author(self, verb: str) -> Author:
+        author = self._new_author(verb)
+        self.last_run = author.run
+        return author
+
+    def _new_author(self, verb: str) -> Author:
+        at = self.clock()
+        return Author(self.actor, new_id("run", at), at, verb)
+
+    def _filter(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        statuses: Sequence[str] = ("active",),
+        since: Moment = None,
+        until: Moment = None,
+        as_of: Moment = None,
+        valid: bool = True,
+        **narrower: Any,
+    ) -> Filter:
+        then = micros(as_of)
+        lists: dict[str, Any] = {name: tuple(values) for name, values in narrower.items()}
+        return Filter(
+            scopes=self.scopes,
+            kinds=tuple(check_kind(kind) for kind in kinds),
+            statuses=tuple(check_status(status) for status in statuses),
+            since=micros(since),
+            until=micros(until),
+            as_of=then,
+            valid_at=(self.clock() if then is None else then) if valid else None,
+            **lists,
+        )
+
+    def _sought(self, **narrower: Any) -> Filter:
+        """What a recall looks through: as `_filter` has it, without what is switched off."""
+        return replace(self._filter(**narrower), scopes=tuple(filter(self._is_on, self.scopes)))
+
+    def _is_on(self, scope: Scope) -> bool:
+        return scope.kind not in SWITCHED or bool(self.store.profile(scope).get("enabled", True))
+
+    def _check_on(self, scope: Scope) -> None:
+        """Refused for a project, or an assistant, that is switched off."""
+        if not self._is_on(scope):
+            own = " --assistant" if scope.kind == "assistant" else ""
+            raise Refused(f"Memory of {scope} is off; nothing was written. Turn it on: holdfast project enable{own}")
+
+    def _engine(self) -> search.recall.Engine:
+        # A store that cannot be written can still be read; words find what has no vector.
+        with suppress(StoreReadOnly, StoreBusy, StoreFull):
+            pipelines.catchup.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
+        if self._upgrader is not None:
+            self._upgrader.nudge(self.scopes)
+        return search.recall.Engine(self.store, self.tiers, self.clock, fusion=self.settings.fusion)
+
+    def _change(self, verb: str, ref: Ref, work: Callable[[Writer, Memory], Memory]) -> Memory:
+        memory = self.get(ref)
+        return self.write(verb, lambda writer: work(writer, as_it_is(writer, memory)))
+
+    def _set_status(self, verb: str, ref: Ref, status: str, reason: str) -> Memory:
+        at = self.clock()
+        return self._change(
+            verb, ref, lambda writer, memory: write.commit.set_status(writer, memory, status, at=at, reason=reason)
+        )
+
+    def _session(self, id: str) -> Session:
+        for scope in self.scopes:
+            if known := self.store.session(scope, id):
+                return known
+        raise NotFound(f"No session {id!r} in {', '.join(map(str, self.scopes))}.", id=id)
+
+    def _entity(self, name: str) -> Entity:
+        """The entity with this id or name; of several, the one that is mentioned most."""
+        for scope in self.scopes:
+            if known := self.store.entity(scope, name):
+                return known
+        found = self.store.entities(self.scopes, names=[fold(name.lstrip("@#"))])
+        if not found:
+            raise NotFound(f"Nothing here mentions {name!r}. `holdfast entity list` shows who is known.", id=name)
+        return found[0]
+
+    def _reading(self, complete: Complete | None) -> pipelines.consider.Reading:
+        """How conversations are read here: by the model that was given or set, or by rules."""
+        settings, environ = self.settings, config.environment()
+        own = models.chat.complete_for(
+            settings.model, environ=environ, base_url=settings.model_url, key_env=settings.model_key_env
+        )
+        model = pipelines.consider.reliable(complete) if complete else own
+        return pipelines.consider.Reading(write.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes)
+
+    def _note_uses(self, memories: Iterable[Memory]) -> None:
+        if self._uses.add(memories, self.clock()):
+            self._write_uses()
+
+    def _sync_at_last(self) -> None:
+        """Syncs what was written, if that is set. Whatever goes wrong is noted, and no business of who closes."""
+        scopes = sorted(self._written)
+        self._written.clear()
+        if self.mode == "synced" and self.settings.sync_with and scopes:
+            run = pipelines.sync.Run(self.actor, self.clock)
+            pipelines.sync.quietly(self.store, self.settings.sync_with, scopes, run)
+
+    def _write_uses(self) -> None:
+        """A store that cannot be written loses only the counts."""
+        with suppress(StoreError):
+            for scope, uses in self._uses.take().items():
+                self.store.touch([scope], uses, self.clock())
+
+
+def _tiers(settings: config.Settings, clock: Clock, mode: modes.Mode) -> Tiers:
+    # A guest's words are for nobody else, neither for a server that embeds them nor for a model that may cache them.
+    wanted = "" if mode == "incognito" else settings.embedding_models
+    specs = [spec.strip() for spec in wanted.split(",") if spec.strip()]
+    return Tiers(
+        specs,
+        environ=config.environment(),
+        base_url=settings.embedding_url,
+        key_env=settings.embedding_key_env,
+        clock=clock,
+    )

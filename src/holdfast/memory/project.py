@@ -1,0 +1,122 @@
+"""The memory of one project, as its sessions built it: planned, built, looked at, read, cleared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+
+from .. import config
+from ..errors import InvalidInput, NotFound
+from ..files.building import project_around
+from ..files.urls import Artifact, read_url
+from ..models.chat import Complete, complete_for
+from ..pipelines.project import build, run
+from ..pipelines.project.answers import stoppable
+from ..pipelines.project.inject import guidance
+from ..pipelines.project.setup import Building, unlimited
+from ..pipelines.task import Worker
+from ..types import Scope
+from .opened import Opened
+
+ROLES = ("default", "smol")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project's memory: what its past sessions taught, as files that people and agents read."""
+
+    memory: Opened
+    scope: Scope
+    building: Building
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are: MEMORY.md, memory_summary.md, skills."""
+        return self.building.folder(self.scope)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the memory of this project is not switched off as a whole."""
+        return bool(self.memory.store.profile(self.scope).get("enabled", True))
+
+    def without(self, *sessions: str) -> Project:
+        """The same, but for sessions that are not to be read, such as the one that goes on."""
+        return replace(self, building=replace(self.building, skipped=self.building.skipped | set(sessions)))
+
+    def of_any_age(self) -> Project:
+        """The same, but for the limits of age and number: every session is read that was not read before."""
+        return replace(self, building=replace(self.building, settings=unlimited(self.building.settings)))
+
+    def plan(self) -> run.Plan:
+        """What `build` would do; nothing is changed."""
+        return run.plan(self.memory.store, self.scope, self.building, self.memory.clock())
+
+    def build(self, told: run.Told = lambda job: None, *, stop: Event | None = None) -> run.Built:
+        """Reads past sessions that are to be read, then makes the files anew if there is more to say.
+
+        Of several builders at once each does a part, and one makes the files. `told` hears of each job. When `stop` is
+        set, what is under way is given back, for another builder to do; no model is waited for.
+        """
+        memory, stop = self.memory, stop or Event()
+        default, smol = (stoppable(model, stop) for model in (self.building.default, self.building.smol))
+        worker = Worker(
+            memory.store, memory.tiers, memory.clock, [self.scope], stop=stop,
+            building=replace(self.building, default=default, smol=smol), max_bytes=memory.settings.max_content_bytes,
+        )  # fmt: skip
+        return run.build_memory(worker, told)
+
+    def enqueue(self) -> None:
+        """Has the files made again by the next build, though nothing may have changed."""
+        build.enqueue(self.memory.store, self.scope, self.memory._author("project"))
+
+    def clear(self) -> int:
+        """Takes away all that was built, here and on disk; says what of how many sessions that was.
+
+        The sessions themselves stay, and the next build reads them anew.
+        """
+        return run.clear(self.memory.store, self.scope, self.building, self.memory._author("project"))
+
+    def standing(self) -> run.Standing:
+        """How it stands: sessions, files, failures."""
+        return run.standing(self.memory.store, self.scope, self.building)
+
+    def diagnose(self) -> list[str]:
+        """Why there is nothing, or not the latest, in sentences; none when all is well."""
+        return run.diagnose(self.memory.store, self.scope, self.building, self.memory.clock())
+
+    def guidance(self) -> str:
+        """What an agent is told when it begins; empty when there is no summary. The same until the files change."""
+        return guidance(self.folder, self.building)
+
+    def read(self, url: str) -> Artifact:
+        """A file by its URL, such as memory://root/MEMORY.md."""
+        return read_url(url, self.folder)
+
+
+def project_at(memory: Opened, folder: Path, *, data: Path | None = None) -> Project:
+    """The memory of the project that a folder belongs to, whether or not it keeps records."""
+    around = project_around(folder, data=data)
+    models = _models(around.models, memory)
+    building = replace(around.building, default=models.get("default"), smol=models.get("smol"))
+    return Project(memory, around.scope, building)
+
+
+def project_of(memory: Opened, *, data: Path | None = None) -> Project:
+    """The memory of the project that is among the scopes of an open memory."""
+    found = [scope for scope in memory.scopes if scope.kind == "project"]
+    if not found:
+        raise NotFound("None of these scopes is a project's. Open a memory with one, such as project:shop.")
+    return Project(memory, found[0], Building(data or config.data_folder()))
+
+
+def _models(named: dict[str, str], memory: Opened) -> dict[str, Complete | None]:
+    """The models of the roles; the setting `model` stands in for the default one."""
+    if unknown := [role for role in named if role not in ROLES]:
+        raise InvalidInput(f"models has no role {unknown[0]!r}. There are: {', '.join(ROLES)}.")
+    settings, environ = memory.settings, config.environment()
+    specs = {"default": settings.model, **named}
+    return {
+        role: complete_for(spec or "", environ=environ, base_url=settings.model_url, key_env=settings.model_key_env)
+        for role, spec in specs.items()
+    }

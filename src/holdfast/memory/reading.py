@@ -1,0 +1,172 @@
+"""What finds memories, shows them and says why. Nothing here changes any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import pipelines, search, write
+from ..store import Filter
+from ..store.base import Entities
+from ..types import (
+    MOST_HITS,
+    About,
+    Edges,
+    Events,
+    Hits,
+    Memories,
+    Sessions,
+)
+from .conversing import Conversing
+from .given import Moment, Ref
+
+
+class Reading(Conversing):
+    """What finds memories, shows them and says why. Nothing here changes any."""
+
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int | None = None,
+        kinds: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: Moment = None,
+        until: Moment = None,
+        as_of: Moment = None,
+        exclude_session: str | None = None,
+        tokens: int | None = None,
+    ) -> Hits:
+        """Memories that help answer `question`, best first. Any text in any language is a legal question.
+
+        `as_of` answers with what was known at that time; `tokens` stops before the hits outgrow a budget.
+        """
+        where = self._sought(
+            kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
+            excluded_sessions=(exclude_session,) if exclude_session else (),
+        )  # fmt: skip
+        asked = search.recall.Question(question, where, limit=self._limit(limit), tokens=tokens)
+        hits = search.recall.recall(self._engine(), asked).hits
+        self._note_uses(hit.memory for hit in hits)
+        return hits
+
+    def why(self, question: str, *, expect: Ref, limit: int | None = None) -> search.why.Why:
+        """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
+        expected = self.get(expect)
+        asked = search.recall.Question(question, self._sought(), limit=self._limit(limit))
+        return search.why.why(self._engine(), asked, expected)
+
+    def context(
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        tokens: int | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = MOST_HITS,
+    ) -> search.context.Context:
+        """What to put before a model: a block that stays the same for a whole session, and one for this prompt.
+
+        `kinds` and `limit` narrow the second one. What was said in `session`, or learned from it, is not in it.
+        """
+        budget = self.settings.context_tokens if tokens is None else tokens
+        found = search.context.context(
+            self._engine(), self._sought(kinds=kinds), prompt, session=session, tokens=budget, limit=limit
+        )
+        self._note_uses(found.memories)
+        return found
+
+    def working_memory(
+        self, prompt: str, *, session: str | None = None, first_turn: bool | None = None, guest: bool = False
+    ) -> search.working.WorkingMemory:
+        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and how they were found.
+
+        Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told by the session
+        unless it is said, has the latest session in mind. A guest has nothing.
+        """
+        found = search.working.load_memory_for_turn(
+            self._engine,
+            self._sought(excluded_sessions=(session,) if session else ()),
+            prompt,
+            store=self.store,
+            first_turn=self._begins(session) if first_turn is None else first_turn,
+            volunteers=not guest and bool(self.profile()["proactive_recall"]),
+            guest=guest or self.mode == "incognito",
+        )
+        self._note_uses((*found.entries, *found.rules))
+        return found
+
+    def why_stored(self, ref: Ref) -> search.decision.Stored:
+        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not stored."""
+        return search.decision.why_stored(self.store, self.get(ref))
+
+    def list(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        statuses: Sequence[str] = ("active",),
+        tags: Sequence[str] = (),
+        sessions: Sequence[str] = (),
+        since: Moment = None,
+        limit: int | None = None,
+        after: int | None = None,
+    ) -> Memories:
+        """Memories, newest first; `after` is the number of the last one of the page before."""
+        where = self._filter(
+            kinds=kinds, categories=categories, statuses=statuses, tags=tags, sessions=sessions, since=since,
+            valid=False,
+        )  # fmt: skip
+        return self.store.list(where, limit=limit, after=after)
+
+    def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
+        """The people, projects, places… that memories mention, most mentioned first."""
+        return self.store.entities(self.scopes, types=types, limit=limit)
+
+    def about(self, name: str, *, limit: int | None = 10) -> About:
+        """Everything about one of them, by a name or an id: the profile, and the memories that mention it."""
+        entity = self._entity(name)
+        return About(entity, self.store.mentioning(entity.scope, entity.id, limit=limit))
+
+    def history(self, ref: Ref) -> Events:
+        """Everything that happened to a memory, oldest first."""
+        memory = self.get(ref)
+        return self.store.events((memory.scope,), target=memory.id)[::-1]
+
+    def links(self, ref: Ref) -> Edges:
+        """What a memory was derived from, supersedes or conflicts with, and the other way round."""
+        memory = self.get(ref)
+        return self.store.edges(memory.scope, memory.id)
+
+    def log(self, *, limit: int | None = 50) -> Events:
+        """The journal of these scopes, newest first."""
+        return self.store.events(self.scopes, limit=limit)
+
+    def sessions(self, *, open_only: bool = False) -> Sessions:
+        """Conversations, the most recently active first."""
+        return self.store.sessions(self.scopes, open_only=open_only)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, coverage and health: what is kept, which models serve, and what is not working."""
+        counts, sessions = self.store.counts(self.scopes), self.sessions()
+        return {
+            "store": self.store.location,
+            "scopes": [str(scope) for scope in self.scopes],
+            "memories": counts,
+            "active": sum(by_status.get("active", 0) for by_status in counts.values()),
+            "sessions": len(sessions),
+            "vectors": self.store.coverage(self.scopes),
+            "models": [embedder.identity for embedder in self.tiers],
+            "problems": self.tiers.errors
+            | pipelines.consider.failures(sessions)
+            | pipelines.sync.failures(self.store, self.scopes),
+        }
+
+    def _begins(self, session: str | None) -> bool:
+        """Whether nobody has answered yet in a session."""
+        turns = self.store.list(Filter(self.scopes, sessions=(session,))) if session else []
+        return all(turn.role in write.policy.PEOPLE for turn in turns)
+
+    def _limit(self, limit: int | None) -> int:
+        return self.settings.recall_limit if limit is None else max(limit, 0)

@@ -1,0 +1,199 @@
+"""What changes memories: remembered, captured, corrected, put away, brought back, undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .. import files, pipelines, write
+from ..errors import NotFound, Nothing
+from ..files.places import is_record
+from ..store import Writer
+from ..types import (
+    Entity,
+    Events,
+    Memories,
+    Memory,
+    check_kind,
+)
+from .approving import Approving
+from .given import Moment, Ref, as_draft, as_it_is, draft_of, turn_of
+from .recording import Recording
+
+if TYPE_CHECKING:
+    from ..write.commit import Draft
+
+
+class Writing(Approving, Recording):
+    """What changes memories: remembered, captured, corrected, put away, brought back, undone."""
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str = "fact",
+        category: str = "general",
+        event_time: Moment = None,
+        valid_from: Moment = None,
+        valid_until: Moment = None,
+        **fields: Any,
+    ) -> Memory:
+        """Stores one memory and returns it. A fact or rule that is already there word for word is kept once.
+
+        `fields` may be any of title, author, role, session, confidence, decay_rate, source, quote, triple, tags,
+        metadata.
+        """
+        draft = draft_of(
+            content=content,
+            kind=kind,
+            category=category,
+            event_time=event_time,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            **fields,
+        )
+        return self.remember_many([draft])[0]
+
+    def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
+        """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
+        self._check_on(self.scopes[0])
+        at, limit = self.clock(), self.settings.max_content_bytes
+        memories = [write.commit.build(as_draft(draft), self.scopes[0], at=at, max_bytes=limit) for draft in drafts]
+
+        def work(writer: Writer) -> Memories:
+            stored = write.commit.remember(writer, memories)
+            write.entities.note(writer, stored, at=at)
+            return stored
+
+        return self.write("remember", work)
+
+    def capture(
+        self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
+    ) -> Memory | None:
+        """Stores one turn of a conversation, verbatim and at once; None when there is nothing in it.
+
+        No model and no network take part: it is as quick as the disk.
+        """
+        turn = {"session": session, "role": role, "text": text, "author": author, "event_time": event_time}
+        stored = self.capture_many([turn])
+        return stored[0] if stored else None
+
+    def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
+        """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction.
+
+        The first turn of a session that was not heard of before ends the open ones of this scope; a turn of one that
+        has ended opens it again.
+        """
+        self._check_on(self.scopes[0])
+        at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
+        memories = []
+        for turn in turns:
+            with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
+                memories.append(write.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
+        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at)) if memories else []
+
+    def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Any) -> Memory:
+        """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
+
+        Of a proposal that means approving it in other words; of a record, writing them into its file.
+        """
+        old, at = self.get(ref), self.clock()
+        if old.status == "proposed":
+            return self.approve(ref, content)
+        write.approval.check_decider(self.actor, old)
+        if is_record(old):
+            return self._corrected(old, content, fields)
+        kept = {
+            "kind": old.kind, "category": old.category, "title": old.title, "author": old.author, "role": old.role,
+            "triple": old.triple, "tags": old.tags, "source": "correction",
+            "metadata": pipelines.enrich.unseen(old.metadata),
+        }  # fmt: skip
+        draft = draft_of(content=content, **{**kept, **fields})
+        new = write.commit.build(draft, old.scope, at=at, max_bytes=self.settings.max_content_bytes)
+
+        def work(writer: Writer) -> Memory:
+            corrected = write.commit.correct(writer, as_it_is(writer, old), new, reason=reason)
+            write.entities.note(writer, [corrected], at=at)
+            return corrected
+
+        return self.write("correct", work)
+
+    def confirm(self, ref: Ref) -> Memory:
+        """Protects a memory: full confidence, no decay, and only a person may replace it."""
+        at = self.clock()
+        write.approval.check_decider(self.actor, self.get(ref))
+        return self._change("confirm", ref, lambda writer, memory: write.commit.confirm(writer, memory, at=at))
+
+    def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
+        """Puts a memory away: it is kept and listed, but no longer recalled."""
+        return self._set_status("archive", ref, "archived", reason)
+
+    def restore(self, ref: Ref) -> Memory:
+        """Brings back a memory that was archived, forgotten, superseded, faded or evicted.
+
+        A proposal that was rejected or has expired waits for a decision again.
+        """
+        memory = self.get(ref)
+        write.approval.check_decider(self.actor, memory)
+        back = "proposed" if write.approval.proposer(memory) and write.approval.undecided(memory) else "active"
+        return self._set_status("restore", ref, back, "restored")
+
+    def forget(self, *refs: Ref) -> Memories:
+        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
+        memories, at = [self.get(ref) for ref in refs], self.clock()
+
+        def work(writer: Writer) -> Memories:
+            return [
+                write.commit.set_status(writer, as_it_is(writer, memory), "archived", at=at, reason="forgotten")
+                for memory in memories
+            ]
+
+        return self.write("forget", work)
+
+    def evict(self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True) -> Memories:
+        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings one back.
+
+        Never one that is protected, nor, unless told otherwise, one that consolidation has yet to read.
+        """
+        wanted, at = tuple(check_kind(kind) for kind in kinds), self.clock()
+
+        def work(writer: Writer) -> Memories:
+            found = writer.surplus(self.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated)
+            why = f"more than {keep} kept"
+            return [write.commit.set_status(writer, memory, "evicted", at=at, reason=why) for memory in found]
+
+        return self.write("evict", work)
+
+    def undo(self, run: str | None = None) -> Events:
+        """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
+        wanted = run or self._latest_run()
+        self._check_undo(wanted)
+        if write.approval.is_machine(self.actor):
+            events = self.store.events(self.scopes, run=wanted)
+            changed = self.store.get(self.scopes, [event.target for event in events if event.noun == "memory"])
+            write.approval.check_undo(self.actor, events, {memory.id: memory for memory in changed})
+        return self.write("undo", lambda writer: files.records.undo(writer, self.scopes, wanted))
+
+    def _latest_run(self) -> str:
+        events = self.store.events(self.scopes, limit=1)
+        if not events:
+            raise NotFound("There is nothing to undo.")
+        return events[0].run
+
+    def merge_entities(self, keep: str, *others: str) -> Entity:
+        """Says that several people, projects… are one: their names and mentions go to `keep`."""
+        kept, gone = self._entity(keep), [self._entity(other) for other in others]
+        return self._entity(self.write("merge", lambda writer: write.entities.merge(writer, kept, gone)).id)
+
+    def split_entity(self, name: str, *names: str) -> Entity:
+        """Gives some names of an entity, and the memories with them, to a new one, which comes back."""
+        entity, at = self._entity(name), self.clock()
+        return self._entity(self.write("split", lambda writer: write.entities.split(writer, entity, names, at=at)).id)
+
+    def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
+        """Calls an entity something else; the old name stays as an alias."""
+        entity = self._entity(name)
+        return self._entity(
+            self.write("rename", lambda writer: write.entities.rename(writer, entity, new_name, type)).id
+        )
