@@ -16,10 +16,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 import holdfast
 from holdfast.cli.app import run
 from holdfast.config import Settings
+from holdfast.pipelines.project.setup import ProjectSettings, settings_from
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference")]
@@ -77,11 +79,31 @@ def _matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed, re.DOTALL) is not None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
+def test_the_recorded_session_is_what_happens():
+    command = [sys.executable, str(ROOT / "docs" / "record.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_reference_is_up_to_date():
     checked = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_example_of_a_projects_memory_is_what_comes_out():
+    command = [sys.executable, str(ROOT / "docs" / "example.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_key_of_holdfast_yaml_is_shown_with_its_default():
+    page = (ROOT / "docs" / "how-to" / "build-a-projects-memory.md").read_text("utf-8")
+    keys = YAML(typ="safe").load(BLOCK.findall(page)[-1][1])["memories"]
+    assert len(keys) == len(fields(ProjectSettings))
+    assert settings_from(keys, page) == ProjectSettings()
 
 
 def test_every_page_is_linked_from_the_readme():

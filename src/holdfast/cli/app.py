@@ -1,25 +1,25 @@
-"""The app: its options, how a memory is opened, and what errors become."""
+"""The app: its commands, the options that they share, and how it is run."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from .. import __version__, config
+from .. import __version__
 from ..errors import HoldfastError, InvalidInput
-from ..text.when import spans
-from ..types import Micros, from_datetime, iso, system_clock
+from .opening import here, moment, open_memory, text_or_stdin
+from .outcome import outcome
+from .show import json_time, when
 
-if TYPE_CHECKING:
-    from ..memory import Holdfast
+# What commands begin and end with is found here too, beside their options.
+__all__ = ["here", "json_time", "moment", "open_memory", "text_or_stdin", "when"]
 
 app = typer.Typer(
     name="holdfast",
@@ -79,58 +79,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Id or number of a memory.
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)]
 
 
-@contextmanager
-def open_memory(store: str | None, scope: str | Sequence[str] | None) -> Iterator[Holdfast]:
-    """An open memory for one command; embedding in the background would only delay its end."""
-    from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
-
-    settings = config.load()
-    wanted = [scope] if isinstance(scope, str) else list(scope or ())
-    hf = Holdfast.open(
-        store,
-        scope=wanted or settings.scope or f"user:{config.login()}",
-        settings=settings,
-        actor=f"cli:{config.login()}",
-        background=False,
-    )
-    try:
-        yield hf
-    finally:
-        hf.close()
-
-
-def moment(text: str | None, *, end: bool = False) -> Micros | None:
-    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its `end`)."""
-    if not text:
-        return None
-    from datetime import datetime, timedelta
-
-    try:
-        written = datetime.fromisoformat(text)
-    except ValueError:
-        found = spans(text, system_clock())
-        if not found:
-            raise InvalidInput(
-                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
-            ) from None
-        return found[0].end if end else found[0].start
-    if end and len(text) == len("2026-03-31"):
-        written += timedelta(days=1)  # a day ends when the next begins
-    try:
-        return from_datetime(written.astimezone())
-    except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
-        return from_datetime(written)
-
-
-def text_or_stdin(text: str | None, *, what: str) -> str:
-    """The text given, or what is piped in."""
-    if text is not None and text != "-":
-        return text
-    if sys.stdin.isatty():
-        raise InvalidInput(f"Give the {what} as an argument, or pipe it in.")
-    return sys.stdin.read()
-
-
 def confirmed(question: str, *, yes: bool) -> bool:
     """Whether a person agreed. Without a terminal nobody can, so --yes is needed."""
     if yes:
@@ -157,70 +105,79 @@ def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG
         typer.echo(context.get_help())
 
 
-def load_commands() -> None:
-    """Adds every command to the app, in the order in which help shows them."""
-    for module in ("demo", "writing", "reading", "upkeep", "store", "work", "bench"):
+# The commands of each module, in the order in which help shows them. A group is named by every module that adds to it.
+COMMANDS: dict[str, str] = {
+    "demo": "demo",
+    "writing": "remember capture correct confirm archive restore forget undo",
+    "record": "record",
+    "evidence": "record",
+    "review": "review",
+    "erase": "purge",
+    "index": "index",
+    "extract": "extract",
+    "publish": "publish",
+    "reading": "recall list show history why log context stats",
+    "trust": "why-stored consider profile session",
+    "work": "work jobs",
+    "living": "maintain decay forecast entity",
+    "agent": "init run chat compose",
+    "hook": "hook",
+    "exec": "exec",
+    "apart": "audit feedback",
+    "serve": "serve",
+    "mcp": "mcp",
+    "memory": "memory",
+    "project": "project",
+    "building": "project read",
+    "watch": "watch",
+    "taking": "import",
+    "upkeep": "export doctor reembed settings",
+    "sync": "sync",
+    "store": "store",
+    "bench": "bench",
+}
+
+
+def load_commands(*modules: str) -> None:
+    """Adds the commands of these modules to the app, or those of all."""
+    for module in modules or COMMANDS:
         import_module(f".{module}", __package__)
+    # A module may have been loaded before its turn, for its own command or by another one.
+    order = " ".join(COMMANDS.values()).split()
+    app.registered_commands.sort(key=lambda info: order.index(name_of(info)))
+    app.registered_groups.sort(key=lambda info: order.index(name_of(info)))
 
 
-@lru_cache(maxsize=1)
-def _command() -> Any:
-    load_commands()
+def name_of(info: Any) -> str:
+    """What a command, or a group of them, is called."""
+    return str(info.name or info.callback.__name__.replace("_", "-"))
+
+
+def _command(words: Sequence[str]) -> Any:
+    """The parser: of the module whose command is wanted if that can be told, or of all."""
+    wanted = words[0] if words and "_HOLDFAST_COMPLETE" not in os.environ else ""
+    return _parser(*(module for module, commands in COMMANDS.items() if wanted in commands.split()))
+
+
+@cache
+def _parser(*modules: str) -> Any:
+    load_commands(*modules)
     return typer.main.get_command(app)
 
 
 def run(args: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
-    try:
-        result: Any = _command()(
-            args=list(args) if args is not None else None, prog_name="holdfast", standalone_mode=False
-        )
-        sys.stdout.flush()  # here, where it can still be told that nobody reads it
-        return result if isinstance(result, int) else 0
-    except (BrokenPipeError, SystemExit) as error:
-        # Typer turns a broken pipe into an exit of its own.
-        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        # The reader of our output went away (`| head`): not our error, but nothing may be flushed any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
-        return 0
-    except (Exception, KeyboardInterrupt) as error:
-        message, code = _told_as(error)
-        if message is None:
-            raise
-        print(message, end="\n" if message else "", file=sys.stderr)
-        return code
+    words = sys.argv[1:] if args is None else list(args)
+    return outcome(lambda: _command(words)(args=words, prog_name="holdfast", standalone_mode=False), _told_by_parser)
 
 
-def _told_as(error: BaseException) -> tuple[str | None, int]:
-    """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
-    match error:
-        case HoldfastError():
-            return f"Error: {error}", 2 if isinstance(error, InvalidInput) else 1
-        case UnicodeDecodeError():
-            return f"Error: What was piped in is not UTF-8 text ({error}). Nothing was stored.", 2
-        case typer.Abort():
-            return "Aborted. Nothing was changed.", 1
-        case KeyboardInterrupt():
-            return "Stopped.", 130
+def _told_by_parser(error: BaseException) -> tuple[str | None, int]:
+    if isinstance(error, typer.Abort):
+        return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
-        error.show()  # a usage error of the parser, with its own hint
+        error.show()  # a usage error, with its own hint
         return "", int(error.exit_code)
     return None, 1
-
-
-def when(micros: Micros | None) -> str:
-    """A time for people, in their own time zone, to the minute."""
-    if micros is None:
-        return ""
-    from ..types import to_datetime
-
-    return to_datetime(micros).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def json_time(micros: Micros | None) -> str | None:
-    """A time for scripts: ISO 8601 in UTC."""
-    return None if micros is None else iso(micros)
 
 
 def output_file(path: str) -> Path:
@@ -229,3 +186,24 @@ def output_file(path: str) -> Path:
     if not file.parent.is_dir():
         raise InvalidInput(f"The folder {file.parent} does not exist. Nothing was written.")
     return file
+
+
+def write_whole(file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None) -> int:
+    """Writes beside the target and renames, so that a half-written file never carries its name; how many lines.
+
+    What is written holds memories, so it is for its owner only.
+    """
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    count = 0
+    try:
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            for line in lines:
+                out.write(line)
+                count += 1
+                progress()
+        draft.replace(file)
+    except OSError as error:
+        raise InvalidInput(f"Cannot write {file}: {error.strerror}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return count

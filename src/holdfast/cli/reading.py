@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from ..search.brief import FORMATS
+from ..text.reference import read_in
+from ..text.screen import plain
 from ..types import Memory
-from . import show
-from .app import READING, Id, Json, Scopes, Store, app, moment, open_memory, text_or_stdin, when
+from . import recalling, show
+from .app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
 
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")]
 Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category; several times.")]
@@ -27,24 +30,28 @@ def recall(
     as_of: Annotated[str | None, typer.Option(help="Answer with what was known then.")] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="Stop before the hits outgrow this many tokens.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            help="For an agent: a line each, a block to paste, or JSON. --tokens is its budget.",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = None,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Find what helps to answer a question."""
-    with open_memory(store, scope) as hf:
-        hits = hf.recall(
-            text_or_stdin(question, what="question"),
-            limit=limit,
-            kinds=kind or (),
-            categories=category or (),
-            tags=tag or (),
-            since=moment(since),
-            until=moment(until, end=True),
-            as_of=moment(as_of, end=True),
-            tokens=tokens,
-        )
-        show.emit([show.hit_json(hit) for hit in hits]) if as_json else show.hits(hits, reasons=why)
+    """Find what helps to answer a question, or to do what a ticket asks for.
+
+    With --format, what has nothing to do with the question is left out, and nothing at all is printed when nothing
+    has. --json has every field of each memory, --format json what a prompt needs of it.
+    """
+    recalling.recall(
+        question, limit=limit, kind=kind, category=category, tag=tag, since=since, until=until, as_of=as_of,
+        tokens=tokens, why=why, format=format_, store=store, scope=scope, json=as_json,
+    )  # fmt: skip
 
 
 @app.command("list", rich_help_panel=READING)
@@ -80,7 +87,7 @@ def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = Fa
         if as_json:
             show.emit(show.memory_json(memory, links=[show.edge_json(edge) for edge in links]))
             return
-        print(show.plain(memory.content))
+        print(plain(memory.content))
         print()
         show.fields(_details(memory))
         show.fields((edge.relation, f"{edge.source} → {edge.target}") for edge in links)
@@ -103,6 +110,7 @@ def _details(memory: Memory) -> list[tuple[str, object]]:
         ("confidence", f"{memory.confidence:.2f}{', protected' if memory.protected else ''}"),
         ("used", f"{memory.access_count} times" if memory.access_count else ""),
         ("source", memory.source),
+        ("read in", read_in(memory)),
         ("quote", memory.quote),
         ("tags", ", ".join(memory.tags)),
         ("metadata", dict(memory.metadata)),
@@ -145,7 +153,7 @@ def why(
         if as_json:
             show.emit(found.as_dict())
             return
-        print(show.plain(found.explanation))
+        print(plain(found.explanation))
         show.fields((stage.name, stage.detail) for stage in found.stages)
 
 
@@ -171,13 +179,16 @@ def context(
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="What the model will be asked.")] = None,
     session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="Budget for both blocks.")] = None,
+    kind: Kinds = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many memories at most for the prompt.")] = 30,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
     """Print what to put before a model: a stable block and one for this prompt."""
     with open_memory(store, scope) as hf:
-        found = hf.context(text_or_stdin(prompt, what="prompt"), session=session, tokens=tokens)
+        asked = text_or_stdin(prompt, what="prompt")
+        found = hf.context(asked, session=session, tokens=tokens, kinds=kind or (), limit=limit)
         if as_json:
             show.emit({"stable": found.stable, "turn": found.turn, "ids": list(found.ids)})
         else:
@@ -205,3 +216,5 @@ def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> N
                 *(("problem", f"{model}: {error}") for model, error in found["problems"].items()),
             ]
         )
+        if proposed := sum(counts.get("proposed", 0) for counts in found["memories"].values()):
+            print(show.waiting(proposed))

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ..types import Edge, Event, Hit, Memory
-from .app import json_time, when
+from ..text.reference import read_in
+from ..text.screen import plain, shorten
+from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+def when(micros: Micros | None) -> str:
+    """A time for people, in their own time zone, to the minute."""
+    if micros is None:
+        return ""
+    return to_datetime(micros).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def json_time(micros: Micros | None) -> str | None:
+    """A time for scripts: ISO 8601 in UTC."""
+    return None if micros is None else iso(micros)
 
 
 def emit(value: Any) -> None:
@@ -54,20 +68,6 @@ def event_json(event: Event) -> dict[str, Any]:
 def edge_json(edge: Edge) -> dict[str, Any]:
     """A link for scripts."""
     return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
-
-
-_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "�")
-
-
-def plain(text: str) -> str:
-    """`text` without control characters: a memory must not be able to steer the terminal that shows it."""
-    return text.translate(_CONTROLS)
-
-
-def shorten(text: str, width: int) -> str:
-    """One line of at most `width` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
@@ -113,6 +113,18 @@ def memories(found: Sequence[Memory]) -> None:
     table(("#", "id", "kind", "category", "status", "when", "text"), rows, empty="No memories.")
 
 
+def typed(memory: Memory, width: int) -> str:
+    """A memory of an agent in one line: number, type, category, when it was stored, and how it begins."""
+    text = plain(" ".join(memory.content.split()))[:width]
+    return f"#{memory.seq} [{memory.layer}:{plain(memory.category)}] ({json_time(memory.created_at)}) {text}"
+
+
+def waiting(count: int, **options: str) -> str:
+    """That memories wait for a decision, in one line; `options` say where, if not in the usual place."""
+    where = "".join(f" --{name} {shlex.quote(value)}" for name, value in options.items())
+    return f"{count} {'memory waits' if count == 1 else 'memories wait'} for you: holdfast review{where}"
+
+
 def hits(found: Sequence[Hit], *, reasons: bool) -> None:
     """What recall found, best first."""
     columns = ("score", "id", "kind", "when", "text", *(("why",) if reasons else ()))
@@ -122,12 +134,26 @@ def hits(found: Sequence[Hit], *, reasons: bool) -> None:
             hit.memory.id,
             hit.memory.kind,
             when(hit.memory.event_time),
-            (f"{hit.memory.author}: " if hit.memory.author else "") + shorten(hit.memory.content, 10**6),
+            _told(hit.memory),
             *((str(hit.why),) if reasons else ()),
         )
         for hit in found
     ]
     table(columns, rows, empty="Nothing found.")
+
+
+def _told(memory: Memory) -> str:
+    """What a memory says on one line: who said it, and where it was read, if anywhere."""
+    place = read_in(memory)
+    return f"{memory.author}: " * bool(memory.author) + shorten(memory.content, 10**6) + f" ({place})" * bool(place)
+
+
+def brief(text: str, format: str) -> None:
+    """A brief as it is; nothing at all for an empty one."""
+    if format == "json":
+        emit(json.loads(text))  # what the output cannot hold is escaped there as JSON wants it
+    elif text:
+        print(text)
 
 
 def fields(pairs: Iterable[tuple[str, Any]]) -> None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .. import config
-from ..errors import InvalidInput, NotFound
+from ..errors import NotFound
 from ..models import packs
 from ..types import Scope as ScopeType
 from . import show
-from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file
+from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_whole
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -27,18 +23,28 @@ def export(
     all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
     history: Annotated[bool, typer.Option(help="With the journal.")] = True,
     vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="As a file of another memory instead: mem0, mcp-memory."),
+    ] = None,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Write a lossless bundle: one JSON object a line, with history."""
+    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can hold of it."""
     with open_memory(store, scope) as hf:
         view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
-        lines = view.export(history=history, vectors=vectors)
+        if format_:
+            from ..adapters.exchange import written
+
+            lines = written(view, format_)
+        else:
+            lines = view.export(history=history, vectors=vectors)
         if output == "-":
             sys.stdout.writelines(lines)
             return
-        count = _write_whole(output_file(output), lines)
+        with show.progress("exporting") as bar:
+            count = write_whole(output_file(output), lines, progress=lambda: show.advance(bar, 1))
         if as_json:
             show.emit({"file": output, "lines": count})
         else:
@@ -49,57 +55,6 @@ def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
     if not scopes:
         raise NotFound("There is nothing to export yet.")
     return scopes
-
-
-def _write_whole(file: Path, lines: Iterable[str]) -> int:
-    """Writes beside the target and renames, so that a half-written export never carries its name."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    count = 0
-    try:
-        with (
-            os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out,
-            show.progress("exporting") as bar,
-        ):
-            for line in lines:
-                out.write(line)
-                count += 1
-                show.advance(bar, 1)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
-    return count
-
-
-@app.command("import", rich_help_panel=UPKEEP)
-def import_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A bundle; '-' is standard input.")],
-    into: Annotated[
-        str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")
-    ] = None,
-    store: Store = None,
-    scope: Scope = None,
-    as_json: Json = False,
-) -> None:
-    """Take a bundle in, all or nothing; importing twice equals once."""
-    with open_memory(store, scope) as hf:
-        with _lines_of(file) as lines, show.progress("importing") as bar:
-            done = hf.import_(lines, into=into, progress=lambda steps: show.advance(bar, steps))
-        if as_json:
-            show.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
-        else:
-            print(f"Imported {done.added['memory']} memories; {done.skipped} rows were already there.")
-
-
-@contextmanager
-def _lines_of(file: str) -> Iterator[Iterable[str]]:
-    if file == "-":
-        yield sys.stdin
-        return
-    try:
-        with Path(file).open(encoding="utf-8") as lines:
-            yield lines
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was imported.") from error
 
 
 @app.command(rich_help_panel=UPKEEP)

@@ -11,13 +11,19 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from .. import config
+from ..text.screen import plain
 from ..types import Job, Micros
 from . import show
 from .app import UPKEEP, Json, Store, app, complete_scopes, json_time, open_memory, when
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
+    from ..pipelines.task import Worker
 
 T = TypeVar("T")
 Scopes = Annotated[
@@ -42,24 +48,23 @@ def work(
     as_json: Json = False,
 ) -> None:
     """Do maintenance jobs until stopped; workers on several machines share them."""
-    from ..pipelines.task import Worker
     from ..pipelines.work import drain
     from ..pipelines.work import work as keep_working
 
-    stop, told = threading.Event(), _line if as_json else _tell
-    with open_memory(store, scope) as hf, _ended_by_signals(stop):
-        worker = Worker(hf.store, hf.tiers, hf.clock, hf.scopes if scope else None, stop=stop)
+    stop, told = threading.Event(), json_line if as_json else tell
+    with open_memory(store, scope) as hf, ended_by_signals(stop):
+        worker = worker_of(hf, hf.scopes if scope else None, stop)
         if once:
-            if not _aside(partial(drain, worker, told)) and not as_json:
+            if not aside(partial(drain, worker, told)) and not as_json:
                 print("Nothing is due.")
             return
         print(f"Working on {hf.store.location} as {worker.name}. Ctrl-C ends it.", file=sys.stderr, flush=True)
-        _aside(partial(keep_working, worker, interval=interval, told=told))
+        aside(partial(keep_working, worker, interval=interval, told=told))
         print("Stopped.", file=sys.stderr)
 
 
 @contextmanager
-def _ended_by_signals(stop: threading.Event) -> Iterator[None]:
+def ended_by_signals(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the work after the step it is in."""
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -69,7 +74,7 @@ def _ended_by_signals(stop: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _aside(run: Callable[[], T]) -> T:
+def aside(run: Callable[[], T]) -> T:
     """Runs it in a thread of its own: a signal that arrives in this one can then set an event the other waits for."""
     with ThreadPoolExecutor(1, "holdfast-work") as thread:
         result = thread.submit(run)
@@ -79,11 +84,11 @@ def _aside(run: Callable[[], T]) -> T:
         return result.result()
 
 
-def _line(job: Job) -> None:
+def json_line(job: Job) -> None:
     print(json.dumps(_job_json(job)), flush=True)
 
 
-def _tell(job: Job) -> None:
+def tell(job: Job) -> None:
     what = f"{job.kind} {job.key} for {job.scope}"
     if job.status == "done":
         said = f"Done: {what}."
@@ -92,7 +97,7 @@ def _tell(job: Job) -> None:
         said = f"Failed: {what}. {job.error} {following}"
     else:
         said = f"{'Given back' if job.status == 'pending' else 'Lost to another worker'}: {what}."
-    print(show.plain(said), flush=True)
+    print(plain(said), flush=True)
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -133,3 +138,26 @@ def _job_json(job: Job) -> dict[str, Any]:
         "worker": job.worker,
         "error": job.error,
     }
+
+
+def worker_of(hf: Holdfast, scopes: Any, stop: threading.Event) -> Worker:
+    """A worker with the language model of the settings, if there is one."""
+    from ..models.chat import complete_for
+    from ..pipelines.task import Worker
+    from ..write.policy import policy_of
+
+    settings = hf.settings
+    complete = complete_for(
+        settings.model, environ=config.environment(), base_url=settings.model_url, key_env=settings.model_key_env
+    )
+    return Worker(
+        hf.store,
+        hf.tiers,
+        hf.clock,
+        scopes,
+        stop=stop,
+        complete=complete,
+        policy=policy_of(settings),
+        threshold=settings.decay_threshold,
+        max_bytes=settings.max_content_bytes,
+    )

@@ -12,7 +12,7 @@ import typer
 from ..errors import InvalidInput
 from ..types import KINDS, Memory
 from . import show
-from .app import WRITING, Id, Ids, Json, Scope, Store, app, confirmed, moment, open_memory, text_or_stdin
+from .app import WRITING, Id, Ids, Json, Scope, Store, app, moment, open_memory, text_or_stdin
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
@@ -169,26 +169,6 @@ def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = F
             show.emit([show.memory_json(memory, run=hf.last_run) for memory in forgotten])
         else:
             print(f"Forgot {len(forgotten)}. Undo with: holdfast undo {hf.last_run}")
-
-
-@app.command(rich_help_panel=WRITING)
-def purge(
-    ids: Ids,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    store: Store = None,
-    scope: Scope = None,
-    as_json: Json = False,
-) -> None:
-    """Erase memories for good, from every table, index and log."""
-    with open_memory(store, scope) as hf:
-        found = [hf.get(id_) for id_ in ids]
-        for memory in found:
-            print(f"{memory.id}  {show.plain(show.shorten(memory.content, 100))}", file=sys.stderr)
-        if not confirmed(f"Erase {len(found)} for good? This cannot be undone.", yes=yes):
-            print("Nothing was erased.", file=sys.stderr)
-            raise typer.Exit(1)
-        count = hf.purge(*ids)
-        show.emit({"purged": count}) if as_json else print(f"Erased {count}.")
 
 
 @app.command(rich_help_panel=WRITING)

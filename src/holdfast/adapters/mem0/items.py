@@ -1,0 +1,174 @@
+"""mem0's items and our memories, each as the other: pure, with no store inside.
+
+What an item has and a memory has not is kept with the memory under one key of its metadata.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from ...errors import InvalidInput
+from ...types import Events, Kind, Memory, Micros, Scope, from_datetime, iso, to_datetime
+
+SOURCE = KEY = "mem0"
+KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
+"""What is an item; turns and what sums them up are not."""
+RUN = "run:"  # before a run's id, in the scope of what has neither a user nor an agent
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose an item is: at least one of the three is told."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.user_id or self.agent_id or self.run_id):
+            raise InvalidInput("At least one of 'user_id', 'agent_id', or 'run_id' must be provided.")
+
+    @classmethod
+    def of(cls, user_id: Any, agent_id: Any, run_id: Any) -> Owner:
+        """The owner with these ids; InvalidInput for one that is blank or has spaces in it."""
+        ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return cls(**{name: _checked(name, value) for name, value in ids.items()})
+
+    @property
+    def scope(self) -> Scope:
+        """Where its items are."""
+        if self.user_id:
+            return Scope("user", self.user_id)
+        return Scope("agent", self.agent_id) if self.agent_id else Scope("shared", f"{RUN}{self.run_id}")
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """What finds its items."""
+        told = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
+        return {name: value for name, value in told.items() if value}
+
+
+def _checked(name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    told = str(value).strip()
+    if not told or any(sign.isspace() for sign in told):
+        raise InvalidInput(f"Invalid {name}: it cannot be empty or contain whitespace.")
+    return told
+
+
+def ids_of(memory: Memory) -> dict[str, str]:
+    """Whose a memory is, in mem0's words."""
+    kept, scope = _kept(memory), memory.scope
+    ids = {name: kept[name] for name in ("agent_id", "run_id", "actor_id", "role") if kept.get(name)}
+    if scope.kind == "user":
+        return {"user_id": scope.key, **ids}
+    if scope.kind == "agent":
+        return {"agent_id": scope.key, **ids}
+    return {"run_id": scope.key.removeprefix(RUN), **ids}
+
+
+def is_seen(scope: Scope) -> bool:
+    """Whether the memories of a scope are items: those of users, of agents and of runs."""
+    return scope.kind in ("user", "agent") or (scope.kind == "shared" and scope.key.startswith(RUN))
+
+
+def item_of(memory: Memory) -> dict[str, Any]:
+    """A memory as mem0 would return it."""
+    kept = _kept(memory)
+    own = kept.get("metadata") if kept else {key: one for key, one in memory.metadata.items() if key != "policy"}
+    item = {
+        "id": memory.id,
+        "memory": memory.content,
+        "hash": hashlib.md5(memory.content.encode(), usedforsecurity=False).hexdigest(),
+        "metadata": own or None,
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
+        **ids_of(memory),
+    }
+    return item if memory.valid_until is None else {**item, "expiration_date": _last_day(memory.valid_until)}
+
+
+def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
+    """What is kept with a memory so that it is an item of its owner; `said` may be its role and actor_id."""
+    told = {**owner.filters, **said}
+    own = {key: value for key, value in (metadata or {}).items() if key not in (*owner.__slots__, "actor_id")}
+    ids = {name: value for name, value in told.items() if value and name != "user_id"}
+    return {KEY: {**ids, "metadata": own}}
+
+
+def with_metadata(memory: Memory, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept with a memory when some of its item's metadata is set anew; whose it is does not change."""
+    kept = _kept(memory)
+    own = {**(kept.get("metadata") or {}), **metadata}
+    return {**memory.metadata, KEY: {**kept, "metadata": own}}
+
+
+def _kept(memory: Memory) -> Mapping[str, Any]:
+    found = memory.metadata.get(KEY)
+    return found if isinstance(found, Mapping) else {}
+
+
+def until(day: Any) -> Micros | None:
+    """The end of an expiration date, which is the last day on which an item is there."""
+    if day is None:
+        return None
+    try:
+        last = day.date() if isinstance(day, datetime) else day if isinstance(day, date) else date.fromisoformat(day)
+        return from_datetime(datetime.combine(last + timedelta(days=1), datetime.min.time()))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput("expiration_date must be a valid date in YYYY-MM-DD format.") from error
+
+
+def _last_day(valid_until: Micros) -> str:
+    return to_datetime(valid_until - 1).date().isoformat()
+
+
+def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
+    """What the journal says of a memory, oldest first, as mem0 tells it: ADD, UPDATE, DELETE."""
+    told: list[dict[str, Any]] = []
+    text: str | None = memory.content
+    for event in reversed(events):
+        before, after = event.before or {}, event.after or {}
+        if event.before is None:
+            gone = _rewritten(events, event.run)
+            told.append(_entry(memory, event.seq, event.at, "UPDATE" if gone else "ADD", gone, text))
+            text = gone
+        elif before.get("status") == "active" and after.get("status") not in (None, "active"):
+            told.append(_entry(memory, event.seq, event.at, "DELETE", text, None))
+        elif after.get("status") == "active":
+            told.append(_entry(memory, event.seq, event.at, "ADD", None, text))
+        elif event.verb == "update" and event.after is not None:
+            told.append(_entry(memory, event.seq, event.at, "UPDATE", text, text))
+    return told[::-1]
+
+
+def _rewritten(events: Events, run: str) -> str | None:
+    """What a memory said before a run put another text in its place."""
+    before = (one.before or {} for one in events if one.run == run)
+    return next((str(row["content"]) for row in before if "content" in row), None)
+
+
+def _entry(memory: Memory, number: int, at: Micros, event: str, old: str | None, new: str | None) -> dict[str, Any]:
+    ids = ids_of(memory)
+    return {
+        "id": str(number), "memory_id": memory.id, "old_memory": old, "new_memory": new, "event": event,
+        "created_at": iso(memory.created_at), "updated_at": iso(at), "is_deleted": event == "DELETE",
+        "actor_id": ids.get("actor_id"), "role": ids.get("role"),
+    }  # fmt: skip
+
+
+def messages_in(given: Any) -> Sequence[Mapping[str, Any]]:
+    """Messages as mem0 takes them: a text, one message, or several."""
+    match given:
+        case str():
+            return [{"role": "user", "content": given}]
+        case Mapping():
+            return [given]
+        case list() if all(isinstance(one, Mapping) for one in given):
+            return given
+    raise InvalidInput("messages must be str, dict, or list[dict]. Nothing was stored.")

@@ -1,0 +1,72 @@
+"""Where the person writes, and brings back what was written before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+
+class Prompt(TextArea):
+    """A field for a message of any number of lines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "Send", priority=True),
+        Binding("ctrl+j,shift+enter", "new_line", "New line", priority=True),
+    ]
+
+    class Sent(Message):
+        """The person wants this to be said."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, earlier: Sequence[str] = ()) -> None:
+        super().__init__(placeholder="Say something, or /help", id="prompt")
+        self._earlier, self._at = list(earlier), 0
+
+    def take(self, text: str) -> None:
+        """Takes out of the field what was sent; it can be brought back. What was typed since then stays."""
+        self._earlier.append(text)
+        _, _, since = self.text.partition(text)
+        self._put(since.lstrip())
+
+    def action_send(self) -> None:
+        """Hands over what is written."""
+        if self.text.strip():
+            self.post_message(self.Sent(self.text.strip()))
+
+    def action_new_line(self) -> None:
+        """What Enter does elsewhere."""
+        self.replace("\n", *self.selection)
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Brings back the message before, where nothing new is written."""
+        if select or not self._walk(-1):
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Brings back the message after, where nothing new is written."""
+        if select or not self._walk(1):
+            super().action_cursor_down(select)
+
+    def _walk(self, step: int) -> bool:
+        if not self.text:
+            self._at = len(self._earlier)
+        elif self.text != self._brought_back():
+            return False
+        self._at = min(max(self._at + step, 0), len(self._earlier))
+        self._put(self._brought_back())
+        return True
+
+    def _brought_back(self) -> str:
+        """The message that the walk through the earlier ones has come to; none at its end."""
+        return self._earlier[self._at] if self._at < len(self._earlier) else ""
+
+    def _put(self, text: str) -> None:
+        self.text = text
+        self.move_cursor(self.document.end)

@@ -1,0 +1,431 @@
+"""What a person does to their memory from inside a conversation: in plain words, or with /memory.
+
+A command is answered before any model is asked: nothing is retrieved for it, no reply is generated, and the words are
+not kept as part of the conversation. Whatever is lost by it is asked about first. What was asked lives with the session
+in the store, so that an answer after a restart is still understood; forgetting is archiving, so that it can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from ..errors import HoldfastError
+from ..memory import Holdfast
+from ..pipelines.consider import rules
+from ..store.base import Filter, Writer
+from ..store.rows import fold, indexed_text
+from ..text.control import Command, Name, answer, command, dismissive, only_courtesies
+from ..text.screen import shorten
+from ..text.tokens import index_terms, query_terms
+from ..types import DAY, Kind, Memories, Memory, Session, Status
+from ..write import approval, capture, commit
+from ..write.candidates import Candidate
+from ..write.commit import Draft
+from ..write.policy import hard_guard
+from ..write.vocabulary import vocabulary
+from . import sessions
+from .memory import RoleMemory
+
+GUEST = "You're in guest mode, so I don't have persistent memory to show or edit for this session."
+NOTHING = "I don't have any saved facts, session summaries, or style rules for you right now."
+NO_MATCH = "I couldn't find a saved memory matching that."
+KEPT, CANCELLED = "Okay, nothing was forgotten.", "Cancelled. Nothing was forgotten."
+UNDO = "Say undo to bring it back."
+USAGE = """\
+/memory status                           how much is remembered, and whether recall is on
+/memory list [facts|sessions|rules]      what is remembered, numbered
+/memory recall on|off                    whether it is brought up unasked
+/memory forget fact|session|rule N       forget one of a list
+/memory clear facts|sessions|rules|all   forget a whole list, or everything
+/memory view                             what past sessions of this project taught, as the agent is told it
+/memory clear (or reset)                 take that away, of this project alone; it asks first
+/memory enqueue (or rebuild)             have it put together again when the next session starts
+/memory stats, /memory diagnose          how that stands, and why there is nothing
+/memory WORDS                            look for words in what is remembered"""
+
+LIVE: tuple[Status, ...] = ("active", "held", "proposed")
+SORTS: Mapping[str, Kind] = {"facts": "fact", "sessions": "episode", "rules": "rule"}
+WORDS: Mapping[str, str] = {"fact": "fact", "episode": "session", "rule": "rule"}
+TITLES: Mapping[str, tuple[str, str]] = {
+    "facts": ("fact", "facts"),
+    "sessions": ("session summary", "session summaries"),
+    "rules": ("style rule", "style rules"),
+}
+LISTED, OPTIONS, WIDTH = 50, 9, 200  # of each sort, to choose from, characters of each
+FOUND = 50  # candidates for what "forget about …" means
+AKIN = 0.6  # cosine: what is less alike was hardly meant
+MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
+PENDING = "pending_action"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What was asked and waits for an answer: about these memories, or about all of a sort."""
+
+    type: Literal["delete", "delete_options", "clear"]
+    ids: tuple[str, ...] = ()
+    sort: str = ""
+
+    @classmethod
+    def of(cls, stored: object) -> Pending | None:
+        """What a session's metadata say is pending."""
+        if not isinstance(stored, Mapping) or stored.get("type") not in ("delete", "delete_options", "clear"):
+            return None
+        return cls(stored["type"], tuple(map(str, stored.get("ids", ()))), str(stored.get("sort", "")))
+
+
+def understood(text: str, words: str = "general") -> Command | Literal["private"] | None:
+    """What an utterance asks of memory; "private" when all it says is not to keep what was said.
+
+    The write policy's vocabulary knows how that is said, and what is only for this moment.
+    """
+    found, policy = command(text), vocabulary(words)
+    if found is not None and found.name.startswith("remember") and policy.says("turn_scoped", found.about):
+        return None
+    if found is not None or dismissive(text):
+        return found
+    request = policy.request(text)
+    return "private" if request and request.reach == "this" and only_courtesies(text[request.end :]) else None
+
+
+class Control:
+    """One conversation's way to its memory; `memory` is None where there is none."""
+
+    def __init__(
+        self, memory: RoleMemory | None, *, session: str, actor: str, forgot: Callable[[], object] = lambda: None
+    ) -> None:
+        self._memory, self._session, self._actor, self._forgot = memory, session, actor, forgot
+        self._pending: Pending | None = None
+        self._stored = False
+        """Whether the store knows of what is pending."""
+        self._run = ""
+        """The run that "undo" takes back, if that is said next."""
+        self._turn_began: int | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something was asked that the next words may answer."""
+        return self._pending is not None
+
+    def resume(self) -> None:
+        """Goes on with what the last conversation had asked, if that is not long ago."""
+        if self._memory is None or not self._memory.exists:
+            return
+        last = next(iter(sessions.of_agent(self._memory.hf, self._memory.role.name)), None)
+        if last is not None and self._memory.clock() - last.last_activity < DAY:
+            self._pending = Pending.of(last.metadata.get(PENDING))
+
+    def turn_begins(self) -> None:
+        """Notes that a turn with the agent begins: what is stored from now on came of it."""
+        self._run = ""
+        if self._memory is not None:
+            self._turn_began = self._memory.clock()
+
+    def hear(self, text: str) -> str | None:
+        """The reply to an utterance that is about memory; None when it is not, and the agent is to answer."""
+        if self._pending is not None and (reply := self._settle(self._pending, text)) is not None:
+            return reply
+        if self._run and answer(text) == "undo":
+            return self._undo()
+        asked = understood(text, self._memory.settings.vocabulary) if self._memory else understood(text)
+        if asked is None:
+            return None
+        if self._memory is None:
+            return GUEST
+        return self._private() if asked == "private" else self._do(asked)
+
+    def slash(self, rest: str) -> str | None:
+        """The reply to `/memory …`; None when it names none of the forms, and is a search."""
+        match rest.lower().split():
+            case ["status"]:
+                asked = Command("status")
+            case ["list"]:
+                asked = Command("list")
+            case ["list", ("facts" | "sessions" | "rules") as sort]:
+                asked = Command("list", sort=sort)
+            case ["recall", ("on" | "off") as wanted]:
+                asked = Command("recall_on" if wanted == "on" else "recall_off")
+            case ["forget", ("fact" | "session" | "rule") as one, number] if number.lstrip("#").isdecimal():
+                asked = Command("forget_number", number=int(number.lstrip("#")), sort=f"{one}s")
+            case ["clear", ("facts" | "sessions" | "rules" | "all") as sort]:
+                asked = Command("wipe", sort="" if sort == "all" else sort)
+            case [("forget" | "clear"), *_] | ["recall"]:
+                return USAGE
+            case _:
+                return None
+        return GUEST if self._memory is None else self._do(asked)
+
+    # What was asked
+
+    def _do(self, asked: Command) -> str | None:
+        ways: Mapping[Name, Callable[[Command], str | None]] = {
+            "status": self._status,
+            "list": self._list,
+            "forget_number": self._forget_number,
+            "forget_about": self._forget_about,
+            "recall_on": self._recall,
+            "recall_off": self._recall,
+            "remember_fact": self._remember,
+            "remember_rule": self._remember,
+            "wipe": self._ask_to_wipe,
+        }
+        return ways[asked.name](asked)
+
+    def _status(self, _: Command) -> str:
+        counts = [_counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
+        state = "on" if self._profile().get("proactive_recall") else "off"
+        return f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall is {state}."
+
+    def _list(self, asked: Command) -> str:
+        lists = {sort: self._numbered(sort) for sort in ([asked.sort] if asked.sort else SORTS)}
+        if not any(lists.values()):
+            return _none(asked.sort)
+        parts = [_listed(f"{sort.capitalize()}:", found) for sort, found in lists.items() if found]
+        return "\n\n".join((*parts, 'To remove one, say "forget fact 1" or "forget about …".'))
+
+    def _forget_number(self, asked: Command) -> str:
+        if asked.sort:
+            listed, word = self._numbered(asked.sort), asked.sort.removesuffix("s")
+            if not 1 <= asked.number <= len(listed):
+                return f"{word.capitalize()} #{asked.number} does not exist (only {len(listed)} {word}(s))."
+            return self._offer([listed[asked.number - 1]])
+        lists = [self._numbered(sort) for sort in SORTS]
+        return self._offer([listed[asked.number - 1] for listed in lists if 1 <= asked.number <= len(listed)])
+
+    def _forget_about(self, asked: Command) -> str:
+        return self._offer(matching(self._hf, asked.about) if self._exists else [])
+
+    def _recall(self, asked: Command) -> str:
+        on = asked.name == "recall_on"
+        self._hf.set_profile(proactive_recall=on)
+        return f"Proactive recall is now {'on' if on else 'off'}."
+
+    def _ask_to_wipe(self, asked: Command) -> str:
+        sort, count = asked.sort, len(self._all(asked.sort))
+        if not count:
+            return _none(sort)
+        self._set(Pending("clear", sort=sort))
+        what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({count} memories)"
+        return f"This forgets {what}. Type clear to go ahead; anything else cancels."
+
+    def _remember(self, asked: Command) -> str | None:
+        """Stores what a person said; None where this agent does not keep such things, so that it can say so itself."""
+        memory = self._its()
+        kind: Kind = "rule" if asked.name == "remember_rule" else "fact"
+        if not (memory.config.procedural if kind == "rule" else memory.config.semantic).enabled:
+            return None
+        at, limit = memory.clock(), memory.settings.max_content_bytes
+        turn = commit.build(_turn(asked.about), memory.scope, at=at, max_bytes=limit)
+        candidate = _candidate(turn, kind)
+        barred = hard_guard(candidate, turn, vocabulary(memory.settings.vocabulary))
+        if barred:
+            return f"I won't keep that: {barred}."
+        draft = Draft(
+            content=candidate.content, kind=kind, category=candidate.category, quote=turn.content,
+            triple=candidate.triple, source="conversation",
+        )  # fmt: skip
+        new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
+        decision = approval.decided(self._hf.store, new, at=at)
+        stored = self._hf.write("remember", lambda writer: approval.admit(writer, new, decision, at=at))
+        self._run = self._hf.last_run
+        memory.keep_within_caps(new.layer)
+        memory.embed()
+        known = "Okay, I'll remember" if stored.id == new.id else "I knew that already"
+        return f"{known}: {_short(stored)}"
+
+    def _private(self) -> str:
+        """Forgets what the last turn left behind."""
+        left = self._left_behind()
+        if not left:
+            return "Okay, I won't keep that."
+        return f"Okay, I won't keep that. I forgot {_counted(len(self._forget(left)))} of it. {UNDO}"
+
+    # Asking back, and what is answered
+
+    def _offer(self, found: Memories) -> str:
+        """Asks about memories that are to be forgotten: whether it is the one, or which of several."""
+        if not found:
+            return NO_MATCH
+        if len(found) == 1:
+            self._set(Pending("delete", (found[0].id,)))
+            return f"Forget this {WORDS.get(found[0].kind, 'memory')}? {_short(found[0])}\nSay yes to forget it [y/N]."
+        offered = found[:OPTIONS]
+        self._set(Pending("delete_options", tuple(one.id for one in offered)))
+        more = f"\n… and {len(found) - OPTIONS} more: say more precisely what you mean." if len(found) > OPTIONS else ""
+        head = f"I found {len(found)} memories. Which one shall I forget? Say its number, all, or no."
+        return f"{_listed(head, offered)}{more}"
+
+    def _settle(self, pending: Pending, text: str) -> str | None:
+        """The reply to an answer; None when it is none. What was asked is settled either way, but for a bad number."""
+        said = answer(text)
+        self._set(None)
+        if pending.type == "clear":
+            if text.strip() in ("clear", "purge"):
+                return self._wipe(pending.sort)
+            return CANCELLED if said is not None or text.strip().lower() in ("", "clear", "purge") else None
+        if pending.type == "delete_options" and (isinstance(said, int) or said in ("yes", "all")):
+            return self._choose(pending, said)
+        if said == "yes":
+            return self._confirmed(pending.ids)
+        return KEPT if said is not None or not text.strip() else None
+
+    def _choose(self, pending: Pending, said: int | str) -> str:
+        if said == "all":
+            self._set(Pending("delete", pending.ids))
+            return f"Forget all {len(pending.ids)} of them? Say yes to forget them [y/N]."
+        if isinstance(said, int) and 1 <= said <= len(pending.ids):
+            return self._confirmed(pending.ids[said - 1 : said])
+        self._set(pending)
+        return f"Please say a number from 1 to {len(pending.ids)}, or no to keep them all."
+
+    def _confirmed(self, ids: Sequence[str]) -> str:
+        found = [one for one in self._hf.store.get(self._hf.scopes, list(ids)) if one.status in LIVE]
+        if not found:
+            return "That is forgotten already."
+        forgotten = self._forget([*found, *self._sources(found)])
+        what = _short(found[0]) if len(found) == 1 else _counted(len(found))
+        also = len(forgotten) - len(found)
+        more = f", and {_counted(also, 'message', 'messages')} that it came from" if also else ""
+        return f"Forgotten: {what}{more}. {UNDO}"
+
+    def _wipe(self, sort: str) -> str:
+        return f"I forgot {_counted(len(self._forget(self._all(sort))))}. {UNDO}"
+
+    def _undo(self) -> str:
+        run, self._run = self._run, ""
+        try:
+            self._hf.undo(run)
+        except HoldfastError as error:
+            return f"That cannot be taken back: {error}"
+        return "It is as it was before."
+
+    # The store, as a person uses it
+
+    def _its(self) -> RoleMemory:
+        assert self._memory is not None
+        return self._memory
+
+    @cached_property
+    def _hf(self) -> Holdfast:
+        memory = self._its()
+        view = memory.hf.scoped(memory.scope)
+        view.actor = self._actor
+        return view
+
+    @property
+    def _exists(self) -> bool:
+        return self._its().exists
+
+    def _profile(self) -> Mapping[str, Any]:
+        return self._hf.store.profile(self._its().scope) if self._exists else {}
+
+    def _numbered(self, sort: str) -> Memories:
+        """The active memories of a sort, oldest first, so that a new one changes no number."""
+        return self._hf.list(kinds=[SORTS[sort]])[::-1] if self._exists else []
+
+    def _all(self, sort: str) -> Memories:
+        """Everything that may be recalled or become so: of a sort, or of any."""
+        return self._hf.list(kinds=[SORTS[sort]] if sort else (), statuses=LIVE) if self._exists else []
+
+    def _forget(self, memories: Sequence[Memory]) -> Memories:
+        forgotten = self._hf.forget(*(one.id for one in memories))
+        self._run = self._hf.last_run
+        self._forgot()
+        return forgotten
+
+    def _sources(self, memories: Sequence[Memory]) -> Memories:
+        """The turns that memories were learned from: they would be recalled, and tell it all again."""
+        hf = self._hf
+        ids = [source for one in memories for source in approval.sources(hf.store, one)]
+        found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
+        return [one for one in found if one.kind == "turn" and one.status in LIVE]
+
+    def _left_behind(self) -> Memories:
+        """What the agent stored in the last turn."""
+        memory, since = self._its(), self._turn_began
+        if since is None or not self._exists:
+            return []
+        events = memory.hf.store.events([memory.scope], limit=200)
+        ids = [
+            event.target
+            for event in events
+            if event.noun == "memory" and event.before is None and event.at >= since and event.actor == memory.hf.actor
+        ]
+        return [one for one in memory.hf.store.get([memory.scope], ids) if one.status in LIVE]
+
+    def _set(self, pending: Pending | None) -> None:
+        """Notes what waits for an answer, here and with the session."""
+        self._pending = pending
+        if pending is None and not self._stored:
+            return
+        memory, at = self._its(), self._its().clock()
+        told = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
+
+        def work(writer: Writer) -> None:
+            begun = Session(
+                self._session, memory.scope, at, at, memory.role.name, metadata={"mode": sessions.INTERACTIVE}
+            )
+            known = writer.session(memory.scope, self._session) or begun
+            kept = {key: value for key, value in known.metadata.items() if key != PENDING}
+            writer.put_session(replace(known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)))
+
+        memory.hf.write("ask", work)
+        self._stored = pending is not None
+
+
+def matching(hf: Holdfast, about: str) -> Memories:
+    """The memories that "forget about …" means: by all of its words, by a name, by most words, by meaning."""
+    kinds: tuple[Kind, ...] = (*SORTS.values(), "reflection", "skill")
+    for wanted in (kinds, ("turn", "document")):
+        where = Filter(hf.scopes, kinds=wanted, statuses=LIVE)
+        if found := _by_words(hf, where, about) or _by_name(hf, where, about):
+            return found
+    hits = hf.recall(about, kinds=kinds, limit=OPTIONS)
+    return [hit.memory for hit in hits if (hit.why.similarity or 0.0) >= AKIN]
+
+
+def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:
+    terms = set(query_terms(about))
+    ranked = hf.store.by_text(where, list(terms), FOUND)
+    found = hf.store.get(hf.scopes, [seq for seq, _ in ranked])
+    shared = {one.id: len(terms & set(index_terms(indexed_text(one.title, one.content, one.tags)))) for one in found}
+    whole = [one for one in found if shared[one.id] == len(terms)]
+    return whole or [one for one in found if shared[one.id] > 1 and 2 * shared[one.id] >= len(terms)]
+
+
+def _by_name(hf: Holdfast, where: Filter, about: str) -> Memories:
+    ranked = hf.store.by_entity(where, [fold(about.lstrip("@#"))], FOUND)
+    return hf.store.get(hf.scopes, [seq for seq, _ in ranked])
+
+
+def _turn(said: str) -> Draft:
+    return capture.turn(session="control", role="user", text=said)
+
+
+def _candidate(turn: Memory, kind: Kind) -> Candidate:
+    """What was said, as a statement: in the extractor's words if it reads all of it, otherwise as it was said."""
+    found = [one for one in rules().extract([turn]) if one.kind == kind]
+    if len(found) == 1 and len(found[0].quote) >= MOSTLY * len(turn.content):
+        return found[0]
+    return Candidate(turn.content, turn.content, kind=kind, category="instruction" if kind == "rule" else "general")
+
+
+def _listed(head: str, memories: Sequence[Memory]) -> str:
+    lines = [f"{number}. {_short(one)}" for number, one in enumerate(memories[:LISTED], start=1)]
+    more = [f"… and {len(memories) - LISTED} more"] if len(memories) > LISTED else []
+    return "\n".join((head, *lines, *more))
+
+
+def _short(memory: Memory) -> str:
+    return shorten(" ".join(memory.content.split()), WIDTH)
+
+
+def _counted(count: int, one: str = "memory", more: str = "memories") -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def _none(sort: str) -> str:
+    return f"I don't have any saved {TITLES[sort][1]} for you right now." if sort else NOTHING

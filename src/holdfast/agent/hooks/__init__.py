@@ -1,0 +1,5 @@
+"""Memory for coding agents through their own hooks: recall before, index and extract after.
+
+A hook answers in the format of its host, in time, whatever happens. `run.py` is on a clock that starts with the
+process, so modules here load what is heavy only where it is used.
+"""

@@ -1,0 +1,77 @@
+"""One answer and no more, in time: from the work if it is quick enough, else the empty one from a timer.
+
+The host waits for the process to end, so giving the answer and ending are one step. The timer is a thread: it
+runs while the work waits for a pipe, a disk or a lock.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from .events import EMPTY
+
+TIME = 0.3  # seconds from the start of the process to its end
+LAST_STEPS = 0.05  # of these, for writing the answer and the log, though that takes one millisecond
+TURN = 0.0005  # seconds that the work may go on when the timer wants to run; it does so some times in a row
+UNLIKELY = 30.0  # seconds for a process to start: clocks that tell so do not belong together
+LEAST = 0.01  # a timer gets this even when starting took longer than all of it
+
+
+class Answer:
+    """The one answer of this process. Whoever gives it first ends the process; the other one ends with it."""
+
+    def __init__(self, note: Callable[[str], None], *, out: int = 1, end: Callable[[int], NoReturn] = os._exit) -> None:
+        """`note` is told what became of it ("late", "gone" or what the giver says) after the host has it."""
+        self._given = threading.Lock()
+        self._note, self._out, self._end = note, out, end
+
+    def give(self, text: str, outcome: str) -> None:
+        """Writes the answer unless there is one already, and ends the process with exit code 0."""
+        if not self._given.acquire(blocking=False):
+            threading.Event().wait()  # the other one is writing it, and ends the process
+        try:
+            _write_all(self._out, text.encode())
+        except OSError:
+            outcome = "gone"  # nobody listens any more
+        with suppress(Exception):  # nothing is worth a host that waits
+            self._later(LAST_STEPS, self._end, 0)  # the log may be on a disk that does not answer
+            self._note(outcome)
+        self._end(0)
+
+    def watch(self, seconds: float) -> None:
+        """Gives the empty answer when the work takes longer than `seconds`."""
+        sys.setswitchinterval(TURN)
+        self._later(seconds, self.give, EMPTY, "late")
+
+    def _later(self, seconds: float, step: Callable[..., None], *values: object) -> None:
+        timer = threading.Timer(seconds, step, values)
+        timer.daemon = True
+        timer.start()
+
+
+def time_left() -> float:
+    """Seconds until a hook must have answered."""
+    return max(LEAST, TIME - LAST_STEPS - age())
+
+
+def age() -> float:
+    """How long ago this process started, in seconds; where the system does not tell, how long it has computed."""
+    try:
+        # Field 22, counted behind the name of the program, which may hold anything; in ticks since the machine started.
+        started = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
+        since = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.process_time()
+    return since if 0 <= since < UNLIKELY else time.process_time()
+
+
+def _write_all(out: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(out, data) :]

@@ -1,0 +1,71 @@
+"""Facts that tools save: built, compared with what is known, stored and linked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...memory import Holdfast
+from ...pipelines.consolidate import SOURCE
+from ...pipelines.decay import RATE
+from ...pipelines.settle import near, recognition
+from ...store.base import Writer
+from ...types import Edge, Memory
+from ...write import commit, entities
+from ...write.candidates import Candidate
+from ...write.commit import Draft
+from ...write.dedup import first_duplicate
+
+DEFAULT_CONFIDENCE = 0.8
+
+
+class Planned(NamedTuple):
+    """A fact of a batch: the memory that it is or is to be, whether that is known, and the turns it is from."""
+
+    memory: Memory
+    known: bool
+    sources: Sequence[str] = ()
+
+
+def plan(hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]) -> tuple[list[Planned], list[str]]:
+    """What to do with each fact of a batch, and what is wrong with those that cannot be used. Nothing is written."""
+    planned: list[Planned] = []
+    errors: list[str] = []
+    for number, fact in enumerate(facts):
+        try:
+            planned.append(_planned(hf, session, fact, [one.memory for one in planned]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            errors.append(f"fact {number}: {error}")
+    return planned, errors
+
+
+def _planned(hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]) -> Planned:
+    candidate = Candidate(str(fact["content"]), "", confidence=float(fact.get("confidence", DEFAULT_CONFIDENCE)))
+    known = first_duplicate(candidate, [*before, *near(hf.store, hf.scopes[0], candidate)])
+    if known is not None:
+        return Planned(known[0], True)
+    draft = Draft(
+        content=candidate.content,
+        confidence=candidate.confidence,
+        source=SOURCE,
+        trust="derived",
+        tags=tuple(fact.get("tags") or ()),
+        metadata={"session": session},
+    )
+    return Planned(build(hf, draft), False, tuple(map(str, fact.get("source_ids") or ())))
+
+
+def build(hf: Holdfast, draft: Draft) -> Memory:
+    """The fact of a draft: it fades when nobody uses it."""
+    draft.decay_rate = RATE
+    return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
+
+
+def keep(writer: Writer, fact: Memory, sources: Sequence[str] = ()) -> Memory:
+    """Stores a fact, linked to the turns it is from and to whom it mentions."""
+    memory, at = commit.remember(writer, [fact])[0], fact.created_at
+    for source in sources:
+        if writer.memory(memory.scope, source) is not None:
+            writer.link(Edge(memory.scope, memory.id, source, "derived_from", at))
+    entities.link(writer, memory, recognition().recognise(memory.content, "local"), at=at)
+    return memory

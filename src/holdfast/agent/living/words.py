@@ -1,0 +1,49 @@
+"""What the tools say and understand: kinds by other systems' names, memories in short, ids that lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import HoldfastError, InvalidInput
+from ...memory import Holdfast
+from ...types import Kind, Memory
+
+Functions = list[Callable[..., dict[str, Any]]]
+# What other systems call the kinds of memory.
+KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "episode": ("turn", "episode"),
+    "fact": ("fact",),
+    "preference": ("fact",),
+    "reflection": ("reflection",),
+}
+PREVIEW = 80
+
+
+def kinds_of(kind: str | None) -> tuple[Kind, ...]:
+    """Our kinds for a name; all of them for none. InvalidInput for a name that stands for nothing."""
+    if kind is None:
+        return ()
+    if kind not in KINDS:
+        raise InvalidInput(f"Unknown kind {kind!r}. Use one of: {', '.join(KINDS)}.")
+    return KINDS[kind]
+
+
+def short(memory: Memory) -> dict[str, Any]:
+    """A memory as tools show it."""
+    kind = next((name for name, kinds in KINDS.items() if memory.kind in kinds), memory.kind)
+    return {"id": memory.id, "kind": kind, "content": memory.content}
+
+
+def preview(content: str) -> str:
+    """The beginning of a text."""
+    return content if len(content) <= PREVIEW else content[:PREVIEW] + "..."
+
+
+def active(hf: Holdfast, ref: str) -> Memory | None:
+    """The memory that an agent means, unless it is put away or was never there."""
+    try:
+        memory = hf.get(ref)
+    except HoldfastError:
+        return None
+    return memory if memory.status == "active" else None

@@ -1,0 +1,71 @@
+"""Writing a role file to start from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from ..errors import InvalidInput, Refused
+from .role import NAME
+
+TEMPLATES = ("memory", "daemon", "basic")
+# The provider whose key is there first; none: the scripted agent, which needs none.
+_MODELS: Mapping[str, tuple[str, str]] = {
+    "openai": ("OPENAI_API_KEY", "gpt-5-mini"),
+    "anthropic": ("ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
+    "google": ("GOOGLE_API_KEY", "gemini-2.5-flash"),
+    "ollama": ("", "llama3.2"),
+}
+OFFLINE = "offline"
+_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")  # which mean something else to YAML
+
+
+def write_role(
+    path: Path,
+    *,
+    name: str,
+    template: str = "memory",
+    provider: str = "",
+    model: str = "",
+    environ: Mapping[str, str],
+    force: bool = False,
+) -> str:
+    """Writes a role file that runs here and now, and returns its provider: the one named, or one whose key is set.
+
+    An existing file is left alone unless forced.
+    """
+    if not re.fullmatch(NAME, name):
+        raise InvalidInput(f"{name!r} cannot be a name: use lower-case letters, digits, '-' and '_'.")
+    if template not in TEMPLATES:
+        raise InvalidInput(f"There is no template {template!r}. Use one of: {', '.join(TEMPLATES)}.")
+    if path.exists() and not force:
+        raise Refused(f"{path} is there already. Write elsewhere with --output, or over it with --force.")
+    chosen = provider or _with_key(environ)
+    text = (files(__package__) / "templates" / f"{template}.yaml").read_text("utf-8")
+    filled = text.replace("{name}", _quoted(name)).replace("{model}", _model_lines(chosen, model))
+    try:
+        path.write_text(filled, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"Cannot write {path}: {error.strerror}.") from error
+    return chosen
+
+
+def _with_key(environ: Mapping[str, str]) -> str:
+    return next((one for one, (variable, _) in _MODELS.items() if variable and environ.get(variable)), OFFLINE)
+
+
+def _model_lines(provider: str, model: str) -> str:
+    if provider == OFFLINE:
+        return "    provider: offline        # answers from memory, no model; or openai, anthropic, google, ollama, …"
+    name = model or _MODELS.get(provider, ("", ""))[1]
+    if not name:
+        raise InvalidInput(f"Which model of {provider}? Name it with --model.")
+    return f"    provider: {_quoted(provider)}\n    name: {_quoted(name)}"
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML takes it for a text: 007 and null are names too."""
+    return text if re.fullmatch(r"[a-z][a-z0-9_-]*", text) and text not in _WORDS else json.dumps(text)

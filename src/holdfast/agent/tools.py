@@ -1,0 +1,127 @@
+"""The tools that an agent with memory has: five at most, by what its role enables, and one more in a project.
+
+Names, parameters and answers are what prompts written for them rely on, so they are kept to the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec
+
+from pydantic_ai import ModelRetry, Tool
+
+from ..errors import InvalidInput, Refused
+from ..text.fences import neutralise
+from ..types import iso
+from .memory import Found, RoleMemory
+from .records import record_functions
+
+P = ParamSpec("P")
+NOTHING_STORED, NOTHING_RELEVANT, NOTHING_LISTED = (
+    "No memories stored yet.",
+    "No relevant memories found.",
+    "No memories found.",
+)
+
+
+class MemoryTools:
+    """What an agent can do with its memory, one method a tool."""
+
+    def __init__(self, memory: RoleMemory) -> None:
+        self._memory = memory
+
+    def remember(self, content: str, category: str = "general") -> str:
+        """Save a fact or a piece of knowledge to long-term memory.
+
+        Args:
+            content: What to remember, as a sentence that can be understood on its own.
+            category: One word that says what it is about, such as preferences or project.
+        """
+        stored = self._memory.remember("semantic", content, category=category)
+        return f"Remembered (id={stored.seq}, category={stored.category})"
+
+    def recall(self, query: str, top_k: int = 5, memory_types: list[str] | None = None) -> str:
+        """Search long-term memory for what is relevant to a query.
+
+        Args:
+            query: What to look for, in plain words.
+            top_k: How many memories to return at most.
+            memory_types: Only these types: episodic, semantic, procedural. All of them when left out.
+        """
+        if not self._memory.exists:
+            return NOTHING_STORED
+        found = self._memory.recall(query, top_k=top_k, types=memory_types)
+        return "\n\n---\n\n".join(map(_found, found)) or NOTHING_RELEVANT
+
+    def list_memories(self, category: str | None = None, limit: int = 20, memory_type: str | None = None) -> str:
+        """List the most recent memories.
+
+        Args:
+            category: Only memories of this category.
+            limit: How many to list at most.
+            memory_type: Only this type: episodic, semantic or procedural.
+        """
+        if not self._memory.exists:
+            return NOTHING_STORED
+        listed = self._memory.listed(type_=memory_type, category=category, limit=limit)
+        lines = (f"[{m.layer}:{m.category}] ({iso(m.created_at)}) {neutralise(m.content)}" for m in listed)
+        return "\n".join(lines) or NOTHING_LISTED
+
+    def learn_procedure(self, content: str, category: str = "general") -> str:
+        """Save a procedure, policy or pattern that should be followed from now on.
+
+        Args:
+            content: The procedure, as an instruction that can be understood on its own.
+            category: One word that says what it is about, such as deployment.
+        """
+        stored = self._memory.remember("procedural", content, category=category)
+        return f"Learned procedure (id={stored.seq}, category={stored.category})"
+
+    def record_episode(self, content: str, category: str = "general") -> str:
+        """Record what happened during a task: an outcome, a decision, an error.
+
+        Args:
+            content: What happened.
+            category: One word that says what it is about.
+        """
+        stored = self._memory.remember("episodic", content, category=category)
+        return f"Recorded episode (id={stored.seq}, category={stored.category})"
+
+
+def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
+    """The tools of a role's memory. `recall` and `list_memories` are always there; `add_record` where records are."""
+    tools, enabled = MemoryTools(memory), memory.config
+    functions: tuple[tuple[Callable[..., str], bool], ...] = (
+        (tools.remember, enabled.semantic.enabled),
+        (tools.recall, True),
+        (tools.list_memories, True),
+        (tools.learn_procedure, enabled.procedural.enabled),
+        (tools.record_episode, enabled.episodic.enabled),
+    )
+    more = record_functions(memory, Path.cwd())
+    return [
+        Tool(_retried(function), takes_ctx=False) for function in [*(f for f, wanted in functions if wanted), *more]
+    ]
+
+
+def _found(found: Found) -> str:
+    memory = found.memory
+    head = f"Type: {memory.layer} | Category: {memory.category} | Score: {found.score:.3f} | {iso(memory.created_at)}"
+    return f"[{head}]\n{neutralise(memory.content)}"
+
+
+def _retried(tool: Callable[P, str]) -> Callable[P, str]:
+    """The tool, with what the model got wrong told to the model, so that it can do better."""
+
+    @wraps(tool)
+    def told(*args: P.args, **kwargs: P.kwargs) -> str:
+        try:
+            return tool(*args, **kwargs)
+        except InvalidInput as error:
+            raise ModelRetry(str(error)) from error
+        except Refused as error:
+            return str(error)
+
+    return told

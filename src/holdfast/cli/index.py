@@ -1,0 +1,69 @@
+"""The index command: past sessions, tickets and notes of a project made findable."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..text.screen import plain
+from . import show
+from .app import WRITING, Json, Scope, Store, app, open_memory
+
+if TYPE_CHECKING:
+    from ..pipelines.index import Indexed
+
+MOST_WARNINGS = 20  # on a terminal; --json has them all
+
+
+@app.command(rich_help_panel=WRITING)
+def index(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH…", help="Files and folders; none: all that were indexed before."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be read.")] = False,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Make past sessions, tickets and notes of a project findable; only what has changed is read."""
+    with open_memory(store, scope, index=False) as hf, show.progress("indexing") as bar:
+        done = hf.index(
+            paths or None,
+            plan=plan,
+            progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total),
+        )
+    if as_json:
+        show.emit(asdict(done))
+    else:
+        _tell(done, plan=plan)
+    if paths and done.warnings and not done.files and not done.unchanged:
+        raise typer.Exit(1)  # nothing of what was named could be indexed
+
+
+def _tell(done: Indexed, *, plan: bool) -> None:
+    for warned in done.warnings[:MOST_WARNINGS]:
+        print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
+    if len(done.warnings) > MOST_WARNINGS:
+        print(f"… and {len(done.warnings) - MOST_WARNINGS} more; --json lists all.", file=sys.stderr)
+    if plan:
+        for path, what in done.changes.items():
+            print(f"{what:<8} {plain(path)}")
+    print(_summary(done, plan=plan))
+
+
+def _summary(done: Indexed, *, plan: bool) -> str:
+    if not (done.files or done.unchanged or done.changes or done.warnings):
+        return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
+    files, unchanged = _count(done.files, "file"), done.unchanged
+    if plan:
+        gone = list(done.changes.values()).count("gone")
+        return f"Would index {files} and forget {gone}; {unchanged} unchanged. Nothing was changed."
+    return f"Indexed {files}: {_count(done.chunks, 'chunk')} added, {done.removed} removed; {unchanged} unchanged."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,123 @@
+"""What a command begins with: the memory it works on, and what it was given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import config
+from ..errors import InvalidInput, StoreBusy, StoreFull, StoreReadOnly
+from ..text.screen import plain
+from ..types import Micros, from_datetime, system_clock
+
+if TYPE_CHECKING:
+    from ..files.places import Place
+    from ..memory import Holdfast
+
+
+def here() -> tuple[Place, ...]:
+    """The places whose records count where the command runs: the project's around this folder, and the person's own."""
+    from ..files.places import places_around
+
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was removed
+        folder = Path("/")
+    return places_around(folder, config.login(), config.default_store().parent)
+
+
+@contextmanager
+def open_memory(
+    store: str | None,
+    scope: str | Sequence[str] | None,
+    *,
+    background: bool = False,
+    mode: str | None = None,
+    index: bool = True,
+) -> Iterator[Holdfast]:
+    """An open memory for one command; embedding in the `background` would only delay the end of a short one.
+
+    Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
+    """
+    from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
+
+    settings, places = config.load(), here()
+    given = [scope] if isinstance(scope, str) else list(scope or ())
+    scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
+    hf = Holdfast.open(
+        store,
+        scope=scopes,
+        settings=settings,
+        actor=f"cli:{config.login()}",
+        background=background,
+        mode=mode,
+        places=[place for place in places if str(place.scope) in scopes],
+    )
+    try:
+        if index and hf.needs_index:
+            _index_again(hf)
+        yield hf
+    finally:
+        hf.close()
+        for warning in hf.followed.warnings:
+            print(f"Warning: {plain(warning)}", file=sys.stderr)
+
+
+def _index_again(hf: Holdfast) -> None:
+    from .show import progress
+
+    # A store that cannot be written can still be read.
+    with suppress(StoreReadOnly, StoreBusy, StoreFull), progress("indexing") as bar:
+        hf.index(progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total))
+
+
+def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
+    """The scopes that words mean where a command runs: `project` and `assistant` are those of the places there.
+
+    No words mean the person's own scope, and for reading also that of their records, and in a project what is known
+    there.
+    """
+    known = {place.name: str(place.scope) for place in places}
+    if "project" in given and "project" not in known:
+        raise InvalidInput("There is no project here or above. `holdfast project init` makes one.")
+    if given:
+        return list(dict.fromkeys(known.get(word, word) for word in given))  # type: ignore[call-overload]
+    kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
+    return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
+
+
+def moment(text: str | None, *, end: bool = False) -> Micros | None:
+    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its `end`)."""
+    if not text:
+        return None
+    from datetime import datetime, timedelta
+
+    from ..text.when import spans
+
+    try:
+        written = datetime.fromisoformat(text)
+    except ValueError:
+        found = spans(text, system_clock())
+        if not found:
+            raise InvalidInput(
+                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
+            ) from None
+        return found[0].end if end else found[0].start
+    if end and len(text) == len("2026-03-31"):
+        written += timedelta(days=1)  # a day ends when the next begins
+    try:
+        return from_datetime(written.astimezone())
+    except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
+        return from_datetime(written)
+
+
+def text_or_stdin(text: str | None, *, what: str) -> str:
+    """The text given, or what is piped in."""
+    if text is not None and text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise InvalidInput(f"Give the {what} as an argument, or pipe it in.")
+    return sys.stdin.read()

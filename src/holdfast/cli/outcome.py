@@ -1,0 +1,45 @@
+"""How a command ends: its exit code, and what a person is told of an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import HoldfastError, InvalidInput
+
+Told = tuple[str | None, int]
+"""What a person is told of an error, and the exit code; None for one that is a fault of this program."""
+
+
+def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
+    """Runs a command and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
+    try:
+        result = work()
+        sys.stdout.flush()  # here, where it can still be told that nobody reads it
+        return result if isinstance(result, int) else 0
+    except (BrokenPipeError, SystemExit) as error:
+        # The library that parses turns a broken pipe into an exit of its own.
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # The reader of our output went away (`| head`): not our error, but nothing may be flushed any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        message, code = _told(error) or told_otherwise(error)
+        if message is None:
+            raise
+        print(message, end="\n" if message else "", file=sys.stderr)
+        return code
+
+
+def _told(error: BaseException) -> Told | None:
+    match error:
+        case HoldfastError():
+            return f"Error: {error}", 2 if isinstance(error, InvalidInput) else 1
+        case UnicodeDecodeError():
+            return f"Error: What was piped in is not UTF-8 text ({error}). Nothing was stored.", 2
+        case KeyboardInterrupt():
+            return "Stopped.", 130
+    return None

@@ -1,0 +1,143 @@
+"""Commands for a project's memory: made, looked at, switched off and on, cleared; the same for one's own records."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files.places import is_record
+from ..types import STATUSES
+from . import show
+from .app import UPKEEP, Json, Store, app, confirmed
+from .places import NO_PROJECT, chosen_place, every_record, near, number, open_records
+
+if TYPE_CHECKING:
+    from ..files.places import Place
+    from ..memory import Holdfast
+    from ..types import Scope
+
+project_app = typer.Typer(help="The memory of a project: a folder .holdfast, safe to commit.")
+app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_help=True)
+
+Own = Annotated[bool, typer.Option("--assistant", help="Your own records instead, which count in every project.")]
+
+
+@project_app.command()
+def init(
+    name: Annotated[str, typer.Option(help="What the project is called. Default: the name of its folder.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice equals once."""
+    from ..files.places import init_project
+
+    place = init_project(top_folder(Path.cwd()), name)
+    if as_json:
+        show.emit({"scope": str(place.scope), "folder": str(place.root)})
+        return
+    print(f"{place.scope} keeps its records in {near(place.root)}. Commit that folder with the project.")
+    print('Add one with: holdfast record add --category decisions "…"')
+
+
+def top_folder(start: Path) -> Path:
+    """The top of the project or repository that a folder lies in, whichever is nearer; without one, the folder."""
+    signs = (".holdfast/project.yaml", ".git")
+    return next((folder for folder in (start, *start.parents) if any((folder / one).exists() for one in signs)), start)
+
+
+@project_app.command()
+def status(store: Store = None, as_json: Json = False) -> None:
+    """Tell which records count here: the project's and your own, how many, and whether memory is on."""
+    with open_records(store) as hf:
+        stands = {place.name: _standing(hf, place) for place in hf.places}
+        if as_json:
+            show.emit(stands)
+            return
+        if "project" not in stands:
+            print(NO_PROJECT)
+        for name, one in stands.items():
+            memory = "" if one["enabled"] else "; memory is off"
+            show.fields([(name, one["scope"]), ("", one["folder"]), ("", _counted(one["records"]) + memory)])
+
+
+def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
+    mine = [record for record in every_record(hf) if record.scope == place.scope]
+    counts = Counter(record.category if record.status == "active" else record.status for record in mine)
+    return {
+        "scope": str(place.scope),
+        "folder": str(place.root),
+        "enabled": hf.scoped(place.scope).profile()["enabled"],
+        "records": dict(counts),
+    }
+
+
+def _counted(counts: dict[str, int]) -> str:
+    parts = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"{number(sum(counts.values()), 'record')}{': ' if parts else ''}{parts}"
+
+
+@project_app.command()
+def disable(own: Own = False, store: Store = None) -> None:
+    """Switch the memory of this project off: nothing of it is recalled, and nothing is written to it."""
+    _switch(store, own=own, on=False)
+
+
+@project_app.command()
+def enable(own: Own = False, store: Store = None) -> None:
+    """Switch the memory of this project on again."""
+    _switch(store, own=own, on=True)
+
+
+def _switch(store: str | None, *, own: bool, on: bool) -> None:
+    with open_records(store) as hf:
+        scope = chosen_place(hf, "assistant" if own else "project").scope
+        hf.scoped(scope).set_profile(enabled=on)
+        rest = "" if on else " Its records stay where they are; they are neither recalled nor changed."
+        print(f"Memory of {scope} is {'on' if on else 'off'}.{rest}")
+
+
+@project_app.command()
+def clear(
+    own: Own = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Erase the memory of this project and no other: records with their files, what was indexed, what was built."""
+    with open_records(store) as hf:
+        mine = hf.scoped(_scope(hf, own=own))
+        told = _held(mine)
+        if not confirmed(f"Erase {told} for good, files and all?", yes=yes):
+            print("Nothing was erased.", file=sys.stderr)
+            raise typer.Exit(1)
+        enabled = mine.profile()["enabled"]
+        receipt = mine.purge(owner=True)
+        if not own:
+            from ..memory.project import project_at
+
+            project_at(hf, Path.cwd()).clear()
+        if not enabled:  # what was switched off stays so
+            mine.set_profile(enabled=False)
+        show.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
+
+
+def _scope(hf: Holdfast, *, own: bool) -> Scope:
+    """What is to be cleared: a project that keeps no records may have sessions, and files that were built of them."""
+    if own or any(place.name == "project" for place in hf.places):
+        return chosen_place(hf, "assistant" if own else "project").scope
+    from ..files.building import project_around
+
+    around = project_around(Path.cwd()).scope
+    return around if hf.store.sessions([around]) else chosen_place(hf, "project").scope
+
+
+def _held(mine: Holdfast) -> str:
+    """What is kept in a scope, in words."""
+    every = mine.list(statuses=STATUSES)
+    records = sum(is_record(memory) for memory in every)
+    others = len(every) - records
+    more = f" and {number(others, 'other memory', 'other memories')}" if others else ""
+    return f"{number(records, 'record')}{more} of {mine.scopes[0]}"

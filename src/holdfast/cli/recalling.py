@@ -1,0 +1,59 @@
+"""`holdfast recall`, once its options are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+from . import show
+from .opening import moment, open_memory, text_or_stdin
+
+if TYPE_CHECKING:
+    from ..search.brief import Format
+
+
+def recall(
+    question: str | None = None,
+    *,
+    limit: int | None = None,
+    kind: list[str] | None = None,
+    category: list[str] | None = None,
+    tag: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    tokens: int | None = None,
+    why: bool = False,
+    format: str | None = None,
+    store: str | None = None,
+    scope: list[str] | None = None,
+    json: bool = False,
+) -> None:
+    """Finds what helps to answer a question, and prints it."""
+    chosen = _chosen(format)
+    if chosen and (json or why):
+        raise InvalidInput(f"--format cannot be together with {'--json' if json else '--why'}: give one of them.")
+    with open_memory(store, scope) as hf:
+        hits = hf.recall(
+            text_or_stdin(question, what="question"),
+            limit=limit,
+            kinds=kind or (),
+            categories=category or (),
+            tags=tag or (),
+            since=moment(since),
+            until=moment(until, end=True),
+            as_of=moment(as_of, end=True),
+            tokens=None if chosen else tokens,
+        )
+        if chosen:
+            show.brief(hf.brief(hits, chosen, tokens=tokens), chosen)
+        else:
+            show.emit([show.hit_json(hit) for hit in hits]) if json else show.hits(hits, reasons=why)
+
+
+def _chosen(format: str | None) -> Format | None:
+    if format is None:
+        return None
+    from ..search.brief import check_format
+
+    return check_format(format)

@@ -1,0 +1,258 @@
+"""A conversation in the terminal: lines in, answers as they come, a few commands that start with a slash."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import config
+from ..errors import HoldfastError
+from ..text.screen import plain, shorten
+from ..write.guard import without_secrets
+from . import show
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+
+    from ..agent.conversation import Conversation
+    from ..agent.memory import RoleMemory
+    from ..types import Memory
+
+LATEST, SHOWN = 10, 100  # memories that /memory shows, and characters of each
+HELP = """\
+/memory        what is remembered: how much, where, and the latest
+/memory WORDS  what is remembered about WORDS
+/memory status, list, recall, forget, clear facts
+               see and change it: /memory forget says how
+/memory view, clear, enqueue, stats, diagnose
+               what past sessions of this project taught; /memory alone is view where that is enabled
+/end           end the session (so does Ctrl-D)
+/help          this list
+
+In plain words: what do you know about me? · forget about … · remember that I … · don't remember this
+
+Enter sends. Alt-Enter, or a backslash at the end of a line, starts a new line. Ctrl-C stops an answer."""
+
+Read = Callable[[], str]
+# "/etc/hosts is important" is something to say, not a command.
+_COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?$", re.DOTALL)
+
+
+class _Hangup(BaseException):
+    """The terminal was closed, or the process is to end."""
+
+
+def converse(conversation: Conversation, *, resume: bool) -> bool:
+    """Talks until the person ends it, then ends the session; whether every prompt was answered."""
+    for number in (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,):
+        signal.signal(number, _end)
+    name = conversation.agent.role.name
+    if resume:
+        count = conversation.resume()
+        print(f"Resumed session with {count} messages." if count else "No previous session found.")
+    tell_waiting(conversation.agent.memory)
+    conversation.project.begin()
+    if sys.stdin.isatty():
+        print(f"Talking with {name}. /help lists the commands, Ctrl-D ends.")
+    reason, answered, hurry = "ended", True, False
+    try:
+        reason, answered = _turns(conversation, reader(name, keep=_keeps(conversation)))
+    except _Hangup:
+        reason, answered, hurry = "terminated", False, True
+    except BaseException:
+        hurry = True
+        raise
+    finally:
+        _say_goodbye(conversation, reason, hurry=hurry)
+    return answered
+
+
+def tell_waiting(memory: RoleMemory | None) -> None:
+    """Says in one line that memories wait for a decision, and how to make it; nothing where none do."""
+    try:
+        count = memory.proposals if memory else 0
+    except HoldfastError:
+        return  # whoever uses the memory next will say what is wrong with it
+    if memory and count:
+        print(show.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr)
+
+
+def _keeps(conversation: Conversation) -> bool:
+    """Whether what is typed may stay on disk for the next time."""
+    memory = conversation.agent.memory
+    return memory is not None and not memory.incognito
+
+
+def _end(number: int, frame: object) -> None:  # noqa: ARG001 (the shape of a signal handler)
+    raise _Hangup
+
+
+def _say_goodbye(conversation: Conversation, reason: str, *, hurry: bool) -> None:
+    memory = conversation.agent.memory
+    if memory is not None and memory.waiting and not hurry and sys.stderr.isatty():
+        print("Consolidating… (Ctrl-C leaves the episodes for the next time)", file=sys.stderr)
+    for line in conversation.end(reason=reason, hurry=hurry):
+        print(line, file=sys.stderr)
+
+
+def _turns(conversation: Conversation, read: Read) -> tuple[str, bool]:
+    answered = True
+    while True:
+        try:
+            prompt = read()
+        except EOFError:
+            return "ended", answered
+        except KeyboardInterrupt:
+            if not sys.stdin.isatty():
+                return "interrupted", answered
+            print("Ctrl-D or /end ends the session.")
+            continue
+        command = _COMMAND.match(prompt)
+        if command:
+            if command["name"] == "end":
+                return "ended", answered
+            _command(conversation, command["name"], (command["rest"] or "").strip())
+        elif prompt.strip() or conversation.waiting:  # Enter alone is an answer to a question
+            answered = _turn(conversation, prompt) and answered
+
+
+def _turn(conversation: Conversation, prompt: str) -> bool:
+    from ..agent.runner import Watcher
+
+    watcher = Watcher(text=_said, tool=_called)
+    try:
+        conversation.say(prompt, watcher=watcher, answered=lambda: print(flush=True))
+    except KeyboardInterrupt:
+        print("\n(stopped; that turn is not kept)")
+        return True
+    except HoldfastError as error:
+        print(f"\nError: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _said(text: str) -> None:
+    print(plain(text), end="", flush=True)
+
+
+def _called(name: str, arguments: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\x1b[2m· {name} {shorten(plain(arguments), 100)}\x1b[0m", file=sys.stderr, flush=True)
+
+
+def _command(conversation: Conversation, name: str, rest: str) -> None:
+    if name == "memory":
+        _tell_memory(conversation, rest)
+    elif name == "help":
+        print(HELP)
+    else:
+        print(f"There is no /{name}.\n{HELP}")
+
+
+def _tell_memory(conversation: Conversation, query: str) -> None:
+    memory = conversation.agent.memory
+    if memory is None:
+        print(conversation.slash(query) or "This conversation has no memory.")
+        return
+    try:
+        if (reply := conversation.slash(query)) is not None:
+            print(plain(reply))
+            return
+        if query:
+            found = [one.memory for one in memory.recall(query, top_k=LATEST)]
+            _tell_each(found, nothing=conversation.project.usage)
+            return
+        listed = memory.listed(limit=None)
+        counts = {layer: sum(one.layer == layer for one in listed) for layer in ("semantic", "episodic", "procedural")}
+        print(f"{', '.join(f'{count} {layer}' for layer, count in counts.items())} in {memory.location}")
+        if listed:
+            _tell_each(listed[:LATEST])
+    except HoldfastError as error:
+        print(f"Error: {error}", file=sys.stderr)
+
+
+def _tell_each(memories: Sequence[Memory], *, nothing: str = "") -> None:
+    for memory in memories:
+        print(show.typed(memory, SHOWN))
+    if not memories:
+        print(nothing or "No memories found.")
+
+
+def reader(name: str, *, keep: bool) -> Read:
+    """How the next prompt is read: with history and editing from a person, line by line from a pipe.
+
+    `keep` says whether what is typed may be kept for the next time.
+    """
+    return _editing_reader(name, keep=keep) if sys.stdin.isatty() else _line_reader
+
+
+def _line_reader() -> str:
+    lines: list[str] = []
+    while True:
+        line = sys.stdin.readline()
+        if not line and not lines:
+            raise EOFError
+        text = line.rstrip("\n")
+        if line and text.endswith("\\"):
+            lines.append(text[:-1])
+            continue
+        return "\n".join([*lines, text])
+
+
+def _editing_reader(name: str, *, keep: bool) -> Read:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import InMemoryHistory
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.current_line_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    commands: Mapping[str, str] = {"/memory": "what is remembered", "/end": "end the session", "/help": "commands"}
+    session: PromptSession[str] = PromptSession(
+        history=_history(name) if keep else InMemoryHistory(),
+        multiline=True,
+        key_bindings=keys,
+        completer=WordCompleter(list(commands), meta_dict=dict(commands), sentence=True),
+        complete_while_typing=True,
+        reserve_space_for_menu=len(commands),
+    )
+    return lambda: session.prompt("> ")
+
+
+def _history(name: str) -> History:
+    """What was typed before, without secrets, for its writer's eyes only; nothing where it cannot be kept."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    class Guarded(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(without_secrets(string))
+
+    file = history_file(name)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return Guarded(str(file))
+
+
+def history_file(name: str) -> Path:
+    """Where the prompts that were typed to an agent are kept for the arrow keys."""
+    return config.agent_store(name).with_suffix(".history")

@@ -1,0 +1,66 @@
+"""The command that keeps two stores equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import show
+from .app import UPKEEP, Json, Scopes, Store, app, open_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..pipelines.sync import Synced
+
+
+@app.command(rich_help_panel=UPKEEP)
+def sync(
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH|URL", show_default=False, help="The other store, made if need be. Default: sync_with."
+        ),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and do nothing.")] = False,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Keep two stores equal: each takes in what changed in the other since they last met."""
+    with open_memory(store, scope) as hf:
+        with show.progress("syncing") as bar:
+            done = hf.sync(place, plan=plan, progress=lambda entries: show.advance(bar, entries))
+        if as_json:
+            show.emit(_json(done, plan=plan))
+            return
+    _tell(done, plan=plan)
+
+
+def _json(done: Synced, *, plan: bool) -> dict[str, Any]:
+    return {
+        "with": done.location,
+        "scopes": [str(scope) for scope in done.scopes],
+        "planned": plan,
+        "received": dict(done.received),
+        "sent": dict(done.sent),
+        "conflicts": [list(pair) for pair in done.conflicts],
+    }
+
+
+def _tell(done: Synced, *, plan: bool) -> None:
+    if done.nothing:
+        print(f"Nothing to do: {', '.join(map(str, done.scopes))} is the same here and in {done.location}.")
+        return
+    would = "Would receive" if plan else "Received"
+    print(
+        f"{would} {_counted(done.received)} from {done.location}, {'send' if plan else 'sent'} {_counted(done.sent)}."
+    )
+    for later, earlier in done.conflicts:
+        print(f"{later} and {earlier} contradict each other. Both stand: correct or forget one of them.")
+
+
+def _counted(changes: Mapping[str, int]) -> str:
+    memories, others = changes.get("memory", 0), sum(changes.values()) - changes.get("memory", 0)
+    return f"{memories} memories and {others} other changes" if memories or others else "nothing"

@@ -1,0 +1,283 @@
+"""The import command: bundles of ours, past sessions of coding agents, exports of chats, files of other memories."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .. import config
+from ..errors import InvalidInput
+from ..text.screen import plain
+from . import show
+from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, when
+
+if TYPE_CHECKING:
+    from ..files.past import PastProject, Survey
+    from ..memory import Holdfast
+    from ..pipelines.index import Indexed
+
+MOST_SHOWN = 30  # projects, or warnings, on a terminal; --json has them all
+
+
+def complete_formats(incomplete: str) -> list[str]:
+    """The formats of other memories."""
+    from ..adapters.exchange import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+def complete_agents(incomplete: str) -> list[str]:
+    """The agents whose sessions can be found."""
+    from ..files.past import agents
+
+    return [name for name in agents() if name.startswith(incomplete)]
+
+
+@app.command("import", rich_help_panel=UPKEEP)
+def import_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FORMAT] [FILE]",
+            help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle piped in. With a FORMAT, "
+            "a file of another memory: mem0, langgraph, mcp-memory, letta, zep.",
+            autocompletion=complete_formats,
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Past sessions of every coding agent on this machine.")] = False,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="Only of this agent; several times.", autocompletion=complete_agents),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what was found.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")
+    ] = None,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past sessions here.
+
+    Importing twice equals once: what is known already is not read again. A bundle is taken in whole or not at all; of
+    sessions each is. Of another memory's file all that is well-formed is taken in, in one run that `undo` takes back.
+    """
+    format_, file = _format_and_file(words or [])
+    if all_ == (file is not None):
+        raise InvalidInput("Name a file, or say --all for the past sessions on this machine.")
+    with open_memory(store, scope) as hf:
+        if all_:
+            _import_all(hf, agent or (), plan=plan, yes=yes, as_json=as_json)
+        elif format_ and file:
+            _import_other(hf, format_, file, into=into, as_json=as_json)
+        elif file and file != "-" and _is_transcript(Path(file)):
+            _import_sessions(hf, Path(file), into=into, as_json=as_json)
+        else:
+            _import_bundle(hf, file or "-", into=into, as_json=as_json)
+
+
+# A file of another memory
+
+
+def _format_and_file(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """What the words of a command name: nothing, a file, or a format and a file."""
+    from ..adapters.exchange import FORMATS, format_named
+
+    match words:
+        case []:
+            return None, None
+        case [str(one)] if one in FORMATS and not Path(one).exists():
+            raise InvalidInput(f"Name the file too: holdfast import {one} FILE")
+        case [str(file)]:
+            return None, file
+        case [str(name), str(file)]:
+            return format_named(name).name, file
+    raise InvalidInput("Name one file. To import several, call it once for each.")
+
+
+def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_json: bool) -> None:
+    from ..adapters.exchange import format_named, take_in
+    from ..types import Scope as ScopeType
+
+    with _lines_of(file) as lines:
+        text = "".join(lines)
+    done = take_in(hf, format_named(name), text, into=ScopeType.parse(into) if into else None)
+    scopes = sorted({str(one.scope) for one in done.added})
+    if as_json:
+        problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
+        show.emit({"added": len(done.added), "known": done.known, "scopes": scopes, "problems": problems})
+        return
+    for one in done.problems[:MOST_SHOWN]:
+        print(f"Warning: line {one.line} was left out: {plain(one.reason)}.", file=sys.stderr)
+    where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
+    left = f"; {_count(len(done.problems), 'record')} left out" if done.problems else ""
+    told = f"{len(done.added):,} memor{'y' if len(done.added) == 1 else 'ies'}"
+    print(f"Imported {told}{where}; {done.known:,} already there{left}.")
+
+
+# A bundle
+
+
+def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) -> None:
+    with _lines_of(file) as lines, show.progress("importing") as bar:
+        done = hf.import_(lines, into=into, progress=lambda steps: show.advance(bar, steps))
+    if as_json:
+        show.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
+    else:
+        print(f"Imported {done.added['memory']} memories; {done.skipped} rows were already there.")
+
+
+@contextmanager
+def _lines_of(file: str) -> Iterator[Iterable[str]]:
+    if file == "-":
+        yield sys.stdin
+        return
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            yield lines
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was imported.") from error
+
+
+# One file of sessions
+
+
+def _is_transcript(file: Path) -> bool:
+    """Whether a file holds sessions; a bundle of ours begins by saying what it is."""
+    from ..transcripts import reader_for
+
+    if not file.is_file():
+        return False
+    with file.open("rb") as start:
+        head = start.read(200)
+    return b'"holdfast"' not in head and reader_for(file) is not None
+
+
+def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
+    from ..pipelines.index import Indexer, Source
+    from ..types import Scope as ScopeType
+
+    scope = ScopeType.parse(into) if into else hf.scopes[0]
+    indexer = Indexer(hf.store, scope, hf._author("import"), max_bytes=hf.settings.max_content_bytes)
+    indexer.index(Source(file.resolve(), str(file.resolve()), named=True))
+    done = indexer.done
+    if as_json:
+        show.emit(_done_json(str(scope), done))
+        return
+    _warn(done)
+    print(f"Imported {_count(len(done.sessions), 'session')} with {_count(done.chunks, 'turn')} into {scope}.")
+
+
+# All that is on this machine
+
+
+def _import_all(hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, as_json: bool) -> None:
+    from ..files import past
+
+    if unknown := [name for name in agents if name not in past.agents()]:
+        raise InvalidInput(f"There is no agent {unknown[0]!r}. There are: {', '.join(past.agents())}.")
+    found = past.survey(Path.home(), config.environment(), agents)
+    if plan:
+        show.emit(_survey_json(found)) if as_json else _tell_survey(found)
+        return
+    if not as_json:
+        _tell_survey(found)
+    if not found.projects:
+        return
+    sessions = sum(len(project.sessions) for project in found.projects)
+    if not as_json and not confirmed(f"Take in {_count(sessions, 'session')}?", yes=yes):
+        print("Nothing was imported.", file=sys.stderr)
+        raise typer.Exit(1)
+    done = []
+    with show.progress("importing", sum(len(project.files) for project in found.projects)) as bar:
+        for project, indexed in past.take_in(
+            hf.store,
+            found.projects,
+            lambda: hf._author("import"),
+            data=config.data_folder(),
+            max_bytes=hf.settings.max_content_bytes,
+            told=lambda path: show.advance(bar, 1),
+        ):
+            done.append((project, indexed))
+    _tell_all(done, as_json=as_json)
+
+
+def _survey_json(found: Survey) -> dict[str, Any]:
+    return {
+        "projects": [
+            {
+                "scope": str(project.place.scope),
+                "folder": str(project.place.folder),
+                "sessions": len(project.sessions),
+                "private": project.private,
+                "agents": project.agents,
+            }
+            for project in found.projects
+        ],
+        "without_folder": len(found.homeless),
+        "unreadable": found.unreadable,
+    }
+
+
+def _tell_survey(found: Survey) -> None:
+    rows = [
+        (_near(project), str(len(project.sessions)), _by_agent(project), when(project.changed_at))
+        for project in found.projects[:MOST_SHOWN]
+    ]
+    show.table(("text", "sessions", "agents", "last"), rows, empty="No past sessions were found on this machine.")
+    if len(found.projects) > MOST_SHOWN:
+        print(f"… and {_count(len(found.projects) - MOST_SHOWN, 'more project')}.")
+    if found.homeless:
+        print(f"{_count(len(found.homeless), 'session')} without a folder: import their files by name.")
+    for problem in found.unreadable[:MOST_SHOWN]:
+        print(f"Warning: {plain(problem)}", file=sys.stderr)
+
+
+def _near(project: PastProject) -> str:
+    folder, home = project.place.folder, Path.home()
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+
+
+def _by_agent(project: PastProject) -> str:
+    return ", ".join(f"{name} {count}" for name, count in project.agents.items())
+
+
+def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> None:
+    if as_json:
+        show.emit([_done_json(str(project.place.scope), indexed) for project, indexed in done])
+        return
+    for _, indexed in done:
+        _warn(indexed)
+    sessions = sum(len(indexed.sessions) for _, indexed in done)
+    turns = sum(indexed.chunks for _, indexed in done)
+    if not sessions:
+        print("Nothing new: every session is known already.")
+        return
+    projects = sum(bool(indexed.sessions) for _, indexed in done)
+    print(f"Imported {_count(sessions, 'session')} with {_count(turns, 'turn')} of {_count(projects, 'project')}.")
+    print("In a project, `holdfast project build` makes its memory of them; `holdfast recall` finds what was said.")
+
+
+def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
+    return {
+        "scope": scope,
+        "sessions": len(done.sessions),
+        "turns": done.chunks,
+        "unchanged": done.unchanged,
+        "warnings": [{"path": warned.path, "reason": warned.reason} for warned in done.warnings],
+    }
+
+
+def _warn(done: Indexed) -> None:
+    for warned in done.warnings[:MOST_SHOWN]:
+        print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

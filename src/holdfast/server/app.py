@@ -1,0 +1,103 @@
+"""The application put together: routes, errors, gate and envelope, and the page beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
+
+from .. import __version__
+from ..audit import AuditLog
+from ..feedback import FeedbackLog
+from ..memory import Holdfast
+from .conversations import Conversations
+from .envelope import Envelope
+from .gate import Gate
+from .keys import KeyFile
+from .limits import Buckets
+from .owners import Serving
+from .problems import HANDLERS
+from .routes import ROUTERS
+from .schemas import Problem
+from .standing import Checkup
+
+PREFIX = "/api/memory"
+WEB = Path(__file__).parent / "web"
+SMALLEST_LIMIT = 1_000_000  # bytes that a request may bring in any case
+ABOUT = "Long-term memory: what is known about an owner, and everything that can be done with it."
+PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is not JSON."},
+    401: {"description": "A key is needed."},
+    403: {"description": "The key does not open that memory, or memory refused."},
+    404: {"description": "There is no such thing in this owner's memory."},
+    409: {"description": "Something changed meanwhile, or a later change stands in the way."},
+    413: {"description": "Too large."},
+    422: {"description": "The request has another shape than the schema asks for."},
+    429: {"description": "Too many requests; Retry-After says when to try again."},
+    503: {"description": "The store is busy; Retry-After says when to try again."},
+}
+
+
+def create_app(
+    hf: Holdfast, keys: KeyFile, *, audit: AuditLog, feedback: FeedbackLog, buckets: Buckets | None = None
+) -> FastAPI:
+    """The application over an open memory and the logs beside it; whoever opened them closes them."""
+    app = FastAPI(
+        title="Holdfast",
+        description=ABOUT,
+        version=__version__,
+        docs_url=None,  # their pages load scripts from elsewhere, and this one works offline
+        redoc_url=None,
+        exception_handlers=HANDLERS,
+        generate_unique_id_function=_operation,
+    )
+    app.state.serving = Serving(
+        hf=hf,
+        keys=keys,
+        buckets=buckets or Buckets(hf.settings.rate_limit),
+        conversations=Conversations(hf),
+        checkup=Checkup(hf),
+        audit=audit,
+        feedback=feedback,
+    )
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX, responses=_problems())
+    app.add_middleware(Gate, keys=keys, largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes))
+    app.add_middleware(Envelope)
+    _add_page(app)
+    _complete_schema(app)
+    return app
+
+
+def _operation(route: APIRoute) -> str:
+    return route.name
+
+
+def _problems() -> dict[int | str, dict[str, Any]]:
+    return {status: {**about, "content": PROBLEM} for status, about in ERRORS.items()}
+
+
+def _complete_schema(app: FastAPI) -> None:
+    """Adds the shape of errors, which no route returns by itself, to the OpenAPI page."""
+    make = app.openapi
+
+    def complete() -> dict[str, Any]:
+        schema = make()
+        schema["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        return schema
+
+    app.openapi = complete  # type: ignore[method-assign]
+
+
+def _add_page(app: FastAPI) -> None:
+    app.add_api_route("/", _page, include_in_schema=False, response_class=FileResponse)
+    app.mount("/static", StaticFiles(directory=WEB, check_dir=False), name="static")
+
+
+async def _page() -> FileResponse:
+    return FileResponse(WEB / "index.html")

@@ -1,0 +1,55 @@
+"""What was changed lately, run by run, and which of it has been taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from ..memory import Holdfast
+from ..types import Event, iso
+from . import schemas
+
+EVENTS_PER_RUN = 20  # journal entries that are read for each run that is asked for
+SHOWN = 5  # memories of a run; an import has thousands
+SAID = "capture"
+
+
+def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
+    """The latest runs that changed memories, newest first."""
+    found = list(_runs(hf.log(limit=limit * EVENTS_PER_RUN)))[:limit]
+    return [_told(hf, run, undone=undone) for run, undone in zip(found, taken_back(found), strict=True)]
+
+
+def taken_back(runs: Iterable[Sequence[Event]]) -> Iterator[bool]:
+    """Whether each run, newest first, was undone by a later one.
+
+    An undo changes what the run that it takes back had changed, and nothing in between may have touched that. So it
+    belongs to the nearest earlier run that changed the same memories; that run may itself have been an undo.
+    """
+    waiting: list[frozenset[str]] = []
+    for run in runs:
+        targets = frozenset(event.target for event in run)
+        undone = targets in waiting
+        if undone:
+            waiting.remove(targets)
+        elif run[0].verb == "undo":
+            waiting.append(targets)
+        yield undone
+
+
+def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
+    kept = (event for event in events if event.noun == "memory" and event.verb != SAID)
+    return (list(run) for _, run in groupby(kept, key=lambda event: event.run))
+
+
+def _told(hf: Holdfast, run: Sequence[Event], *, undone: bool) -> schemas.RunOfChanges:
+    targets = list(dict.fromkeys(event.target for event in run))
+    return schemas.RunOfChanges(
+        run=run[0].run,
+        at=iso(run[0].at),
+        actor=run[0].actor,
+        verb=run[0].verb,
+        undone=undone,
+        count=len(targets),
+        memories=[schemas.Record.of(memory) for memory in hf.store.get(hf.scopes, targets[:SHOWN])],
+    )

@@ -1,0 +1,138 @@
+"""Keys of the HTTP API: who may ask for whose memory.
+
+A key is shown once, when it is made; the file keeps a salted hash of it. The file only grows: a line for each key that
+was made, a line for each that was revoked. So two programs may add keys at once without a lock, and a server that runs
+follows along.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInput, NotFound
+from ..types import Micros, Scope
+
+SHAPE = re.compile(r"hf_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
+OTHERS_MAY_WRITE = 0o022
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key as it is kept: its name, whose memory it opens, and the hash of its secret."""
+
+    id: str
+    owner: str
+    salt: str
+    hash: str
+    created_at: Micros
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that the key opens, and no other."""
+        return Scope("user", self.owner)
+
+    def fits(self, secret: str) -> bool:
+        """Whether this is the key's secret, found out in a time that does not depend on the answer."""
+        return hmac.compare_digest(self.hash, _hashed(self.salt, secret))
+
+
+class KeyFile:
+    """The keys of one file, read anew whenever it has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._keys: dict[str, Key] = {}
+        self._needed = False
+
+    @property
+    def needed(self) -> bool:
+        """Whether a key must be shown: from the first one on, and even when the last one has been revoked."""
+        self._follow()
+        return self._needed
+
+    def __iter__(self) -> Iterator[Key]:
+        """The keys that are in force, oldest first."""
+        self._follow()
+        return iter(list(self._keys.values()))
+
+    def find(self, text: str) -> Key | None:
+        """The key that somebody shows, if it is in force."""
+        shown = SHAPE.fullmatch(text)
+        if shown is None:
+            return None
+        self._follow()
+        key = self._keys.get(shown[1])
+        return key if key is not None and key.fits(shown[2]) else None
+
+    def add(self, owner: str, *, at: Micros) -> str:
+        """Makes a key for one owner and returns it; nobody can tell it again."""
+        Scope("user", owner)  # says what is wrong with a name that cannot be one
+        id_, secret, salt = secrets.token_hex(4), secrets.token_urlsafe(32), secrets.token_hex(16)
+        self._append({"id": id_, "owner": owner, "salt": salt, "hash": _hashed(salt, secret), "created_at": at})
+        return f"hf_{id_}_{secret}"
+
+    def revoke(self, id_: str, *, at: Micros) -> Key:
+        """Ends a key; NotFound when there is none of that name."""
+        self._follow()
+        key = self._keys.get(id_)
+        if key is None:
+            raise NotFound(f"There is no key {id_!r} in {self.path}. `holdfast serve keys list` shows them.", id=id_)
+        self._append({"revoked": id_, "at": at})
+        return key
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        line = (json.dumps(entry) + "\n").encode()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            try:
+                os.write(file, line)  # at once, so that lines of two programs never mix
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise InvalidInput(f"Cannot write the keys to {self.path}: {error.strerror}.") from error
+
+    def _follow(self) -> None:
+        try:
+            state = self.path.stat()
+        except FileNotFoundError:
+            self._keys, self._seen = {}, None
+            return
+        except OSError as error:
+            raise InvalidInput(f"Cannot read the keys in {self.path}: {error.strerror}.") from error
+        seen = (state.st_ino, state.st_size, state.st_mtime_ns)
+        if seen != self._seen:
+            if sys.platform != "win32" and state.st_mode & OTHERS_MAY_WRITE:
+                raise InvalidInput(f"Others may write {self.path}, and so make keys. Run: chmod 600 '{self.path}'")
+            self._keys, self._seen = _read(self.path), seen
+            self._needed = self._needed or bool(self._keys)
+
+
+def _hashed(salt: str, secret: str) -> str:
+    # One round is enough: a secret has 256 random bits, and no list of likely ones exists.
+    return hashlib.sha256(f"{salt}:{secret}".encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Key]:
+    keys: dict[str, Key] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            if "revoked" in entry:
+                keys.pop(entry["revoked"], None)
+            else:
+                keys[entry["id"]] = Key(**entry)
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidInput(f"Line {number} of {path} is not a key. Remove it, or make the keys anew.") from error
+    return keys

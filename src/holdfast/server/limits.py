@@ -1,0 +1,39 @@
+"""How much one caller may ask for: a bucket of tokens that fills up again as time goes by."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from math import ceil
+
+MOST_BUCKETS = 10_000
+
+
+class Buckets:
+    """One bucket for each caller; `per_minute` is what it holds, and what flows in within a minute."""
+
+    def __init__(self, per_minute: int, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._size, self._per_second, self._now = float(per_minute), per_minute / 60, now
+        self._levels: dict[str, tuple[float, float]] = {}  # what was left, and when
+        self._lock = threading.Lock()
+
+    def take(self, caller: str) -> int:
+        """Takes a token; 0 when there was one, otherwise the seconds until there is."""
+        with self._lock:
+            now = self._now()
+            left = self._level(caller, now)
+            if left < 1:
+                return max(1, ceil((1 - left) / self._per_second))
+            if len(self._levels) >= MOST_BUCKETS:
+                self._drop_full(now)
+            self._levels[caller] = (left - 1, now)
+            return 0
+
+    def _level(self, caller: str, now: float) -> float:
+        left, then = self._levels.get(caller, (self._size, now))
+        return min(self._size, left + (now - then) * self._per_second)
+
+    def _drop_full(self, now: float) -> None:
+        """Forgets callers whose bucket is full again: they are like any newcomer."""
+        self._levels = {who: kept for who, kept in self._levels.items() if self._level(who, now) < self._size}

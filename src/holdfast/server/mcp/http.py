@@ -1,0 +1,108 @@
+"""The protocol by HTTP, through the official SDK: for clients that connect to a server rather than start one.
+
+Without keys it answers on this machine only, with the memory that it was opened with. A key opens the memory of its
+owner and no other.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ...memory import Holdfast
+from ..envelope import Envelope
+from ..keys import KeyFile
+from ..limits import Buckets
+from ..owners import ASK_FOR_KEY
+from ..problems import problem
+from .methods import CACHED, SERVER, Methods, Rejected
+
+PATH = "/mcp"
+Context = ServerRequestContext[Any, Any]
+PARAMS: dict[str, type[BaseModel]] = {
+    "tools/call": types.CallToolRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+}
+
+
+def create_app(hf: Holdfast, methods: Methods, keys: KeyFile, *, host: str, buckets: Buckets | None = None) -> ASGIApp:
+    """The application over an open memory; whoever opened it closes it."""
+    inner = _server(hf, methods).streamable_http_app(streamable_http_path=PATH, json_response=True, host=host)
+    return Envelope(Door(inner, keys, buckets or Buckets(hf.settings.rate_limit)))
+
+
+class Door:
+    """Asks for a key where there are any, and notes whose memory it opens."""
+
+    def __init__(self, app: ASGIApp, keys: KeyFile, buckets: Buckets) -> None:
+        self._app, self._keys, self._buckets = app, keys, buckets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state, needed = scope.setdefault("state", {}), self._keys.needed
+        key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
+        if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
+            told = f"Too many requests. Try again in {wait} seconds."
+            await _refused(429, told, {"Retry-After": str(wait)}, scope, receive, send)
+        elif needed and key is None:
+            await _refused(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"}, scope, receive, send)
+        else:
+            state.update({"caller": key.id, "owner": key.scope} if key else {})
+            await self._app(scope, receive, send)
+
+
+def _shown(headers: Headers) -> str:
+    kind, _, key = headers.get("Authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else headers.get("X-API-Key", "")
+
+
+async def _refused(status: int, told: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+    name = scope["state"].get("request_id", "")
+    await problem(status, told, request_id=name, headers=headers)(scope, receive, send)
+
+
+def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
+    hints: Any = {
+        method: CacheHint(ttl, "public" if who == "public" else "private") for method, (ttl, who) in CACHED.items()
+    }
+    server: Server[Any] = Server(
+        SERVER["name"],
+        title=SERVER["title"],
+        version=SERVER["version"],
+        instructions=methods.instructions,
+        cache_hints=hints,
+    )
+    for method in methods:
+        params = PARAMS.get(method, types.PaginatedRequestParams)
+        server.add_request_handler(method, params, partial(_answered, hf, methods))
+    return server
+
+
+async def _answered(hf: Holdfast, methods: Methods, context: Context, params: object) -> dict[str, Any]:  # noqa: ARG001
+    """One request, in a thread: nobody else waits for it."""
+    owner = context.request.scope["state"].get("owner") if context.request is not None else None
+    greeting = context.session.client_params
+    work = partial(
+        methods.answer,
+        context.method,
+        context.params or {},
+        client=greeting.client_info.name if greeting else "",
+        hf=hf if owner is None else hf.scoped(owner),
+    )
+    try:
+        return {"resultType": "complete", **await anyio.to_thread.run_sync(work)}
+    except Rejected as error:
+        raise MCPError(code=error.code, message=str(error), data=error.data) from error

@@ -1,0 +1,147 @@
+"""Our entry in the configuration of an MCP client: put in, found, taken out. Nothing else in the file changes.
+
+What is written is worked out from the text of the file alone, so taking it out needs no backup: it gives the file as
+it was, and no file where there was none.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...agent.hooks import tomltext
+from ...errors import InvalidInput
+from ...files.others import read
+from ...text import jsontext
+from .clients import NAME, Target, entry
+
+HEAD = "\n# Holdfast: long-term memory. `holdfast mcp uninstall codex` takes this out again.\n"
+
+
+class Change(NamedTuple):
+    """What is to become of a client's file. None: there is no file."""
+
+    file: Path
+    before: str | None
+    after: str | None
+
+
+def plan_install(target: Target, options: Sequence[str] = ()) -> Change:
+    """What installing would do; nothing, when the entry is there. InvalidInput for a file that is broken."""
+    before = read(target.file)
+    return Change(target.file, before, with_ours(before, target, options))
+
+
+def plan_uninstall(target: Target) -> Change:
+    """What uninstalling would do; nothing, when there is no entry of ours."""
+    before = read(target.file)
+    return Change(target.file, before, without_ours(before, target))
+
+
+def found(text: str | None, target: Target) -> dict[str, Any] | None:
+    """Our entry in the text of a file, if there is one; InvalidInput when the file is not as the client wants it."""
+    if text is None or not text.strip():
+        return None
+    section, file = target.about.section, str(target.file)
+    value = tomltext.parse(text, file) if _is_toml(target) else _parsed(text, target)
+    servers = value.get(section, {}) if isinstance(value, dict) else None
+    ours = servers.get(NAME, {}) if isinstance(servers, dict) else None
+    if not isinstance(ours, dict):
+        raise InvalidInput(
+            f"{file} is not as {target.about.title} wants it: {section} is no object. Nothing was changed."
+        )
+    return ours or None
+
+
+class Standing(NamedTuple):
+    """How our entry stands in one file of a client, in a few words."""
+
+    client: str
+    level: str
+    file: Path
+    state: str
+
+
+def standing(target: Target) -> Standing:
+    """How our entry stands in a file: installed, not installed, or what is not right."""
+    try:
+        ours = found(read(target.file), target)
+    except InvalidInput as error:
+        return Standing(target.client, target.level, target.file, f"cannot be told: {error}")
+    command = str((ours or {}).get("command", ""))
+    state = "not installed" if ours is None else "installed"
+    if ours is not None and shutil.which(command) is None:
+        state = f"installed, but {command or 'its command'} cannot be run from here"
+    return Standing(target.client, target.level, target.file, state)
+
+
+def _parsed(text: str, target: Target) -> Any:
+    try:
+        return jsontext.parse(text, str(target.file))
+    except InvalidInput as error:
+        # VS Code and others allow comments, which cannot be kept in place here.
+        ours = json.dumps({target.about.section: {NAME: entry(target)}})
+        raise InvalidInput(f"{error} If it has comments, which are allowed there, add by hand: {ours}") from error
+
+
+def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> str | None:
+    """The text of a file with our entry, in the place of an older one."""
+    wanted = entry(target, options)
+    if found(text, target) == wanted:
+        return text
+    text = without_ours(text, target)
+    if _is_toml(target):
+        return _longer(text or "", target, wanted)
+    section = target.about.section
+    if text is None or not text.strip():
+        return json.dumps({section: {NAME: wanted}}, indent=jsontext.INDENT, ensure_ascii=False) + "\n"
+    root = text.index("{")
+    servers = jsontext.member(text, root, section)
+    if servers is None:
+        return jsontext.add(text, root, {NAME: wanted}, section)
+    return jsontext.add(text, servers, wanted, NAME)
+
+
+def without_ours(text: str | None, target: Target) -> str | None:
+    """The text of a file without our entry; None when nothing else was in it, and the file is one that we made."""
+    ours = found(text, target)
+    if text is None or ours is None:
+        return text
+    if _is_toml(target):
+        return _shorter(text, target, ours)
+    root = text.index("{")
+    made_by_us = not jsontext.compact(text, root)
+    servers = jsontext.member(text, root, target.about.section)
+    assert servers is not None  # it was found there
+    shorter = jsontext.prune(text, [(root, target.about.section), (servers, NAME)], ours_from=2)
+    return None if made_by_us and shorter == "{}\n" else shorter
+
+
+def _is_toml(target: Target) -> bool:
+    return target.file.suffix == ".toml"
+
+
+def _longer(text: str, target: Target, wanted: dict[str, Any]) -> str:
+    longer = text + _table(target, wanted)
+    if found(longer, target) != wanted:
+        raise InvalidInput(f"The servers in {target.file} could not be added to. Nothing was changed.")
+    return longer
+
+
+def _shorter(text: str, target: Target, ours: dict[str, Any]) -> str | None:
+    table = _table(target, ours)
+    if table not in text:
+        raise InvalidInput(
+            f"The entry in {target.file} was rewritten, so taking it out could take more than that. Nothing was "
+            f"changed. Delete the table [{target.about.section}.{NAME}] by hand."
+        )
+    return text.replace(table, "", 1) or None
+
+
+def _table(target: Target, wanted: dict[str, Any]) -> str:
+    # JSON's texts and lists of texts are TOML's too.
+    values = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in wanted.items())
+    return f"{HEAD}[{target.about.section}.{NAME}]\n{values}"

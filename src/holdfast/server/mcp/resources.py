@@ -1,0 +1,82 @@
+"""Resources: the files of a project's memory by their URLs, and every memory by one of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from ...errors import HoldfastError, NotFound
+from ...files.urls import NAMESPACE, SCHEME, SUMMARY
+from ...memory import Holdfast
+from ...types import Memory
+from .reading import memory_text
+
+if TYPE_CHECKING:
+    from ...memory.project import Project
+
+ROOT = f"{SCHEME}{NAMESPACE}"
+MARKDOWN = "text/markdown"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "uriTemplate": f"{SCHEME}{{scope}}/{{kind}}/{{id}}",
+        "name": "memory",
+        "title": "A memory",
+        "description": "One memory in full, e.g. memory://user%3Aalice/fact/fact_01k9…",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uriTemplate": f"{ROOT}/skills/{{name}}/SKILL.md",
+        "name": "skill",
+        "title": "A skill of this project",
+        "description": "Steps that past sessions of this project have taught.",
+        "mimeType": MARKDOWN,
+    },
+]
+
+
+def listed(hf: Holdfast) -> list[dict[str, Any]]:
+    """The files of the project's memory that are there, in a fixed order; none where there is no project."""
+    project = _project(hf)
+    if project is None or not project.folder.is_dir():
+        return []
+    skills = sorted(file.parent.name for file in project.folder.glob("skills/*/SKILL.md"))
+    files = [
+        (SUMMARY, ROOT, "What past sessions taught, in short"),
+        ("MEMORY.md", f"{ROOT}/MEMORY.md", "What past sessions taught"),
+        *((f"skills/{name}/SKILL.md", f"{ROOT}/skills/{quote(name)}/SKILL.md", f"Skill: {name}") for name in skills),
+    ]
+    return [
+        {"uri": url, "name": name, "title": title, "mimeType": MARKDOWN}
+        for name, url, title in files
+        if (project.folder / name).is_file()
+    ]
+
+
+def read(hf: Holdfast, uri: str) -> dict[str, Any]:
+    """What a URL names; NotFound when that is nothing here."""
+    if uri == ROOT or uri.startswith(f"{ROOT}/"):
+        project = _project(hf)
+        if project is None:
+            raise NotFound(f"There is no project here whose memory {uri} could be.")
+        artifact = project.read(uri)
+        return {"uri": uri, "mimeType": artifact.type, "text": artifact.text}
+    return {"uri": uri, "mimeType": MARKDOWN, "text": memory_text(_named(hf, uri))}
+
+
+def _project(hf: Holdfast) -> Project | None:
+    """The project among the scopes, unless its memory is switched off."""
+    from ...memory.project import project_of  # noqa: PLC0415 (it builds memories too, which takes a while to load)
+
+    try:
+        project = project_of(hf)
+    except HoldfastError:
+        return None
+    return project if project.is_on else None
+
+
+def _named(hf: Holdfast, uri: str) -> Memory:
+    scope, *steps = (unquote(step) for step in uri.removeprefix(SCHEME).split("/"))
+    memory = hf.get(steps[1]) if uri.startswith(SCHEME) and len(steps) == 2 else None
+    if memory is None or (str(memory.scope), memory.kind) != (scope, steps[0]):
+        raise NotFound(f"There is no memory {uri}. Write it like {TEMPLATES[0]['uriTemplate']}.", id=uri)
+    return memory

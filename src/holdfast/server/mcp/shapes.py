@@ -1,0 +1,103 @@
+"""What tools take and give, as JSON Schema, and arguments held against it.
+
+The few words of JSON Schema that are used here are checked here, so that a tool says the same over every transport and
+a server by pipe loads no library for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from ...errors import InvalidInput
+from ...types import Micros, from_datetime
+
+Schema = dict[str, Any]
+Arguments = Mapping[str, Any]
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
+
+
+def text(about: str, **more: Any) -> Schema:
+    """Any text."""
+    return {"type": "string", "description": about, **more}
+
+
+def whole(about: str, *, least: int, most: int) -> Schema:
+    """A whole number between two others."""
+    return {"type": "integer", "description": about, "minimum": least, "maximum": most}
+
+
+def several(items: Schema, about: str = "", **more: Any) -> Schema:
+    """A list of one thing."""
+    return {"type": "array", "items": items, **({"description": about} if about else {}), **more}
+
+
+def texts(about: str, *, among: Iterable[str] = (), **more: Any) -> Schema:
+    """A list of texts, or of some of the words there are."""
+    words = list(among)
+    return several({"type": "string", **({"enum": words} if words else {})}, about, **more)
+
+
+def shape(needed: Mapping[str, Schema], further: Mapping[str, Schema] | None = None, *, open_: bool = False) -> Schema:
+    """An object with what it always has, and what it may have."""
+    return {
+        "type": "object",
+        "properties": {**needed, **(further or {})},
+        "required": list(needed),
+        "additionalProperties": open_,
+    }
+
+
+def check(value: Any, schema: Schema, name: str = "") -> None:
+    """InvalidInput when a value is not as the schema has it, with the first thing that is wrong."""
+    wanted = TYPES[schema["type"]]
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise InvalidInput(f"{name or 'The arguments'} must be {_called(schema)}. Nothing was done.")
+    if isinstance(value, dict):
+        _check_object(value, schema, name)
+    elif isinstance(value, list):
+        _check_array(value, schema, name)
+    elif value not in schema.get("enum", [value]):
+        raise InvalidInput(f"{name} has no {value!r}. Use one of: {', '.join(schema['enum'])}.")
+    elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        raise InvalidInput(f"{name} must be from {schema['minimum']} to {schema['maximum']}.")
+
+
+def _check_object(value: dict[str, Any], schema: Schema, name: str) -> None:
+    known, under = schema["properties"], f"{name}." if name else ""
+    if missing := [one for one in schema["required"] if one not in value]:
+        raise InvalidInput(f"{under}{missing[0]} is missing. Nothing was done.")
+    for key, one in value.items():
+        if key in known:
+            check(one, known[key], f"{under}{key}")
+        elif not schema["additionalProperties"]:
+            raise InvalidInput(f"There is no argument {under}{key}. There are: {', '.join(known) or 'none'}.")
+
+
+def _check_array(value: list[Any], schema: Schema, name: str) -> None:
+    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        raise InvalidInput(f"{name} must have from {schema.get('minItems', 0)} to {schema['maxItems']} entries.")
+    for place, one in enumerate(value):
+        check(one, schema["items"], f"{name}[{place}]")
+
+
+def _called(schema: Schema) -> str:
+    article = "an" if schema["type"][0] in "aeiou" else "a"
+    return f"{article} {schema['type']}"
+
+
+def moment(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
+    """A time among the arguments: ISO 8601, of which a day alone is its beginning, or its `end`."""
+    given = arguments.get(name)
+    if not given:
+        return None
+    try:
+        written = datetime.fromisoformat(given)
+        if end and len(given) == len("2026-03-31"):
+            written += timedelta(days=1)  # a day ends when the next begins
+        return from_datetime(written)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(f"{name} is no time: {given!r}. Write it like 2026-03-31 or 2026-03-31T18:00Z.") from error

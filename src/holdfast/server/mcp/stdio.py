@@ -1,0 +1,146 @@
+"""The protocol by pipe: one JSON-RPC message a line, in both of its eras.
+
+Clients up to 2025 open with a handshake, `initialize`; those from 2026 on send their version and name with every
+request. The official SDK does all of that and more, but loading it takes longer than a client waits for a memory; what
+a memory needs of the protocol is on this page, and the SDK's own client tests it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from .methods import CACHED, CAPABILITIES, INVALID_PARAMS, SERVER, Methods, Rejected
+
+log = logging.getLogger(__name__)
+
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+META = "io.modelcontextprotocol/"
+PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32700, -32600, -32603, -32022
+AT_ONCE = 4  # requests of one client that are worked on at the same time
+UNREADABLE = object()
+
+
+class Conversation:
+    """What is known of the one client at the other end of a pipe, and the answer to each of its messages."""
+
+    def __init__(self, methods: Methods) -> None:
+        self._methods, self._client = methods, ""
+
+    def answer(self, message: object) -> dict[str, Any] | None:
+        """The response to a message; None for one that wants none."""
+        if message is UNREADABLE:
+            return _failed(None, Rejected(PARSE_ERROR, "This line is not JSON."))
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            wants = not isinstance(message, dict) or not {"result", "error"} & message.keys()
+            return _failed(None, Rejected(INVALID_REQUEST, "This is not a JSON-RPC request.")) if wants else None
+        if "id" not in message:
+            return None  # notifications ask for nothing
+        try:
+            params = message.get("params") or {}
+            if not isinstance(params, dict):
+                raise Rejected(INVALID_PARAMS, "params must be an object.")
+            return {"jsonrpc": "2.0", "id": message["id"], "result": self._result(message["method"], params)}
+        except Rejected as error:
+            return _failed(message["id"], error)
+        except Exception:  # the boundary: whatever happens, the client gets an answer
+            log.exception("%s failed", message["method"])
+            return _failed(message["id"], Rejected(INTERNAL_ERROR, "Internal error; the server's log has it."))
+
+    def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        meta = params.get("_meta")
+        if method == "initialize":
+            return self._greeted(params)
+        if isinstance(meta, dict) and f"{META}protocolVersion" in meta:
+            return self._modern(method, params, meta)
+        return {} if method == "ping" else self._methods.answer(method, params, client=self._client)
+
+    def _greeted(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        wanted, info = params.get("protocolVersion"), params.get("clientInfo")
+        self._client = _name(info)
+        return {
+            "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": self._methods.instructions,
+        }
+
+    def _modern(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+        """A request that says itself by whom it is and in which version, as all do from 2026 on."""
+        version = meta[f"{META}protocolVersion"]
+        if version not in MODERN:
+            supported = {"supported": list(MODERN), "requested": str(version)}
+            raise Rejected(UNSUPPORTED_VERSION, f"Version {version} is not spoken here.", supported)
+        if method == "server/discover":
+            known: dict[str, Any] = {
+                "supportedVersions": list(MODERN),
+                "capabilities": CAPABILITIES,
+                "instructions": self._methods.instructions,
+            }
+        else:
+            known = self._methods.answer(method, params, client=_name(meta.get(f"{META}clientInfo")))
+        if method in CACHED:
+            known = {**known, "ttlMs": CACHED[method][0], "cacheScope": CACHED[method][1]}
+        return {**known, "resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
+
+
+def _name(info: object) -> str:
+    return str(info.get("name", "")) if isinstance(info, dict) else ""
+
+
+def _failed(id_: object, error: Rejected) -> dict[str, Any]:
+    data = {} if error.data is None else {"data": error.data}
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": error.code, "message": str(error), **data}}
+
+
+def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
+    """Answers until the client closes its end, then finishes what was asked for before that.
+
+    The first message is answered before the next is read, so a client that greets is known to what follows; and before
+    the memory is opened, so nobody waits for that who only looks at what there is.
+    """
+    conversation, lock = Conversation(methods), threading.Lock()
+
+    def answer(line: bytes) -> None:
+        response = conversation.answer(_read(line))
+        if response is not None:
+            with lock:
+                sink.write(json.dumps(response, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                sink.flush()
+
+    lines = (line for line in source if line.strip())
+    with ThreadPoolExecutor(AT_ONCE, "holdfast-mcp") as pool:
+        for number, line in enumerate(lines):
+            if number:
+                pool.submit(answer, line)
+            else:
+                answer(line)
+                pool.submit(methods.open)
+
+
+def _read(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return UNREADABLE
+
+
+@contextmanager
+def own_pipes() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The process's input and output for the protocol alone: whatever else is printed goes to standard error."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    sys.stdout.flush()
+    with os.fdopen(source, "rb") as reading, os.fdopen(sink, "wb") as writing:
+        yield reading, writing

@@ -1,0 +1,112 @@
+"""Errors as problem+json (RFC 9457): what happened, what to do next, and nothing about the inside."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ..errors import (
+    Conflict,
+    EmbedderError,
+    HoldfastError,
+    InvalidInput,
+    MissingExtra,
+    MissingKey,
+    ModelFailed,
+    NotFound,
+    Refused,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    TooLarge,
+)
+
+log = logging.getLogger(__name__)
+
+STATUS: Mapping[type[HoldfastError], int] = {
+    TooLarge: 413,
+    InvalidInput: 422,
+    NotFound: 404,
+    Conflict: 409,
+    Refused: 403,
+    StoreBusy: 503,
+    StoreFull: 507,
+    MissingExtra: 501,
+    MissingKey: 503,
+    ModelFailed: 502,
+    EmbedderError: 502,
+    StoreError: 500,
+    HoldfastError: 500,
+}
+"""The first line that fits an error says its status."""
+RETRY_AFTER = {503: "1", 502: "10"}  # seconds
+INSIDE = "Something went wrong here, and it is not your fault. The log of the server says more under this request id."
+
+
+def problem(
+    status: int, detail: str, *, request_id: str = "", headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """The answer that tells of an error."""
+    title = HTTPStatus(status).phrase
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "request_id": request_id}
+    return JSONResponse({**body, **more}, status, dict(headers or {}), "application/problem+json")
+
+
+def status_of(error: HoldfastError) -> int:
+    """The HTTP status that stands for an error."""
+    return next(status for kind, status in STATUS.items() if isinstance(error, kind))
+
+
+async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
+    """An error that Holdfast raised on purpose: its message was written for people."""
+    status = status_of(error)
+    if status == 500:
+        return tell_unknown(request_id(request), error)
+    return problem(status, str(error), request_id=request_id(request), headers=_retry(status))
+
+
+async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
+    """An address that is not there, a method it does not have, or what a gate refused."""
+    detail = error.detail
+    if error.status_code == 404 and detail == "Not Found":
+        detail = "There is nothing at this address. /openapi.json lists what there is."
+    return problem(error.status_code, detail, request_id=request_id(request), headers=error.headers)
+
+
+async def tell_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    """A request that does not have the shape the schema asks for; what was sent is not repeated."""
+    found = error.errors()
+    errors = [{"where": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in found]
+    malformed = any(one["type"] == "json_invalid" for one in found)
+    said = "; ".join(f"{one['where']}: {one['message']}" for one in errors[:3])
+    status = 400 if malformed else 422
+    return problem(status, f"The request cannot be used: {said}.", request_id=request_id(request), errors=errors)
+
+
+def tell_unknown(request_id: str, error: BaseException) -> JSONResponse:
+    """A fault of this program: in the log with all there is to know, and outside without any of it."""
+    log.error("request %s failed", request_id, exc_info=error)
+    return problem(500, INSIDE, request_id=request_id)
+
+
+def request_id(request: Request) -> str:
+    """The name of this request, which its answer and the log carry too."""
+    return str(getattr(request.state, "request_id", ""))
+
+
+def _retry(status: int) -> dict[str, str]:
+    return {"Retry-After": RETRY_AFTER[status]} if status in RETRY_AFTER else {}
+
+
+HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
+    HoldfastError: tell_ours,
+    HTTPException: tell_http,
+    RequestValidationError: tell_invalid,
+}

@@ -1,0 +1,42 @@
+"""What an assistant calls while it talks: capture, context, recall, the end of a session."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Path
+
+from .. import schemas
+from ..owners import Mine, Server
+
+router = APIRouter(tags=["conversations"])
+SessionId = Annotated[str, Path(min_length=1, max_length=200, description="The id of a session.")]
+
+
+@router.post("/capture", status_code=201)
+def capture(body: schemas.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> schemas.Captured:
+    """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is considered."""
+    kept = server.conversations.capture(hf, body.model_dump())
+    later.add_task(server.conversations.consider, hf, kept)
+    return schemas.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
+
+
+@router.post("/sessions/{session:path}/end")
+def end_session(session: SessionId, hf: Mine, server: Server) -> schemas.Ended:
+    """Ends a session and learns from it; ending it twice equals once."""
+    ended, learned = server.conversations.end(hf, session)
+    return schemas.Ended(ended=ended, learned=learned, run=hf.last_run)
+
+
+@router.post("/context")
+def context(body: schemas.ContextRequest, hf: Mine) -> schemas.ContextBlocks:
+    """What to put before a model: a block for the whole session, and one for this prompt."""
+    found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
+    return schemas.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
+
+
+@router.post("/recall")
+def recall(body: schemas.Question, hf: Mine) -> schemas.Answer:
+    """Memories that help answer a question, best first."""
+    hits = hf.recall(**body.model_dump())
+    return schemas.Answer(items=[schemas.Found.by(hit) for hit in hits])

@@ -1,0 +1,170 @@
+"""mem0's REST routes, for programs that talk to its server: the same paths below another address, the same shapes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from ...adapters.mem0 import Mem0
+from ...adapters.mem0.items import is_seen
+from ...memory import Holdfast
+from .. import schemas
+from ..owners import Mine, Server, Serving
+
+router = APIRouter(prefix="/mem0", tags=["mem0"])
+Id = Annotated[schemas.Id, Path()]
+Given = schemas.Name | None
+Answer = dict[str, Any]
+Ids = Annotated[Given, Query(description="Narrows to what was told so.")]
+
+
+class Message(schemas.Request):
+    """One message of a conversation."""
+
+    role: schemas.Name
+    content: str = Field(max_length=schemas.MOST_TEXT)
+    name: Given = None
+
+
+class Addition(schemas.Request):
+    """What is to be learned from, or kept as it is."""
+
+    messages: list[Message] = Field(max_length=1000)
+    user_id: Given = None
+    agent_id: Given = None
+    run_id: Given = None
+    metadata: dict[str, Any] | None = None
+    expiration_date: str | None = None
+    infer: bool = True
+    memory_type: str | None = None
+    prompt: str | None = None
+
+
+class Search(schemas.Request):
+    """A query, whose memories it is about, and how many are wanted."""
+
+    query: str = Field(min_length=1, max_length=2000)
+    user_id: Given = None
+    agent_id: Given = None
+    run_id: Given = None
+    filters: dict[str, Any] = Field(default_factory=dict)
+    top_k: int = Field(20, ge=0, le=500)
+    threshold: float = Field(0.1, ge=0, le=1)
+
+
+class Update(schemas.Request):
+    """What a memory is to say, and metadata that is added to it."""
+
+    text: str = Field(max_length=schemas.MOST_TEXT)
+    metadata: dict[str, Any] | None = None
+
+
+@router.post("/memories")
+def mem0_add(body: Addition, hf: Mine, server: Server) -> Answer:
+    """Learns from messages, or keeps each with `infer: false`."""
+    given = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
+    return {**_memory(hf, server).add(**given, **_ids(hf, server, body.user_id, body.agent_id, body.run_id))}
+
+
+@router.get("/memories")
+def mem0_list(
+    hf: Mine,
+    server: Server,
+    user_id: Ids = None,
+    agent_id: Ids = None,
+    run_id: Ids = None,
+    top_k: Annotated[int, Query(ge=0, le=500)] = 100,
+) -> Answer:
+    """The items of a user, an agent or a run, the newest first."""
+    return {**_memory(hf, server).get_all(filters=_ids(hf, server, user_id, agent_id, run_id), top_k=top_k)}
+
+
+@router.delete("/memories")
+def mem0_delete_all(hf: Mine, server: Server, user_id: Ids = None, agent_id: Ids = None, run_id: Ids = None) -> Answer:
+    """Forgets the items of a user, an agent or a run."""
+    return {**_memory(hf, server).delete_all(**_ids(hf, server, user_id, agent_id, run_id))}
+
+
+@router.get("/memories/{id}")
+def mem0_get(id: Id, hf: Mine, server: Server) -> Answer:
+    """One item."""
+    return _there(_memory(hf, server), id)
+
+
+@router.put("/memories/{id}")
+def mem0_update(id: Id, body: Update, hf: Mine, server: Server) -> Answer:
+    """Lets an item say something else, under the same id."""
+    memory = _memory(hf, server)
+    _there(memory, id)
+    return {**memory.update(id, body.text, body.metadata)}
+
+
+@router.delete("/memories/{id}")
+def mem0_delete(id: Id, hf: Mine, server: Server) -> Answer:
+    """Forgets an item."""
+    memory = _memory(hf, server)
+    _there(memory, id)
+    return {**memory.delete(id)}
+
+
+@router.get("/memories/{id}/history")
+def mem0_history(id: Id, hf: Mine, server: Server) -> list[Answer]:
+    """What happened to an item, oldest first."""
+    return _memory(hf, server).history(id)
+
+
+@router.post("/search")
+def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
+    """The items that answer a query, best first."""
+    ids = {name: value for name in ("user_id", "agent_id", "run_id") if (value := getattr(body, name))}
+    filters = {**body.filters, **ids}
+    if server.keys.needed:
+        filters = {"AND": [filters, _ids(hf, server, body.user_id, None, None)]}
+    memory = _memory(hf, server)
+    return {**memory.search(body.query, filters=filters, top_k=body.top_k, threshold=body.threshold)}
+
+
+@router.get("/entities")
+def mem0_entities(hf: Mine, server: Server) -> list[Answer]:
+    """The users, agents and runs that have memories here; with a key, its owner alone."""
+    every = hf.scopes[:1] if server.keys.needed else hf.store.scopes()
+    seen = [scope for scope in every if is_seen(scope) and scope.kind != "shared"]
+    return [{"type": scope.kind, "id": scope.key, "total_memories": _count(hf.scoped(scope))} for scope in seen]
+
+
+@router.post("/reset")
+def mem0_reset(hf: Mine, server: Server) -> Answer:
+    """Forgets everything; with a key, of its owner."""
+    _memory(hf, server).reset()
+    return {"message": "All memories reset"}
+
+
+def _memory(hf: Holdfast, server: Serving) -> Mem0:
+    """What a request may see: with a key its owner's memories, on a server without keys everybody's."""
+    return Mem0(hf, only=hf.scopes[0] if server.keys.needed else None)
+
+
+def _ids(hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given) -> dict[str, Any]:
+    """Whose items are meant; a key stands for its owner."""
+    if server.keys.needed:
+        if user_id not in (None, hf.scopes[0].key):
+            raise HTTPException(403, "Your key does not open the memory of this user_id. Leave user_id out.")
+        user_id = hf.scopes[0].key
+    told = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+    if not any(told.values()):
+        raise HTTPException(400, "At least one identifier (user_id, agent_id, run_id) is required.")
+    return {name: value for name, value in told.items() if value}
+
+
+def _there(memory: Mem0, id: str) -> Answer:
+    found = memory.get(id)
+    if found is None:
+        raise HTTPException(404, f"There is no memory {id!r} here.")
+    return found
+
+
+def _count(hf: Holdfast) -> int:
+    return int(hf.stats()["active"])

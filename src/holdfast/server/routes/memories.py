@@ -1,0 +1,96 @@
+"""Memories: found, kept, corrected, confirmed, put away, forgotten, explained."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from .. import schemas, story
+from ..owners import Mine
+from ..standing import next_after, seq_of
+
+router = APIRouter(prefix="/memories", tags=["memories"])
+Id = Annotated[schemas.Id, Path()]
+After = Annotated[schemas.Id | None, Query(description="`next` of the page before.")]
+
+
+@router.get("")
+def list_memories(
+    hf: Mine,
+    q: Annotated[str | None, Query(max_length=2000, description="A question: then the best come first.")] = None,
+    kind: Annotated[list[schemas.Kind], Query(description="May be given several times.")] = [],  # noqa: B006
+    status: Annotated[list[schemas.Status], Query(description="May be given several times.")] = ["active"],  # noqa: B006
+    category: Annotated[list[schemas.Name], Query(description="May be given several times.")] = [],  # noqa: B006
+    session: Annotated[list[schemas.Name], Query(description="What was said in it; not with `q`.")] = [],  # noqa: B006
+    since: Annotated[datetime | None, Query(description="What happened, or was stored, from then on.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 50,
+    after: After = None,
+) -> schemas.Page:
+    """Memories, newest first; with `q`, what recall finds among the active ones, with scores and reasons."""
+    if q and q.strip():
+        hits = hf.recall(q, kinds=kind, categories=category, since=since, limit=limit)
+        return schemas.Page(items=[schemas.Found.by(hit) for hit in hits], next=None)
+    place = seq_of(hf, after)
+    page = hf.list(
+        kinds=kind, statuses=status, categories=category, sessions=session, since=since, limit=limit, after=place
+    )
+    return schemas.Page(items=schemas.found(page), next=next_after(page, limit))
+
+
+@router.post("", status_code=201)
+def remember(body: schemas.Statement, hf: Mine) -> schemas.Changed:
+    """Keeps something; a fact or rule that is there word for word is kept once."""
+    stored = hf.remember(**body.model_dump(), source="http")
+    return schemas.Changed.of(stored, run=hf.last_run)
+
+
+@router.get("/{id}")
+def show(id: Id, hf: Mine) -> schemas.Record:
+    """One memory, in any status."""
+    return schemas.Record.of(hf.get(id))
+
+
+@router.patch("/{id}")
+def correct(id: Id, body: schemas.Correction, hf: Mine) -> schemas.Changed:
+    """Replaces what a memory says: the new one comes back, the old one is retired and linked, not lost."""
+    return schemas.Changed.of(hf.correct(id, body.content, reason=body.reason), run=hf.last_run)
+
+
+@router.delete("/{id}")
+def forget(id: Id, hf: Mine) -> schemas.Changed:
+    """Forgets a memory; `POST /undo` with the run brings it back."""
+    return schemas.Changed.of(hf.forget(id)[0], run=hf.last_run)
+
+
+@router.post("/{id}/confirm")
+def confirm(id: Id, hf: Mine) -> schemas.Changed:
+    """Protects a memory: full confidence, and it never fades."""
+    return schemas.Changed.of(hf.confirm(id), run=hf.last_run)
+
+
+@router.post("/{id}/archive")
+def archive(id: Id, hf: Mine) -> schemas.Changed:
+    """Puts a memory away: kept and listed, but no longer recalled."""
+    return schemas.Changed.of(hf.archive(id), run=hf.last_run)
+
+
+@router.post("/{id}/restore")
+def restore(id: Id, hf: Mine) -> schemas.Changed:
+    """Brings back a memory that is not active any more."""
+    return schemas.Changed.of(hf.restore(id), run=hf.last_run)
+
+
+@router.get("/{id}/why")
+def why(id: Id, hf: Mine) -> schemas.Story:
+    """Why a memory was stored, the words and turns it rests on, and what happened to it since."""
+    return story.told(hf, id)
+
+
+@router.get("/{id}/forecast")
+def forecast(
+    id: Id, hf: Mine, days: Annotated[int, Query(ge=1, le=3650, description="How far to look ahead.")] = 90
+) -> schemas.Forecast:
+    """How sure a memory will be in the days to come if nobody uses it."""
+    return story.forecast(hf, id, days=days)

@@ -1,0 +1,163 @@
+// The page put together: the address decides what is shown, keys work everywhere, and nothing else is global.
+
+import * as actions from "./actions.js";
+import { entities, whenKeyIsWanted } from "./api.js";
+import { learnWords } from "./completing.js";
+import { closeDetail, isDetailOpen, leaveDetail, openDetail } from "./detail.js";
+import { askForKey, showHelp } from "./dialogs.js";
+import { afterQuiet, byId, icon, isTyping } from "./dom.js";
+import { go, route } from "./router.js";
+import { startStrip } from "./strip.js";
+import { undoLatest } from "./toast.js";
+import { mountChanges } from "./views/changes.js";
+import { mountHealth } from "./views/health.js";
+import { LISTS, mountList } from "./views/list.js";
+import { mountPeople } from "./views/people.js";
+import { mountReview } from "./views/review.js";
+import { mountTimeline } from "./views/timeline.js";
+
+const TYPING_PAUSE = 180; // milliseconds after the last key until the search is made
+const VIEWS = {
+  ...Object.fromEntries(Object.keys(LISTS).map((name) => [name, { title: LISTS[name].title, mount: (main) => mountList(main, name) }])),
+  review: { title: "To review", mount: mountReview, wide: true },
+  people: { title: "People and places", mount: mountPeople },
+  timeline: { title: "Timeline", mount: mountTimeline },
+  changes: { title: "Recently changed", mount: mountChanges },
+  health: { title: "Health", mount: mountHealth, wide: true },
+};
+
+const main = byId("main");
+const search = byId("search");
+let current = { name: null, view: null };
+
+function show() {
+  const asked = route();
+  const name = asked.view in VIEWS ? asked.view : "everything";
+  if (name !== current.name) {
+    current.view?.dispose();
+    current = { name, view: VIEWS[name].mount(main) };
+    document.body.classList.toggle("wide", Boolean(VIEWS[name].wide));
+    scrollTo(0, 0);
+    markCurrent(name);
+  }
+  document.title = `${VIEWS[name].title} · Memory`;
+  if (document.activeElement !== search) search.value = asked.query.q ?? "";
+  current.view.update(asked);
+  if (asked.id) openDetail(asked.id);
+  else closeDetail();
+}
+
+function markCurrent(name) {
+  const side = document.querySelector(".side");
+  side.querySelector("[aria-current]")?.removeAttribute("aria-current");
+  const link = side.querySelector(`[data-view="${name}"]`);
+  link.setAttribute("aria-current", "page");
+  // A phone shows only some of them. By hand, because scrollIntoView would let the Tab key begin here.
+  const [whole, part] = [side.getBoundingClientRect(), link.getBoundingClientRect()];
+  side.scrollLeft += part.left + part.width / 2 - whole.left - whole.width / 2;
+}
+
+/** So that "tom" finds Tomasz, wherever he is mentioned. */
+async function learnNames() {
+  const known = await entities({ limit: 200 }).catch(() => []);
+  for (const one of known) learnWords(one.name);
+}
+
+const searchNow = () => {
+  const { view, query } = route();
+  const target = view in LISTS ? view : "everything";
+  const kept = target === view ? query : {};
+  go({ view: target, query: { ...kept, q: search.value.trim() } }, { replace: true });
+};
+
+search.addEventListener("input", afterQuiet(TYPING_PAUSE, searchNow));
+search.addEventListener("focus", learnNames, { once: true });
+search.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowDown") {
+    event.preventDefault();
+    current.view.focusFirst();
+  }
+});
+byId("search-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  searchNow();
+  current.view.focusFirst();
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address belongs to the views
+  main.focus();
+});
+byId("add").addEventListener("click", actions.remember);
+byId("help").addEventListener("click", help);
+
+// Colours
+
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (document.documentElement.dataset.colours ?? (darkSystem.matches ? "dark" : "light")) === "dark";
+
+function showColours() {
+  const toggle = byId("colours");
+  toggle.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
+  toggle.replaceChildren(icon(isDark() ? "sun" : "moon"));
+}
+
+byId("colours").addEventListener("click", () => {
+  const chosen = isDark() ? "light" : "dark";
+  document.documentElement.dataset.colours = chosen;
+  localStorage.setItem("holdfast.colours", chosen);
+  showColours();
+});
+darkSystem.addEventListener("change", showColours);
+
+// Keys
+
+const KEYS = [
+  [["/"], "Search"],
+  [["↑", "↓"], "Move along the list"],
+  [["Enter"], "Open a memory"],
+  [["Esc"], "Close it, or empty the search"],
+  [["Del"], "Forget the memory in focus"],
+  [["Ctrl", "Z"], "Undo the latest change"],
+  [["A", "E", "R"], "Approve, edit or reject a proposal in focus"],
+  [["?"], "This help"],
+];
+const SINGLE_KEYS = "holdfast.keys";
+const singleKeys = { get on() { return localStorage.getItem(SINGLE_KEYS) !== "off"; }, set: (on) => localStorage.setItem(SINGLE_KEYS, on ? "on" : "off") };
+
+function help() {
+  showHelp(KEYS, singleKeys);
+}
+
+function escape() {
+  if (isDetailOpen()) leaveDetail();
+  else if (search.value) {
+    search.value = "";
+    searchNow();
+  } else if (document.activeElement === search) search.blur();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
+  const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (event.key === "Escape") {
+    event.preventDefault();
+    escape();
+  } else if (event.key === "z" && (event.ctrlKey || event.metaKey) && !isTyping()) {
+    event.preventDefault();
+    undoLatest();
+  } else if (event.key === "/" && plain && !isTyping() && singleKeys.on) {
+    event.preventDefault();
+    search.focus();
+    search.select();
+  } else if (event.key === "?" && plain && !isTyping() && singleKeys.on) {
+    event.preventDefault();
+    help();
+  }
+});
+
+whenKeyIsWanted(askForKey);
+window.addEventListener("hashchange", show);
+showColours();
+show();
+startStrip();

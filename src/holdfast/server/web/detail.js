@@ -1,0 +1,225 @@
+// Everything about one memory: what it says, why it is here, what it hangs together with, how long it lasts.
+
+import * as actions from "./actions.js";
+import * as api from "./api.js";
+import { onChange } from "./bus.js";
+import { retention } from "./curve.js";
+import { button, byId, h, icon } from "./dom.js";
+import { go, href, route } from "./router.js";
+import { hasCategory, time } from "./row.js";
+import { nothing, trouble } from "./views/list.js";
+import { actorWord, day, deciderSentence, decisionSentences, kindSymbol, kindWord, sentence, short, statusWord, verbWord } from "./words.js";
+
+const narrow = matchMedia("(max-width: 1099px)");
+const MOST_DAYS = 3650;
+const pane = byId("detail");
+let shown = null;
+let opener = null;
+
+/** Shows the memory `id` beside the list, or over it where there is no room. */
+export async function openDetail(id) {
+  if (shown === id) return;
+  if (!shown) opener = document.activeElement;
+  // Who came by keyboard goes on reading there; a mouse leaves the focus where it clicked.
+  const follow = narrow.matches || Boolean(document.activeElement?.matches("main :focus-visible, aside :focus-visible"));
+  shown = id;
+  cover(true);
+  await fill(id, { fresh: true, follow });
+}
+
+export function closeDetail() {
+  if (!shown) return showHint();
+  const [id, came] = [shown, opener];
+  const held = pane.contains(document.activeElement) || document.activeElement === document.body;
+  [shown, opener] = [null, null];
+  cover(false);
+  showHint();
+  const row = document.querySelector(`main [data-id="${CSS.escape(id)}"] a`);
+  if (held) (row ?? (came?.isConnected ? came : byId("main"))).focus();
+}
+
+export const isDetailOpen = () => shown !== null;
+
+/** Leaves the memory and goes back to where it was opened from. */
+export function leaveDetail() {
+  const { view, query } = route();
+  go({ view, query });
+}
+
+function cover(open) {
+  document.body.classList.toggle("detail-open", open);
+  const over = open && narrow.matches;
+  for (const part of document.querySelectorAll(".top, .side, main, .strip")) part.inert = over;
+}
+
+narrow.addEventListener("change", () => cover(shown !== null));
+
+function showHint() {
+  pane.replaceChildren(h("div", { class: "hint-pane" },
+    nothing("fact", "Choose a memory", "See what it says, why it was stored and where it comes from. Then correct it, confirm it, or have it forgotten.")));
+}
+
+async function fill(id, { fresh = false, follow = false } = {}) {
+  pane.setAttribute("aria-busy", "true");
+  try {
+    const [memory, why, forecast] = await Promise.all([api.memory(id), api.why(id), whole(id)]);
+    if (shown !== id) return;
+    pane.replaceChildren(...content(memory, why, forecast));
+    if (fresh) pane.scrollTop = 0;
+    if (follow) pane.querySelector("h2").focus({ preventScroll: true });
+    await Promise.all([addLinks(memory, why.links), addConversation(memory)]);
+  } catch (error) {
+    if (shown !== id) return;
+    if (error.status === 404) leaveDetail();
+    else pane.replaceChildren(closer(), trouble(error, () => fill(id)));
+  } finally {
+    pane.removeAttribute("aria-busy");
+  }
+}
+
+/** The forecast for as long as there is something to tell: until it has faded, and a little more. */
+async function whole(id) {
+  const forecast = await api.forecast(id);
+  const left = (new Date(forecast.fades_at ?? 0) - Date.now()) / 86_400_000;
+  return left > 0 ? api.forecast(id, Math.min(Math.ceil(left * 1.15) + 1, MOST_DAYS)) : forecast;
+}
+
+const closer = () =>
+  h("div", { class: "detail-top" }, button("Back", leaveDetail, { look: "quiet small back", symbol: "back" }),
+    h("button", { type: "button", class: "button quiet square small shut", "aria-label": "Close details", onclick: leaveDetail }, icon("close")));
+
+function content(memory, why, forecast) {
+  return [
+    closer(),
+    h("article", { class: "memory" },
+      h("p", { class: "kind-line" }, icon(kindSymbol(memory)), kindWord(memory),
+        hasCategory(memory) && h("span", { class: "chip" }, memory.category.replaceAll("_", " ")),
+        memory.protected && h("span", { class: "chip good" }, icon("shield"), "Confirmed"),
+        memory.status !== "active" && h("span", { class: "chip warn" }, statusWord(memory.status))),
+      h("h2", { tabindex: "-1", dir: "auto", class: memory.content.length > 220 ? "long" : "" }, memory.content),
+      h("div", { class: "actions" }, ...buttons(memory)),
+      section("Why this is remembered", reasons(memory, why.decision)),
+      sources(why.sources),
+      h("div", { id: "links" }),
+      memory.kind === "episode" && h("div", { id: "conversation" }),
+      ["fact", "rule", "reflection"].includes(memory.kind) && section("How long it lasts", [retention(memory, forecast)]),
+      section("History", [history(why.history)]),
+      facts(memory)),
+  ];
+}
+
+function buttons(memory) {
+  const correct = button("Correct", () => correctHere(memory), { symbol: "pencil" });
+  if (memory.status === "proposed") {
+    return [h("a", { class: "button primary", href: href({ view: "review" }) }, icon("inbox"), "Review it")];
+  }
+  if (memory.status !== "active") return [button("Bring back", () => actions.restore(memory), { look: "primary", symbol: "undo" })];
+  return [
+    memory.kind !== "turn" && correct,
+    !memory.protected && memory.kind !== "turn" && button("Confirm", () => actions.confirm(memory), { symbol: "check", title: "It is right: it will not fade" }),
+    button("Put away", () => putAway(memory), { symbol: "box", title: "Keep it, but do not use it" }),
+    button("Forget", () => forgetHere(memory), { look: "danger", symbol: "bin" }),
+  ].filter(Boolean);
+}
+
+async function correctHere(memory) {
+  const now = await actions.correct(memory);
+  if (now) go({ ...route(), id: now.id }, { replace: true });
+}
+
+async function forgetHere(memory) {
+  if (await actions.forget(memory)) leaveDetail();
+}
+
+async function putAway(memory) {
+  if (await actions.archive(memory)) leaveDetail();
+}
+
+const section = (title, parts) => h("section", {}, h("h3", {}, title), ...parts);
+
+function reasons(memory, decision) {
+  const told = [...decisionSentences(memory, decision)];
+  const because = decision?.reason && h("p", { class: "because" }, sentence(decision.reason));
+  return [
+    h("p", {}, told.join(" ")),
+    because,
+    memory.quote && h("blockquote", { class: "quote", dir: "auto" }, `“${memory.quote}”`),
+    decision?.version && h("p", { class: "quietly" }, deciderSentence(decision.version)),
+  ].filter(Boolean);
+}
+
+function sources(turns) {
+  if (turns.length === 0) return null;
+  return section("Where it comes from", [h("ol", { class: "turns", role: "list" }, ...turns.map(turn))]);
+}
+
+function turn(one) {
+  return h("li", {}, h("p", { class: "who" }, who(one), " ", time(one.when)), h("p", { dir: "auto" }, one.text));
+}
+
+function who({ who: name }) {
+  return h("strong", {}, name === "user" ? "You" : name === "assistant" ? "The assistant" : name);
+}
+
+async function addConversation(memory) {
+  const place = pane.querySelector("#conversation");
+  if (!place || !memory.session) return;
+  const { items } = await api.memories({ kind: "turn", session: memory.session, limit: 100 });
+  if (items.length === 0 || shown !== memory.id) return;
+  const said = [...items].reverse();
+  place.append(section("The conversation", [h("ol", { class: "turns", role: "list" },
+    ...said.map((one) => turn({ who: one.author || one.role, when: one.event_time, text: one.content })))]));
+}
+
+const RELATIONS = {
+  supersedes: { out: "It replaced", in: "It was replaced by" },
+  conflicts_with: { out: "It contradicts", in: "It contradicts" },
+  derived_from: { out: "It rests on", in: "Learned from it" },
+};
+
+const MOST_LINKS = 12;
+
+/** Links come by id; what the others say is looked up, so far as it is still there. */
+async function addLinks(memory, links) {
+  const ways = links.slice(0, MOST_LINKS).map((link) => [link, link.source === memory.id ? "out" : "in"]);
+  const found = await Promise.all(ways.map(async ([link, way]) => {
+    const other = await api.memory(way === "out" ? link.target : link.source).catch(() => null);
+    return other && other.kind !== "turn" && { link, way, other }; // turns are told under "Where it comes from"
+  }));
+  const told = found.filter(Boolean);
+  if (told.length === 0 || shown !== memory.id) return;
+  pane.querySelector("#links").append(section("Connected to", [h("ul", { class: "links", role: "list" }, ...told.map(linked))]));
+}
+
+function linked({ link, way, other }) {
+  return h("li", {},
+    h("span", { class: "quietly" }, RELATIONS[link.relation]?.[way] ?? link.relation),
+    h("a", { href: href({ ...route(), id: other.id }) }, short(other.content, 140)),
+    link.reason && h("span", { class: "quietly" }, `Reason: ${link.reason}`));
+}
+
+function history(events) {
+  return h("ol", { class: "history", role: "list" }, ...[...events].reverse().map((event) =>
+    h("li", {}, h("span", {}, verbWord(event.verb)), " ", h("span", { class: "quietly" }, actorWord(event.actor), " · ", time(event.at)))));
+}
+
+function facts(memory) {
+  const { triple } = memory;
+  const pairs = [
+    ["Stored", day(memory.created_at)],
+    memory.valid_from && ["True from", day(memory.valid_from)],
+    memory.valid_until && ["True until", day(memory.valid_until)],
+    triple && ["States", [triple.subject, triple.predicate, triple.object].join(" · ").replaceAll("_", " ").toLowerCase()],
+    memory.tags?.length && ["Tags", memory.tags.join(", ")],
+    memory.session && ["Conversation", memory.session],
+    ["Id", memory.id],
+  ].filter(Boolean);
+  return h("details", { class: "more" }, h("summary", {}, "More details"),
+    h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+}
+
+onChange(({ ids, gone, replaced }) => {
+  if (!shown) return;
+  if (gone.includes(shown)) go({ ...route(), id: replaced[shown] ?? "" }, { replace: true });
+  else if (ids.includes(shown)) fill(shown);
+});

@@ -1,0 +1,156 @@
+// Questions in front of the page. Native dialogs: the browser keeps the focus inside and gives it back.
+
+import { button, h } from "./dom.js";
+
+const DRAFTS = "holdfast.draft.";
+
+/** Opens a dialog; resolves to what `close(value)` was given, or null when Escape dismissed it. */
+function opened(title, build) {
+  return new Promise((resolve) => {
+    let answer = null;
+    const dialog = h("dialog", { "aria-labelledby": "dialog-title" });
+    const close = (value) => {
+      answer = value;
+      dialog.close();
+    };
+    dialog.append(h("h2", { id: "dialog-title" }, title), ...build(close));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.querySelector("[autofocus]")?.focus();
+  });
+}
+
+const buttons = (...children) => h("div", { class: "dialog-buttons" }, ...children);
+
+/** A form whose `save(values)` may fail: then the words stay and the error is told beside them. */
+function form(close, { fields, submit, save, look = "primary" }) {
+  const problem = h("p", { class: "field-problem", role: "alert" });
+  const send = h("button", { class: `button ${look}` }, submit);
+  const element = h("form", { method: "dialog" }, ...fields, problem, buttons(button("Cancel", () => close(false)), send));
+  element.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    send.disabled = true;
+    problem.textContent = "";
+    try {
+      close(await save(Object.fromEntries(new FormData(element))));
+    } catch (error) {
+      problem.textContent = error.message;
+      send.disabled = false;
+    }
+  });
+  element.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
+  });
+  return element;
+}
+
+/** A text field whose words outlive a closed dialog, a lost connection and a reload. */
+function keptText(name, draft, { label, text = "", rows = 4, hint, required = true }) {
+  const key = DRAFTS + draft;
+  const area = h("textarea", { name, id: `field-${name}`, rows, required, autofocus: true, value: sessionStorage.getItem(key) ?? text });
+  area.addEventListener("input", () => sessionStorage.setItem(key, area.value));
+  return h("div", { class: "field" }, h("label", { for: area.id }, label), area, hint && h("p", { class: "quietly" }, hint));
+}
+
+const forgetDraft = (draft) => sessionStorage.removeItem(DRAFTS + draft);
+
+const line = (name, label) =>
+  h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), h("input", { name, id: `field-${name}`, autocomplete: "off" }));
+
+/** Asks for better words; `save(content, reason)` stores them. */
+export async function askForWords({ title, memory, submit, withReason = false, save }) {
+  const draft = `${submit}.${memory.id}`;
+  const saved = await opened(title, (close) => [
+    form(close, {
+      submit,
+      fields: [
+        keptText("content", draft, { label: "What it should say", text: memory.content }),
+        withReason && line("reason", "Why, if you like"),
+        h("p", { class: "quietly" }, "The old words are kept in its history, so you can always go back."),
+      ].filter(Boolean),
+      save: ({ content, reason }) => save(content.trim(), reason?.trim()),
+    }),
+  ]);
+  if (saved !== null) forgetDraft(draft); // Escape may have been a slip
+  return saved;
+}
+
+/** Asks what to remember; `save({content, kind})` stores it. */
+export async function askForMemory(save) {
+  const choice = (value, label, hint, checked) =>
+    h("label", { class: "choice" }, h("input", { type: "radio", name: "kind", value, checked }), h("span", {}, h("strong", {}, label), h("span", { class: "quietly" }, hint)));
+  const saved = await opened("Remember something", (close) => [
+    form(close, {
+      submit: "Remember",
+      fields: [
+        keptText("content", "new", { label: "What should be remembered?", rows: 3 }),
+        h("fieldset", { class: "choices" }, h("legend", {}, "What is it?"),
+          choice("fact", "A fact", "Something that is true, such as “Tomasz cannot have peanuts”.", true),
+          choice("rule", "A rule", "How you want to be treated, such as “Keep answers short”.")),
+      ],
+      save: ({ content, kind }) => save({ content: content.trim(), kind }),
+    }),
+  ]);
+  if (saved !== null) forgetDraft("new");
+  return saved;
+}
+
+/** Asks which of `memories` to forget; resolves to those, or to something false. */
+export function askWhichToForget(memories) {
+  return opened("Forget these?", (close) => {
+    const rows = memories.map((memory) =>
+      h("li", {}, h("label", { class: "tick" }, h("input", { type: "checkbox", name: memory.id, checked: true }), h("span", {}, memory.content))));
+    const send = h("button", { class: "button danger", autofocus: true });
+    const element = h("form", { method: "dialog" },
+      h("p", {}, "Take the tick away from anything you want to keep. What you forget is no longer used, and you can bring it back under “Recently changed”."),
+      h("ul", { class: "ticks", role: "list" }, ...rows),
+      buttons(button("Keep all", () => close(false)), send));
+    const ticked = () => memories.filter((memory) => element.elements[memory.id].checked);
+    const count = () => {
+      send.textContent = `Forget ${ticked().length} of ${memories.length}`;
+      send.disabled = ticked().length === 0;
+    };
+    element.addEventListener("change", count);
+    element.addEventListener("submit", (event) => (event.preventDefault(), close(ticked())));
+    queueMicrotask(count);
+    return [element];
+  });
+}
+
+/** Asks for the key of a locked memory; resolves to it, or to something false. */
+export function askForKey(problem) {
+  return opened("This memory is locked", (close) => {
+    const element = form(close, {
+      submit: "Open",
+      fields: [
+        h("p", {}, "Enter the key that was made for you. It is kept for this tab only."),
+        problem && h("p", { class: "field-problem", role: "alert" }, problem),
+        h("div", { class: "field" }, h("label", { for: "field-key" }, "Key"),
+          h("input", { name: "key", id: "field-key", type: "password", required: true, autocomplete: "off", autofocus: true })),
+      ].filter(Boolean),
+      save: async ({ key }) => key.trim(),
+    });
+    return [element];
+  });
+}
+
+/** Keys and what they do. `shortcuts` is a switch: `{on, set}`. */
+export function showHelp(keys, shortcuts) {
+  return opened("Keyboard and help", (close) => [
+    h("dl", { class: "keys" }, ...keys.flatMap(([names, meaning]) => [
+      h("dt", {}, ...names.flatMap((name, index) => [index > 0 && " ", h("kbd", {}, name)])),
+      h("dd", {}, meaning),
+    ])),
+    h("label", { class: "switch" },
+      h("input", { type: "checkbox", role: "switch", checked: shortcuts.on, onchange: (event) => shortcuts.set(event.target.checked) }),
+      h("span", {}, "Use single-key shortcuts")),
+    h("h3", {}, "Forgetting"),
+    h("p", {}, "What you forget is no longer used or shown, and can be brought back under “Recently changed”. To erase something for good, so that nobody can bring it back, use ",
+      h("code", {}, "holdfast purge"), " in a terminal, or ask whoever runs this memory to do it."),
+    buttons(button("Close", () => close(null), { look: "primary", autofocus: true })),
+  ]);
+}

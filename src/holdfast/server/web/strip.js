@@ -1,0 +1,80 @@
+// Whose memory this is, how it is kept, the one switch, and a copy to take away. And the counts beside the views.
+
+import * as api from "./api.js";
+import { onChange } from "./bus.js";
+import { afterQuiet, button, byId, h, say } from "./dom.js";
+import { failed, offerUndo } from "./toast.js";
+
+const MODES = {
+  local: "Kept on this machine",
+  synced: "Kept here and in step with another store",
+  incognito: "Nothing is kept: guest session",
+};
+
+const MOST_COUNTED = 100;
+
+let status = null;
+let latest = 0;
+
+/** Shows how things stand, now and after every change. */
+export function startStrip() {
+  onChange(afterQuiet(100, refresh));
+  refresh();
+}
+
+async function refresh() {
+  const mine = ++latest;
+  try {
+    const [stands, waiting] = await Promise.all([api.status(), api.memories({ status: "proposed", limit: MOST_COUNTED })]);
+    if (mine !== latest) return; // a later question was answered sooner
+    status = stands;
+    showCounts({ ...stands.counts, review: waiting.items.length });
+    show(stands);
+  } catch (error) {
+    if (!status) byId("strip").replaceChildren(h("p", { class: "quietly" }, error.message));
+  }
+}
+
+function showCounts(counts) {
+  for (const place of document.querySelectorAll("[data-count]")) {
+    const count = counts[place.dataset.count] ?? 0;
+    place.textContent = count > 0 ? count.toLocaleString("en") : "";
+  }
+}
+
+function show(stands) {
+  const toggle = h("input", { type: "checkbox", role: "switch", id: "recall", checked: stands.proactive_recall_enabled, onchange: switched, "aria-describedby": "recall-hint" });
+  const before = byId("recall");
+  if (before) {
+    before.checked = stands.proactive_recall_enabled;
+    return;
+  }
+  byId("strip").replaceChildren(
+    h("p", { class: "owner" }, h("span", { class: "quietly" }, "Memory of"), h("strong", {}, stands.owner_id), h("span", { class: "quietly" }, MODES[stands.memory_mode] ?? stands.memory_mode)),
+    h("div", {}, h("label", { class: "switch", for: "recall" }, toggle, h("span", {}, "Bring things up unasked")),
+      h("p", { class: "quietly", id: "recall-hint" }, "When off, an assistant uses facts only if you ask. Rules always apply.")),
+    button("Download a copy", download, { look: "quiet small", symbol: "download" }));
+}
+
+async function switched(event) {
+  const toggle = event.target;
+  try {
+    const { detail, run } = await api.setRecall(toggle.checked);
+    if (run) offerUndo(detail, [run], {});
+    else say(detail);
+  } catch (error) {
+    toggle.checked = !toggle.checked;
+    failed(error);
+  }
+}
+
+async function download() {
+  try {
+    const link = h("a", { href: URL.createObjectURL(await api.bundle()), download: `memory-of-${status?.owner_id ?? "me"}.jsonl` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    say("The download has begun.");
+  } catch (error) {
+    failed(error, download);
+  }
+}

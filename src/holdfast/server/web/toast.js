@@ -1,0 +1,80 @@
+// Notices at the edge of the page: what was done, and the way back.
+
+import * as api from "./api.js";
+import { changed } from "./bus.js";
+import { button, byId, h, say } from "./dom.js";
+
+const SHOWN_FOR = 10_000;
+const AT_ONCE = 3;
+
+let latestUndo = null;
+
+/** Shows `text`, with buttons `[label, work]`, until it is closed or has been left alone for ten seconds. */
+export function notice(text, { actions = [], problem = false } = {}) {
+  const region = byId("toasts");
+  const buttons = actions.map(([label, work]) => button(label, () => (leave(), work()), { look: "inverse" }));
+  const close = button("Close", () => leave(), { look: "inverse square", symbol: "close", "aria-label": "Close this notice" });
+  close.lastChild.remove();
+  const toast = h("div", { class: `toast${problem ? " problem" : ""}` }, h("p", {}, text), ...buttons, close);
+  const leave = () => {
+    clearTimeout(timer);
+    if (toast.contains(document.activeElement)) byId("main").focus(); // the focus must stand somewhere
+    toast.remove();
+  };
+  let timer;
+  const wait = () => (timer = setTimeout(leave, SHOWN_FOR));
+  for (const event of ["pointerenter", "focusin"]) toast.addEventListener(event, () => clearTimeout(timer));
+  for (const event of ["pointerleave", "focusout"]) toast.addEventListener(event, wait);
+  toast.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), leave()));
+  while (region.children.length >= AT_ONCE) region.firstChild.remove();
+  region.append(toast);
+  if (!problem) wait();
+  return leave;
+}
+
+/**
+ * Says what was done and offers to take it back. `runs` are what the server calls it, in the order it was done;
+ * `after` is what the page is told then, as of `changed`.
+ */
+export function offerUndo(text, runs, after) {
+  const undo = () => {
+    latestUndo = null;
+    leave();
+    return takeBack(runs, after);
+  };
+  const leave = notice(text, { actions: [["Undo", undo]] });
+  latestUndo = undo;
+  say(`${text} Press Control and Z to undo.`);
+}
+
+/** Takes back the latest change made on this page, if there is one. */
+export function undoLatest() {
+  latestUndo?.();
+}
+
+/** Takes back runs, the last one first, and tells the page. */
+export async function takeBack(runs, after) {
+  const left = [...runs];
+  try {
+    while (left.length > 0) {
+      await api.undo(left.at(-1));
+      left.pop();
+    }
+  } catch (error) {
+    failed(error, () => takeBack(left, after));
+    return false;
+  }
+  changed(after);
+  notice("Taken back. It is as it was before.");
+  say("Taken back. It is as it was before.");
+  return true;
+}
+
+/** Tells kindly of an error; `retry` is what to do again when the person asks. */
+export function failed(error, retry) {
+  if (error.name === "AbortError") return;
+  if (!(error instanceof api.ApiError)) console.error(error);
+  const text = error instanceof api.ApiError ? error.message : "Something went wrong on this page. Reload it and try again.";
+  notice(text, { problem: true, actions: retry ? [["Try again", retry]] : [] });
+  say(text);
+}

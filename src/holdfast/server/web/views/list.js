@@ -1,0 +1,318 @@
+// Facts, sessions, rules, or everything: newest first, or what fits a search best.
+
+import * as actions from "../actions.js";
+import * as api from "../api.js";
+import { onChange } from "../bus.js";
+import { button, h, icon, say } from "../dom.js";
+import { go } from "../router.js";
+import { completed, learnWords } from "../completing.js";
+import { focusLater, keysFor, neighbour, row } from "../row.js";
+import { plural, STATUSES } from "../words.js";
+
+const PAGE = 50;
+const FOUND = 40; // hits of a search; who wants more narrows the question
+const RELATED = 5; // of them, that are near in meaning only
+const PERIODS = [["", "Any time"], ["7", "Last 7 days"], ["30", "Last 30 days"], ["365", "Last year"]];
+const RESTING = ["held", "proposed", "archived", "superseded", "faded", "evicted"];
+const SHELVES = {
+  "": ["In use", ["active"]],
+  resting: ["Not in use", RESTING],
+  ...Object.fromEntries(RESTING.map((status) => [status, [`— ${STATUSES[status]}`, [status]]])),
+  any: ["In use or not", ["active", ...RESTING]],
+};
+
+export const LISTS = {
+  everything: {
+    title: "What is known about you",
+    kinds: ["fact", "reflection", "episode", "rule", "skill", "document"],
+    intro: "Search for a name, a place, anything. Open a memory to see why it is here; correct it, or have it forgotten.",
+    empty: ["Nothing is remembered yet", "As you talk with an assistant that uses this memory, what matters turns up here. You can also tell it something yourself."],
+  },
+  facts: {
+    title: "Facts",
+    kinds: ["fact", "reflection"],
+    intro: "What is held to be true about you and your world.",
+    empty: ["No facts yet", "Facts are learned from conversations when they end, or when you say “remember that…”."],
+  },
+  sessions: {
+    title: "Sessions",
+    kinds: ["episode"],
+    intro: "What happened, conversation by conversation.",
+    empty: ["No sessions yet", "When a conversation with some substance ends, a short summary of it is kept here."],
+  },
+  rules: {
+    title: "Rules",
+    kinds: ["rule", "skill"],
+    intro: "How you want to be treated. An assistant follows these every time.",
+    empty: ["No rules yet", "Say “from now on, keep answers short”, or add a rule yourself."],
+  },
+};
+
+const seenCategories = new Set();
+
+/** Shows the list `name` in `main`; the result follows the address and can be taken away again. */
+export function mountList(main, name) {
+  const list = new MemoryList(main, name);
+  return { update: (route) => list.update(route), dispose: () => list.dispose(), focusFirst: () => list.focusFirst() };
+}
+
+class MemoryList {
+  constructor(main, name) {
+    this.name = name;
+    this.about = LISTS[name];
+    this.shown = new Map(); // id → memory, of the rows that are there
+    this.places = new Map(); // id → place in the order, and how well it fits; kept for rows that left and may come back
+    this.rows = h("ul", { class: "rows", role: "list", "aria-label": this.about.title });
+    this.related = h("section", { class: "related", hidden: true });
+    this.summary = h("p", { class: "summary", role: "status" });
+    this.end = h("div", { class: "list-end" });
+    this.filters = this.#filters();
+    this.forgetAll = button("Forget these…", () => this.#forgetShown(), { look: "small", symbol: "bin", hidden: true });
+    main.replaceChildren(
+      h("div", { class: "heading" }, h("h1", {}, this.about.title), h("p", {}, this.about.intro)),
+      h("div", { class: "bar-of-filters" }, this.filters, h("div", { class: "found" }, this.summary, this.forgetAll)),
+      this.rows, this.related, this.end);
+    keysFor(this.rows, (id) => this.shown.get(id));
+    this.watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && this.#more(), { rootMargin: "600px" });
+    this.watcher.observe(this.end);
+    this.stop = onChange((change) => this.#follow(change));
+  }
+
+  dispose() {
+    this.asking?.abort();
+    this.watcher.disconnect();
+    this.stop();
+  }
+
+  update({ query, id }) {
+    const wanted = JSON.stringify([query.q, query.status, query.category, query.days]);
+    this.query = query;
+    if (wanted !== this.wanted) {
+      this.wanted = wanted;
+      this.#load();
+    }
+    this.open = id;
+    this.#markOpen();
+    for (const select of this.filters.elements) {
+      select.value = query[select.name] ?? "";
+      select.classList.toggle("narrowing", select.value !== "");
+    }
+    // Recall finds what is in use; what is not can be listed.
+    this.filters.elements.status.parentElement.hidden = Boolean(query.q);
+    this.filters.elements.category.parentElement.hidden = this.name === "sessions";
+  }
+
+  focusFirst() {
+    this.rows.querySelector(".row-link")?.focus();
+  }
+
+  #filters() {
+    const select = (name, label, choices) => h("span", { class: "select" },
+      h("select", { name, "aria-label": label }, ...choices.map(([value, text]) => h("option", { value }, text))));
+    const shelves = Object.entries(SHELVES).map(([value, [label]]) => [value, label]);
+    const form = h("form", { class: "filters", "aria-label": "Narrow the list", onsubmit: (event) => event.preventDefault() },
+      select("status", "In use or not", shelves),
+      select("category", "Category", [["", "All categories"]]),
+      select("days", "Time", PERIODS));
+    form.addEventListener("change", (event) => {
+      go({ view: this.name, query: { ...this.query, [event.target.name]: event.target.value } });
+    });
+    return form;
+  }
+
+  #asked() {
+    const { q, status, category, days } = this.query;
+    // Everything is searched, also what was said; the plain list would drown in it.
+    const kind = q && this.name === "everything" ? undefined : this.about.kinds;
+    const [, statuses] = SHELVES[status ?? ""] ?? SHELVES[""];
+    const since = days && sinceDays(Number(days));
+    return { q: q && completed(q), kind, category, status: statuses, since, limit: q ? FOUND : PAGE };
+  }
+
+  async #load() {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    this.rows.setAttribute("aria-busy", "true");
+    const asked = this.#asked();
+    const page = await this.#fetch(asked);
+    if (!page) return;
+    this.shown.clear();
+    this.places.clear();
+    this.rows.replaceChildren();
+    const { fitting, related } = asked.q ? sorted(page.items) : { fitting: page.items, related: [] };
+    this.#add(fitting);
+    this.#relate(related);
+    this.next = asked.q ? null : page.next;
+    this.rows.removeAttribute("aria-busy");
+    this.#tell(asked);
+    this.#fillEnd();
+  }
+
+  async #fetch(asked) {
+    try {
+      return await api.memories(asked, this.asking.signal);
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      this.rows.removeAttribute("aria-busy");
+      this.end.replaceChildren(trouble(error, () => this.#load()));
+      return null;
+    }
+  }
+
+  async #more() {
+    if (!this.next || this.loading) return;
+    this.loading = true;
+    const page = await this.#fetch({ ...this.#asked(), after: this.next });
+    this.loading = false;
+    if (!page) return;
+    this.#add(page.items);
+    this.next = page.next;
+    this.#fillEnd();
+    this.#tell(this.#asked());
+  }
+
+  #add(memories) {
+    for (const memory of memories) {
+      this.places.set(memory.id, { place: this.places.size, score: memory.score, fit: memory.fit, why: memory.why });
+      this.#place(memory);
+      this.#know(memory.category);
+      learnWords(memory.content);
+    }
+  }
+
+  /** Puts a row where its place in the order is; nearly always that is the end. */
+  #place(memory) {
+    const { place, ...fit } = this.places.get(memory.id);
+    const item = row({ ...memory, ...fit }, { view: this.name, query: this.query });
+    const before = this.#item(memory.id);
+    this.shown.set(memory.id, memory);
+    if (before) before.replaceWith(item);
+    else this.rows.insertBefore(item, this.#after(place));
+    if (memory.id === this.open) this.#markOpen();
+  }
+
+  #after(place) {
+    const last = this.rows.lastElementChild;
+    if (!last || this.places.get(last.dataset.id).place < place) return null;
+    return [...this.rows.children].find((item) => this.places.get(item.dataset.id).place > place) ?? null;
+  }
+
+  #item(id) {
+    return this.shown.has(id) ? this.rows.querySelector(`[data-id="${CSS.escape(id)}"]`) : null;
+  }
+
+  #know(category) {
+    if (seenCategories.has(category) && this.knows) return;
+    seenCategories.add(category);
+    this.knows = true;
+    const select = this.filters.elements.category;
+    const kept = this.query.category ?? "";
+    const options = [...seenCategories].sort().map((one) => h("option", { value: one }, one.replaceAll("_", " ")));
+    select.replaceChildren(h("option", { value: "" }, "All categories"), ...options);
+    select.value = kept;
+  }
+
+  #markOpen() {
+    this.rows.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    this.#item(this.open)?.querySelector(".row-link").setAttribute("aria-current", "true");
+  }
+
+  #tell({ q }) {
+    const count = this.shown.size;
+    const some = this.next ? `the newest ${count.toLocaleString("en")}` : plural(count, "memory", "memories");
+    this.summary.textContent = q
+      ? count === 0 ? "Nothing has these words" : plural(count, "memory", "memories")
+      : this.next ? `Showing ${some}` : count === 0 ? "" : some;
+    this.forgetAll.hidden = !q || count === 0;
+  }
+
+  #fillEnd() {
+    const more = this.next && button("Show more", () => this.#more(), { look: "quiet" });
+    const empty = this.shown.size === 0 && this.related.hidden && this.#nothing();
+    this.end.replaceChildren(...[more, empty].filter(Boolean));
+  }
+
+  #nothing() {
+    const { q, status, category, days } = this.query;
+    if (q) return nothing("search", `Nothing fits “${q}”`, "Nothing is known about that, or it is called something else. Try another word, or a single name.");
+    if (status || category || days) {
+      return nothing("stack", "Nothing here with these filters", "Try another time or category.", button("Show all", () => go({ view: this.name })));
+    }
+    return nothing("stack", ...this.about.empty, button("Remember something", actions.remember, { look: "primary", symbol: "plus" }));
+  }
+
+  /** What is near in meaning but has none of the words, apart from what fits. */
+  #relate(memories) {
+    this.related.hidden = memories.length === 0;
+    const rows = h("ul", { class: "rows", role: "list", "aria-label": "Perhaps related" }, ...memories.map((memory) => row(memory, { view: this.name, query: this.query })));
+    keysFor(rows, (id) => memories.find((memory) => memory.id === id));
+    this.related.replaceChildren(h("h2", {}, "Perhaps related"), rows);
+  }
+
+  async #forgetShown() {
+    if (await actions.forgetSeveral([...this.shown.values()])) focusLater(null, this.rows);
+  }
+
+  /** After a change anywhere: looks at the memories in question again, and at nothing else. */
+  async #follow({ ids, gone, replaced }) {
+    for (const [old, now] of Object.entries(replaced)) {
+      if (this.places.has(old)) this.places.set(now, this.places.get(old));
+    }
+    for (const id of gone) this.#leave(id);
+    await Promise.all(ids.map((id) => this.#look(id)));
+    for (const id of [...ids, ...gone]) this.related.querySelector(`[data-id="${CSS.escape(id)}"]`)?.remove();
+    this.related.hidden = this.related.querySelector(".row") === null;
+    this.#tell(this.#asked());
+    if (this.shown.size === 0) this.#fillEnd();
+    else if (!this.next) this.end.replaceChildren();
+  }
+
+  async #look(id) {
+    const memory = await api.memory(id).catch((error) => (error.status === 404 ? null : undefined));
+    if (memory === undefined) return; // the server cannot be asked just now; the row stays as it is
+    const asked = this.#asked();
+    const fits = memory && asked.status.includes(memory.status) && (asked.kind ?? [memory.kind]).includes(memory.kind);
+    if (fits) {
+      if (!this.places.has(id) && asked.q) return; // new, and nobody knows how well it fits
+      if (!this.places.has(id)) this.places.set(id, { place: -this.places.size }); // the newest stands first
+      this.#place(memory);
+    } else this.#leave(id);
+  }
+
+  #leave(id) {
+    const item = this.#item(id);
+    if (!item) return;
+    const [next, held] = [neighbour(item), item.contains(document.activeElement)];
+    this.shown.delete(id);
+    item.remove();
+    if (held) focusLater(next, this.rows);
+  }
+}
+
+/** Hits apart: those with the words, names or times that were asked for, and the rest. */
+function sorted(hits) {
+  const named = (hit) => Object.keys(hit.why.arms).some((arm) => !arm.startsWith("meaning"));
+  const fitting = hits.filter(named);
+  const best = Math.max(...fitting.map((hit) => hit.score), 0.001);
+  return {
+    fitting: fitting.map((hit) => ({ ...hit, fit: hit.score / best })),
+    related: hits.filter((hit) => !named(hit) && Object.keys(hit.why.arms).length > 0).slice(0, RELATED),
+  };
+}
+
+function sinceDays(days) {
+  return new Date(Date.now() - days * 86_400_000).toISOString();
+}
+
+/** What an empty place says: what would be here, and what to do. */
+export function nothing(symbol, title, text, ...more) {
+  return h("div", { class: "nothing" }, h("span", { class: "nothing-icon" }, icon(symbol)), h("h2", {}, title), h("p", {}, text), ...more);
+}
+
+/** The same for what could not be shown. */
+export function trouble(error, retry) {
+  if (!(error instanceof api.ApiError)) console.error(error);
+  say(error.message);
+  const title = error.status === 0 ? "No connection" : "This could not be shown";
+  return nothing("alert", title, error instanceof api.ApiError ? error.message : "Something went wrong on this page.", button("Try again", retry));
+}

@@ -1,0 +1,180 @@
+// The words people read, in one place.
+
+export const KINDS = {
+  fact: { one: "Fact", symbol: "fact" },
+  reflection: { one: "Reflection", symbol: "spark" },
+  episode: { one: "Session", symbol: "session" },
+  turn: { one: "Said", symbol: "turn" },
+  document: { one: "Document", symbol: "document" },
+  rule: { one: "Rule", symbol: "rule" },
+  skill: { one: "Playbook", symbol: "rule" },
+};
+
+export const STATUSES = {
+  active: "In use",
+  held: "Held back for now",
+  proposed: "Waiting for your review",
+  archived: "Put away",
+  superseded: "Replaced",
+  faded: "Faded",
+  evicted: "Made room for newer ones",
+};
+
+const TYPES = {
+  person: { one: "Person", many: "People", symbol: "person" },
+  project: { one: "Project", many: "Projects", symbol: "project" },
+  place: { one: "Place", many: "Places", symbol: "place" },
+  location: { one: "Place", many: "Places", symbol: "place" },
+  organization: { one: "Organisation", many: "Organisations", symbol: "organization" },
+  organisation: { one: "Organisation", many: "Organisations", symbol: "organization" },
+  email: { one: "E-mail address", many: "E-mail addresses", symbol: "link" },
+  url: { one: "Web address", many: "Web addresses", symbol: "link" },
+  other: { one: "Something else", many: "Other", symbol: "thing" },
+};
+
+export function typeWords(type) {
+  const plain = type ? type[0].toUpperCase() + type.slice(1) : "Thing";
+  return TYPES[type] ?? { one: plain, many: `${plain}s`, symbol: "thing" };
+}
+
+export const kindWord = (memory) => (KINDS[memory.kind] ?? { one: memory.kind }).one;
+export const kindSymbol = (memory) => (KINDS[memory.kind] ?? { symbol: "fact" }).symbol;
+export const statusWord = (status) => STATUSES[status] ?? status;
+
+/** `plural(2, "fact")` is "2 facts". */
+export function plural(count, word, many = `${word}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? word : many}`;
+}
+
+/** The beginning of a text, cut between words. */
+export function short(text, length = 80) {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line.length <= length) return line;
+  const cut = line.slice(0, length);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), length * 0.6))}…`;
+}
+
+const DAY = 86_400_000;
+const LOCALE = "en-GB"; // the page speaks English; dates in another language would look out of place
+const onDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
+const atTime = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
+const longDay = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+
+const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate());
+
+/** How many days ago a moment was, by the calendar on the wall. */
+function daysAgo(moment) {
+  return Math.round((midnight(new Date()) - midnight(moment)) / DAY);
+}
+
+export const day = (text) => onDay.format(new Date(text));
+export const dayAndTime = (text) => `${day(text)}, ${atTime.format(new Date(text))}`;
+export const dayKey = (text) => midnight(new Date(text)).getTime();
+
+export function dayHeading(text) {
+  const ago = daysAgo(new Date(text));
+  return ago === 0 ? "Today" : ago === 1 ? "Yesterday" : longDay.format(new Date(text));
+}
+
+/** A time the way people say it: "today, 14:05", "3 days ago", "18 Mar 2026". */
+export function ago(text) {
+  const moment = new Date(text);
+  const days = daysAgo(moment);
+  if (days === 0) return `today, ${atTime.format(moment)}`;
+  if (days === 1) return `yesterday, ${atTime.format(moment)}`;
+  return days > 1 && days < 14 ? `${days} days ago` : onDay.format(moment);
+}
+
+const VERBS = {
+  remember: "Stored",
+  capture: "Heard in a conversation",
+  learn: "Learned from a conversation",
+  consider: "Learned from a conversation",
+  correct: "Corrected",
+  confirm: "Confirmed",
+  archive: "Put away",
+  forget: "Forgotten",
+  restore: "Brought back",
+  undo: "A change was taken back",
+  propose: "Proposed",
+  approve: "Approved",
+  reject: "Rejected",
+  expire: "Proposal expired",
+  decay: "Faded",
+  evict: "Made room",
+  import: "Imported",
+  merge: "People or places merged",
+  split: "People or places told apart",
+  rename: "Renamed",
+  reflect: "Looked back on the week",
+  enrich: "People and places recognised",
+  purge: "Erased for good",
+  end: "Session ended",
+  sync: "Brought in from another store",
+  recall: "Setting changed",
+  profile: "Setting changed",
+};
+
+export function verbWord(verb) {
+  return VERBS[verb] ?? verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll("_", " ");
+}
+
+/** Who did it, for people: an actor is written `cli:ann`, `http:ann`, `agent:cook`, `worker:…`. */
+export function actorWord(actor = "") {
+  const [kind, ...rest] = actor.split(":");
+  const name = rest.join(":");
+  const known = {
+    http: "on this page",
+    cli: name ? `by ${name}, in a terminal` : "in a terminal",
+    agent: `by the agent “${name}”`,
+    mcp: `by a program (${name})`,
+    worker: "by Holdfast, in the background",
+    decay: "by Holdfast, in the background",
+    library: "by a program",
+  };
+  return known[kind] ?? (actor && `by ${actor}`);
+}
+
+const DECISIONS = {
+  commit_now: "It was stored right away.",
+  commit_at_session_end: "It was kept back until the conversation ended, and stored then.",
+  require_repetition: "It was only to be stored if it came up again.",
+  propose: "It was put before a person first.",
+  drop: "It was not to be stored.",
+};
+
+const TIMINGS = {
+  promotion: "The conversation as a whole bore it out, so it was kept.",
+};
+
+/** Why a memory is here, as sentences. */
+export function decisionSentences(memory, decision) {
+  if (!decision?.action) return [sourceSentence(memory)];
+  const told = [DECISIONS[decision.action] ?? decision.action];
+  if (TIMINGS[decision.timing] && memory.status !== "held") told.push(TIMINGS[decision.timing]);
+  if (memory.status === "held") told[0] = "It is held back: it is not used until the conversation ends or it comes up again.";
+  if (memory.status === "proposed") told[0] = "It waits for you to approve it. Until then it is not used.";
+  return told;
+}
+
+export function deciderSentence(version = "") {
+  if (version.startsWith("rules")) return "Decided by built-in rules, without a language model.";
+  if (version.startsWith("model")) return "Decided with a language model, within built-in safeguards.";
+  return version && `Decided by ${version}.`;
+}
+
+function sourceSentence(memory) {
+  if (memory.source === "correction") return "Someone corrected an earlier memory, and this took its place.";
+  if (memory.kind === "turn") return "It was said in a conversation and kept word for word.";
+  if (memory.kind === "episode") return "It sums up what happened.";
+  if (memory.kind === "reflection") return "It looks back on what was learned in a week.";
+  if (memory.source === "extraction" || memory.source === "learn") return "It was learned from a conversation that ended.";
+  return "It was stored on purpose, by a person or a program.";
+}
+
+/** A reason as a program notes it, as a sentence. */
+export function sentence(text) {
+  const plain = text.replace(/^llm_policy: /, "").trim();
+  const begun = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}

@@ -1,0 +1,72 @@
+"""Commands of a memory that lives: decay, forecast, entity, maintain."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast import Holdfast, Settings
+
+
+@pytest.fixture
+def hf(tmp_path, clock):
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=Settings(embedding_models="none"), clock=clock
+    ) as hf:
+        yield hf
+
+
+def test_decay_shows_its_plan_before_it_does_anything(cli, hf):
+    fact = hf.remember("Likes tea", decay_rate=0.1)
+    (planned,) = json.loads(cli("decay", "--plan", "--json").out)
+    assert (planned["id"], planned["fades"]) == (fact.id, True)
+    assert "Likes tea" in cli("decay", "--plan").out
+    assert hf.get(fact.id).status == "active"
+    assert cli("decay").out.startswith("Less sure than before: 1. Faded: 1.\n`holdfast list --status faded` shows")
+    assert "Likes tea" in cli("list", "--status", "faded").out
+    assert hf.get(fact.id).status == "faded"
+    assert cli("decay", "--plan").out == "Nothing here fades.\n"
+
+
+def test_a_forecast_draws_the_curve_of_a_fact(cli, hf):
+    fact = hf.remember("Likes tea", decay_rate=0.000001)
+    drawn = cli("forecast", fact.id, "--days", "30").out
+    assert drawn.startswith("Likes tea\nday    0   1.00  ████")
+    assert "It fades on" in drawn
+    assert "It never fades." in cli("forecast", hf.remember("Knows Bob").id).out
+    curve = json.loads(cli("forecast", fact.id, "--json").out)["curve"]
+    assert [day for day, _ in curve][-1] == 90
+
+
+def test_entities_are_listed_shown_merged_renamed_split_and_undone(cli, hf):
+    hf.remember("@bob shipped #apollo")
+    hf.remember("@robert shipped it too")
+    assert {one["name"] for one in json.loads(cli("entity", "list", "--json").out)} == {"bob", "apollo", "robert"}
+    assert "shipped #apollo" in cli("entity", "show", "@bob").out
+    assert cli("entity", "merge", "bob", "robert").code == 0
+    merged = json.loads(cli("entity", "show", "robert", "--json").out)
+    assert (merged["name"], merged["mentions"], len(merged["memories"])) == ("bob", 2, 2)
+    assert cli("undo").code == 0
+    assert json.loads(cli("entity", "show", "robert", "--json").out)["name"] == "robert"
+    assert cli("entity", "rename", "robert", "Robert Smith").code == 0
+    assert json.loads(cli("entity", "show", "robert", "--json").out)["name"] == "Robert Smith"
+    cli("entity", "merge", "bob", "robert")
+    assert cli("entity", "split", "bob", "Robert Smith", "robert").code == 0
+    assert json.loads(cli("entity", "show", "Robert Smith", "--json").out)["mentions"] == 1
+
+
+def test_an_entity_that_nobody_mentions_is_not_found(cli, hf):
+    hf.remember("@joanna came")
+    done = cli("entity", "show", "ann")
+    assert done.code == 1
+    assert "Nothing here mentions 'ann'" in done.err
+
+
+def test_maintain_once_does_what_is_due(cli, hf):
+    hf.capture("s1", "user", "I love green tea.")
+    hf.end_session("s1")
+    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out.startswith("Done: learn s1")
+    assert "tea" in cli("list", "--kind", "fact").out
+    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
+    assert cli("maintain", "--once", "sleep").code == 2

@@ -1,0 +1,143 @@
+"""Claude Code and Codex as a hook sees them: the JSON that they send, the answers that they take, and the real command.
+
+The shapes are those of Claude Code's hooks reference and of the JSON schemas that Codex publishes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import psutil
+
+from holdfast import config
+from holdfast.agent.hooks import log
+from holdfast.files.places import init_project, places_around
+from holdfast.memory import Holdfast
+
+Answered = namedtuple("Answered", "code out err seconds")
+PATIENCE = 60  # seconds that anything may take on a crowded machine
+HURRIED = """from holdfast.agent.hooks import answer
+answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
+from holdfast.cli import main
+main()"""
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
+
+
+def claude_code(event: str, folder: Path, transcript: Path | str = "/nowhere/abc123.jsonl", **more) -> dict:
+    """What Claude Code sends."""
+    own = {
+        "SessionStart": {"source": "startup", "model": "claude-sonnet-4-6"},
+        "UserPromptSubmit": {"permission_mode": "default", "prompt": "Write a function to calculate the factorial"},
+        "PreCompact": {"trigger": "manual", "custom_instructions": None},
+        "Stop": {"permission_mode": "default", "stop_hook_active": False, "last_assistant_message": "Done."},
+        "SessionEnd": {"reason": "prompt_input_exit"},
+    }
+    common = {"session_id": "abc123", "transcript_path": str(transcript), "cwd": str(folder), "hook_event_name": event}
+    return {**common, **own.get(event, {}), **more}
+
+
+def codex(event: str, folder: Path, transcript: Path | str | None = None, **more) -> dict:
+    """What Codex sends; a session that is not kept has no transcript."""
+    turn = {"model": "gpt-5.2-codex", "permission_mode": "default", "turn_id": "turn-7"}
+    own = {
+        "SessionStart": {"model": "gpt-5.2-codex", "permission_mode": "default", "source": "startup"},
+        "UserPromptSubmit": {**turn, "prompt": "Write a function to calculate the factorial"},
+        "PreCompact": {**turn, "trigger": "auto"},
+        "Stop": {**turn, "stop_hook_active": False, "last_assistant_message": None},
+        "SessionEnd": {"reason": "other"},
+    }
+    path = None if transcript is None else str(transcript)
+    common = {"session_id": "0199-aa", "transcript_path": path, "cwd": str(folder), "hook_event_name": event}
+    return {**common, **own.get(event, {}), **more}
+
+
+HOSTS = {"claude-code": claude_code, "codex": codex}
+
+
+def command(event: str, *options: str, seconds: float | None = None) -> list[str]:
+    """The real command; with `seconds` to answer in, so that what it says can be looked at on any machine."""
+    start = ["-m", "holdfast"] if seconds is None else ["-c", HURRIED.format(seconds=seconds)]
+    return [sys.executable, *start, "hook", "run", event, *options]
+
+
+def ask(event: str, said: object, *options: str, seconds: float | None = PATIENCE, **environ: str) -> Answered:
+    """Runs a hook as a host does: JSON in, JSON out."""
+    data = said if isinstance(said, bytes) else json.dumps(said).encode()
+    start = time.monotonic()
+    done = subprocess.run(
+        command(event, *options, seconds=seconds),
+        input=data, capture_output=True, env={**os.environ, **environ}, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return Answered(done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start)
+
+
+def context(answered: Answered, event: str) -> str:
+    """What a host puts before its model. Codex refuses an answer with anything else in it."""
+    assert (answered.code, answered.err) == (0, "")
+    told = json.loads(answered.out)
+    if not told:
+        return ""
+    assert list(told) == ["hookSpecificOutput"]
+    assert set(told["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+    assert told["hookSpecificOutput"]["hookEventName"] == event
+    assert event in ("SessionStart", "UserPromptSubmit")  # the only events that take context from us
+    return told["hookSpecificOutput"]["additionalContext"]
+
+
+class Project:
+    """A folder with a memory, in which a coding agent works."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        init_project(folder)
+
+    def open(self) -> Holdfast:
+        """Its memory, and that of the person."""
+        places = places_around(self.folder, config.login(), config.default_store().parent)
+        return Holdfast.open(scope=[place.scope for place in places], places=places, background=False)
+
+    def add(self, *, place: str = "project", **texts: str) -> None:
+        """A record of each category that is named."""
+        with self.open() as hf:
+            for category, text in texts.items():
+                hf.add_record(text, category=category, place=place)
+
+    def switch(self, *, on: bool, place: str = "project") -> None:
+        with self.open() as hf:
+            (scope,) = (one.scope for one in hf.places if one.name == place)
+            hf.scoped(scope).set_profile(enabled=on)
+
+    def recalled(self, question: str) -> list[str]:
+        with self.open() as hf:
+            return [hit.memory.content for hit in hf.recall(question)]
+
+    def file_of(self, category: str) -> Path:
+        """The only record of a category."""
+        (file,) = (self.folder / ".holdfast" / "records" / category).glob("*.md")
+        return file
+
+
+def entries() -> list[dict]:
+    """The log of hooks, newest first."""
+    return list(log.entries())
+
+
+def when_finished() -> dict:
+    """What the log says last of a process that a hook has started, when all of them have ended."""
+    running = [one for one in psutil.process_iter(["cmdline", "environ"]) if _of_this_test(one)]
+    _, alive = psutil.wait_procs(running, timeout=PATIENCE)
+    assert not alive
+    assert not any("error" in entry for entry in entries()), entries()
+    return next(entry for entry in entries() if entry["event"] == "finish")
+
+
+def _of_this_test(process: psutil.Process) -> bool:
+    command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
+    return command[3:5] == ["hook", "finish"] and environ.get("HOME") == os.environ["HOME"]

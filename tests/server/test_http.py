@@ -1,0 +1,522 @@
+"""The HTTP API over a real socket: every route, every kind of error, and who is let in."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from holdfast.server.keys import KeyFile
+from holdfast.server.limits import Buckets
+from live_server import serving
+
+TEA, BREAD = "Prefers green tea to coffee", "Bakes bread on Sundays"
+
+
+def remember(http, content=TEA, **more):
+    answer = http.post("/memories", json={"content": content, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def problem(answer, status):
+    """What an error says; every error has this shape."""
+    told = answer.json()
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert told["status"] == status and told["title"] and told["detail"]
+    assert told["request_id"] == answer.headers["X-Request-Id"]
+    return told["detail"]
+
+
+# Memories
+
+
+def test_a_memory_is_kept_and_shown_with_all_its_fields(http):
+    kept = remember(http, category="preferences", tags=["drink"], metadata={"n": 1}, valid_until="2027-01-01T00:00:00Z")
+    shown = http.get(f"/memories/{kept['id']}").json()
+    assert shown == {name: value for name, value in kept.items() if name != "run"}
+    assert (shown["content"], shown["category"], shown["tags"], shown["layer"]) == (
+        TEA,
+        "preferences",
+        ["drink"],
+        "semantic",
+    )
+    assert shown["created_at"] == "2026-03-18T12:00:00+00:00"
+    assert shown["valid_until"] == "2027-01-01T00:00:00+00:00"
+
+
+def test_memories_are_listed_newest_first_page_by_page(http):
+    ids = [remember(http, f"Fact number {n}")["id"] for n in range(3)]
+    first = http.get("/memories", params={"limit": 2}).json()
+    rest = http.get("/memories", params={"limit": 2, "after": first["next"]}).json()
+    assert [one["id"] for one in first["items"] + rest["items"]] == ids[::-1]
+    assert rest["next"] is None
+
+
+def test_memories_are_narrowed_by_kind_category_status_and_session(http):
+    fact, rule = remember(http, category="food"), remember(http, "Answer briefly", kind="rule")
+    http.post("/capture", json={"session": "s1", "role": "user", "text": "hello there"})
+    http.post(f"/memories/{fact['id']}/archive")
+
+    def ids(**where):
+        return [one["id"] for one in http.get("/memories", params=where).json()["items"]]
+
+    assert ids(kind="rule") == [rule["id"]]
+    assert ids(status="archived") == [fact["id"]]
+    assert ids(status=["active", "archived"], category="food") == [fact["id"]]
+    assert len(ids(session="s1")) == 1
+
+
+def test_a_question_finds_memories_with_scores_and_reasons(http):
+    tea, _ = remember(http), remember(http, BREAD)
+    found = http.get("/memories", params={"q": "green tea"}).json()["items"]
+    assert found[0]["id"] == tea["id"] and 0 < found[0]["score"] <= 1
+    assert "words" in found[0]["why"]["arms"] and found[0]["why"]["summary"]
+    asked = http.post("/recall", json={"question": "green tea", "limit": 1}).json()["items"]
+    assert [one["id"] for one in asked] == [tea["id"]]
+
+
+def test_a_correction_retires_the_old_words_and_undo_brings_them_back(http):
+    old = remember(http)
+    new = http.patch(f"/memories/{old['id']}", json={"content": "Prefers white tea", "reason": "misheard"}).json()
+    assert (new["content"], http.get(f"/memories/{old['id']}").json()["status"]) == ("Prefers white tea", "superseded")
+    undone = http.post("/undo", json={"run": new["run"]}).json()
+    assert (undone["undone"], undone["verb"]) == (new["run"], "correct")
+    assert http.get(f"/memories/{old['id']}").json()["status"] == "active"
+
+
+def test_confirm_archive_restore_and_forget_each_come_with_their_way_back(http):
+    id_ = remember(http)["id"]
+    for verb, status in (("confirm", "active"), ("archive", "archived"), ("restore", "active")):
+        answer = http.post(f"/memories/{id_}/{verb}").json()
+        assert (answer["status"], answer["run"][:4]) == (status, "run_"), verb
+    assert http.get(f"/memories/{id_}").json()["protected"] is True
+    gone = http.delete(f"/memories/{id_}").json()
+    assert gone["status"] == "archived" and http.get("/facts").json() == []
+    http.post("/undo", json={"run": gone["run"]})
+    assert [fact["id"] for fact in http.get("/facts").json()] == [id_]
+
+
+def test_why_shows_the_turn_a_memory_rests_on_and_what_happened_to_it(hf, http):
+    turn = hf.capture("s1", "user", "I moved to Lisbon.", author="Ann")
+    fact = hf.remember("Lives in Lisbon", quote="I moved to Lisbon", metadata={"policy": {
+        "action": "commit_now", "reason": "said plainly", "version": "rules_v1", "timing": "immediate"}})  # fmt: skip
+    from holdfast.types import Edge
+
+    hf.write("link", lambda writer: writer.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0)))
+    http.post(f"/memories/{fact.id}/confirm")
+    why = http.get(f"/memories/{fact.id}/why").json()
+    assert why["decision"] == {
+        "action": "commit_now", "reason": "said plainly", "version": "rules_v1", "timing": "immediate"
+    }  # fmt: skip
+    assert why["quote"] == "I moved to Lisbon"
+    assert [(one["who"], one["text"], one["session"]) for one in why["sources"]] == [
+        ("Ann", "I moved to Lisbon.", "s1")
+    ]
+    assert [(one["relation"], one["target"]) for one in why["links"]] == [("derived_from", turn.id)]
+    assert [one["verb"] for one in why["history"]] == ["remember", "confirm"]
+    assert why["history"][-1]["actor"] == "http:ann"
+
+
+def test_a_forecast_is_a_curve_from_now_to_the_day_it_fades(hf, http):
+    fading, lasting = hf.remember("Met Bob", decay_rate=0.1), hf.remember(TEA)
+    curve = http.get(f"/memories/{fading.id}/forecast", params={"days": 30}).json()
+    assert curve["points"][0] == [0, 1.0] and curve["points"][-1][0] == 30
+    assert curve["points"][-1][1] < 0.05 and curve["fades_at"].startswith("2026-04-17")
+    assert http.get(f"/memories/{lasting.id}/forecast").json()["fades_at"] is None
+
+
+# An owner's memory as a whole
+
+
+def test_entities_are_listed_and_told_by_name_or_id(hf, http):
+    hf.remember("Wrote to @bob about https://example.org/a/b")
+    listed = http.get("/entities").json()
+    bob = next(one for one in listed if one["name"].endswith("bob"))
+    assert http.get(f"/entities/{bob['id']}").json()["memories"][0]["content"].startswith("Wrote to @bob")
+    assert http.get("/entities/bob").json()["id"] == bob["id"]
+    assert [one["type"] for one in http.get("/entities", params={"type": "url"}).json()] == ["url"]
+    assert http.get("/entities/https%3A%2F%2Fexample.org%2Fa%2Fb").json()["type"] == "url"
+
+
+def test_the_timeline_tells_what_happened_and_was_learned_newest_first(http):
+    remember(http), remember(http, "Had lunch with Bob", kind="episode")
+    first = http.get("/timeline", params={"limit": 1}).json()
+    rest = http.get("/timeline", params={"before": first["next"]}).json()
+    told = [(one["what"], one["memory"]["content"]) for one in first["items"] + rest["items"]]
+    assert told == [("happened", "Had lunch with Bob"), ("learned", TEA)]
+
+
+def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):
+    tea, bread = remember(http), remember(http, BREAD)
+    gone = http.delete(f"/memories/{tea['id']}").json()
+    http.post("/undo", json={"run": gone["run"]})
+    told = [(one["verb"], one["undone"], one["memories"][0]["id"]) for one in http.get("/changes").json()]
+    assert told == [
+        ("undo", False, tea["id"]),
+        ("forget", True, tea["id"]),
+        ("remember", False, bread["id"]),
+        ("remember", False, tea["id"]),
+    ]
+    http.post("/undo")  # takes the undo back
+    assert [(one["verb"], one["undone"]) for one in http.get("/changes").json()][:3] == [
+        ("undo", False), ("undo", True), ("forget", False)
+    ]  # fmt: skip
+
+
+def test_health_counts_what_is_kept_and_says_nothing_of_where(hf, http):
+    remember(http)
+    health = http.get("/health")
+    assert health.json()["memories"] == {"fact": {"active": 1}} and health.json()["findings"] == 0
+    assert hf.store.location not in health.text
+
+
+def test_an_export_is_what_the_library_would_write(hf, http):
+    remember(http)
+    answer = http.get("/export")
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    assert answer.text.splitlines() == [line.rstrip("\n") for line in hf.export()]
+
+
+def test_undo_without_a_run_takes_back_the_latest_change(http):
+    remember(http)
+    assert http.post("/undo").json()["verb"] == "remember"
+    assert http.get("/facts").json() == []
+    assert problem(http.post("/undo", json={"run": "run_nobody"}), 404)
+
+
+def test_an_undo_that_a_later_change_stands_against_is_a_conflict(http):
+    kept = remember(http)
+    http.post(f"/memories/{kept['id']}/confirm")
+    assert problem(http.post("/undo", json={"run": kept["run"]}), 409)
+
+
+# Review
+
+
+def test_a_proposal_is_weighed_approved_in_other_words_or_rejected(hf, http):
+    remember(http, "Her dog is called Rex")
+    agent = hf.scoped("user:ann")
+    agent.actor = "agent:assistant"
+    dog, cat = agent.propose("Her dog is called Max", reason="heard today"), agent.propose("Has a cat")
+    waiting = http.get("/review").json()
+    assert [(one["id"], one["proposed_by"]) for one in waiting] == [
+        (dog.id, "agent:assistant"), (cat.id, "agent:assistant")
+    ]  # fmt: skip
+    assert (waiting[0]["reason"], waiting[0]["nearest"]["content"]) == ("heard today", "Her dog is called Rex")
+    assert waiting[0]["effect"] and waiting[1]["nearest"] is None
+    approved = http.post(f"/review/{dog.id}/approve", json={"content": "Her dog is called Maxi"}).json()
+    assert (approved["status"], approved["content"]) == ("active", "Her dog is called Maxi")
+    rejected = http.post(f"/review/{cat.id}/reject", json={"reason": "it is a ferret"}).json()
+    assert rejected["status"] == "archived" and http.get("/review").json() == []
+    assert http.post(f"/review/{cat.id}/approve").status_code in (403, 404, 409, 422)
+
+
+def test_a_proposal_is_approved_as_it_is(hf, http):
+    agent = hf.scoped("user:ann")
+    agent.actor = "agent:assistant"
+    assert http.post(f"/review/{agent.propose(TEA).id}/approve").json()["status"] == "active"
+
+
+# Conversations
+
+
+def test_turns_are_captured_verbatim_and_come_back_as_context(http):
+    turn = {"session": "s1", "role": "user", "text": "I am allergic to peanuts.", "author": "Ann"}
+    kept = http.post("/capture", json=turn)
+    assert kept.status_code == 201 and kept.json()["memory"]["content"] == turn["text"]
+    assert http.post("/capture", json={**turn, "text": "  "}).json() == {"memory": None, "run": ""}
+    blocks = http.post("/context", json={"prompt": "is she allergic to peanuts?", "session": "s2"}).json()
+    assert "peanuts" in blocks["turn"] and blocks["ids"] == [kept.json()["memory"]["id"]]
+
+
+def test_a_session_ends_once(http):
+    http.post("/capture", json={"session": "a/b", "role": "user", "text": "hello"})
+    assert http.post("/sessions/a%2Fb/end").json()["ended"] is True
+    assert http.post("/sessions/a%2Fb/end").json()["ended"] is False
+    assert http.post("/sessions/nobody/end").json()["ended"] is False
+
+
+# Errors
+
+
+def test_every_kind_of_error_is_problem_json(http):
+    assert "JSON" in problem(http.post("/memories", content="{", headers={"Content-Type": "application/json"}), 400)
+    assert "content" in problem(http.post("/memories", json={}), 422)
+    assert "colour" in problem(http.post("/memories", json={"content": TEA, "colour": "green"}), 422)
+    assert "empty" in problem(http.post("/memories", json={"content": "  "}), 422)
+    assert "user_id" in problem(http.get("/facts", params={"user_id": ""}), 422)
+    assert problem(http.get("/facts", params={"user_id": "a\x00b"}), 422)
+    assert "fact_nobody" in problem(http.get("/memories/fact_nobody"), 404)
+    assert "openapi.json" in problem(http.get("/nothing"), 404)
+    assert problem(http.get("/static/nothing", follow_redirects=True), 404)
+    answer = http.put("/facts")
+    assert problem(answer, 405) and "GET" in answer.headers["Allow"]
+
+
+def test_what_was_sent_is_not_repeated_by_an_error(http):
+    assert "s3cret" not in http.post("/memories", json={"content": ["s3cret"]}).text
+
+
+def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(http):
+    large = json.dumps({"content": "x" * 1_100_000}).encode()
+    headers = {"Content-Type": "application/json"}
+    assert problem(http.post("/memories", content=large, headers=headers), 413)
+    assert problem(http.post("/memories", content=iter([large[:600_000], large[600_000:]]), headers=headers), 413)
+
+
+def test_a_text_that_is_too_long_for_one_memory_is_refused(http):
+    assert "MAX_CONTENT_BYTES" in problem(http.post("/memories", json={"content": "x" * 200_000}), 413)
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for():
+    """Slow enough for a person on a train, not for somebody who holds connections open."""
+    import asyncio
+
+    from holdfast.server.gate import Gate
+
+    async def never():
+        await asyncio.sleep(3600)
+
+    told = []
+
+    async def send(message):
+        told.append(message)
+
+    class NoKeys:
+        needed = True
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
+    asyncio.run(Gate(None, NoKeys(), 10, patience=0.01)(scope, never, send))
+    assert told[0]["status"] == 408
+
+
+def test_a_fault_of_the_program_is_told_without_its_inside_and_logged_with_it(hf, serve, caplog):
+    http = serve(hf).client()
+    remember(http)
+
+    def broken():
+        raise RuntimeError("/home/ann/secret-place")
+
+    hf.clock = broken
+    answer = http.post("/memories", json={"content": BREAD}, headers={"X-Request-Id": "my-1"})
+    assert "secret-place" not in answer.text and problem(answer, 500)
+    assert answer.headers["X-Request-Id"] == "my-1"
+    assert any(
+        "my-1" in record.message and "secret-place" in record.exc_text for record in caplog.records if record.exc_text
+    )
+
+
+def test_a_closed_store_is_an_inner_error_too(open_memory, serve):
+    hf = open_memory("user:ann")
+    http = serve(hf).client()
+    hf.store.close()
+    assert problem(http.get("/facts"), 500)
+
+
+def test_a_busy_store_asks_to_try_again():
+    import asyncio
+
+    from starlette.requests import Request
+
+    from holdfast.errors import StoreBusy
+    from holdfast.server.problems import tell_ours
+
+    answer = asyncio.run(tell_ours(Request({"type": "http", "state": {}}), StoreBusy()))
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+
+
+# Headers and the log
+
+
+@pytest.mark.parametrize("path", ["/api/memory/facts", "/api/memory/nothing", "/", "/openapi.json"])
+def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
+    import httpx
+
+    answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False)
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["X-Request-Id"].startswith("req_")
+    assert answer.headers["Cache-Control"] == ("no-store" if path.startswith("/api") else "no-cache")
+    assert "Server" not in answer.headers and "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_a_request_id_that_could_forge_a_log_line_is_not_taken_over(http):
+    assert http.get("/facts", headers={"X-Request-Id": "a b"}).headers["X-Request-Id"].startswith("req_")
+
+
+def test_the_log_names_routes_and_no_words_of_memory(hf, keys, caplog):
+    caplog.set_level(logging.INFO, "holdfast.server.access")
+    with serving(hf, keys) as live:
+        http = live.client()
+        remember(http)
+        http.get("/memories", params={"q": "peanuts"})
+        http.get("/entities/Lisbon")
+    lines = [record.getMessage() for record in caplog.records]
+    assert any("/entities/{name" in line and "404" in line for line in lines)
+    assert not any(word in line for line in lines for word in ("tea", "peanuts", "Lisbon", "ann"))
+
+
+def test_the_schema_is_there_and_pages_that_need_the_internet_are_not(hf, serve):
+    import httpx
+
+    url = serve(hf).url
+    assert httpx.get(url + "openapi.json", trust_env=False).json()["info"]["title"] == "Holdfast"
+    assert [httpx.get(url + page, trust_env=False).status_code for page in ("docs", "redoc")] == [404, 404]
+
+
+# Browsers
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1"])
+def test_without_keys_a_name_that_is_not_this_machines_is_refused(http, host):
+    """A page may let its own name point to this machine, and would then be of the same origin."""
+    assert problem(http.get("/facts", headers={"Host": host}), 403) if host else True
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1234", "127.0.0.1", "[::1]:80"])
+def test_without_keys_every_name_of_this_machine_is_answered(http, host):
+    assert http.get("/facts", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},  # another program of this machine
+        {"Origin": "http://["},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_without_keys_no_other_page_can_change_anything(hf, http, headers):
+    for method, path in (("POST", "/memories"), ("DELETE", "/memories/1"), ("PATCH", "/recall"), ("POST", "/undo")):
+        assert problem(http.request(method, path, json={"content": TEA}, headers=headers), 403)
+    assert hf.list() == []
+
+
+def test_without_keys_no_other_page_can_read_even_blindly(http):
+    assert problem(http.get("/facts", headers={"Sec-Fetch-Site": "cross-site"}), 403)
+
+
+def test_the_page_itself_changes_things(hf, serve):
+    live = serve(hf)
+    same = {"Origin": live.url.rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    assert live.client().post("/memories", json={"content": TEA}, headers=same).status_code == 201
+
+
+def test_a_form_of_another_page_is_not_taken_for_json(http):
+    """Without a word about its type a browser sends anything anywhere."""
+    assert http.post("/memories", content=b'{"content": "x"}').status_code == 422
+    assert (
+        http.post("/memories", content=b'{"content": "x"}', headers={"Content-Type": "text/plain"}).status_code == 422
+    )
+
+
+# Keys
+
+
+@pytest.fixture
+def locked(hf, serve, keys):
+    """A server with a key for Ann and one for Bob, and the keys."""
+    file = KeyFile(keys)
+    ann, bob = file.add("ann", at=0), file.add("bob", at=0)
+    return serve(hf), ann, bob
+
+
+def test_with_keys_nobody_is_answered_without_one(locked):
+    live, ann, _ = locked
+    answer = live.client().get("/facts")
+    assert "Bearer" in problem(answer, 401) and answer.headers["WWW-Authenticate"] == "Bearer"
+    wrong = ann[:-1] + ("A" if ann[-1] != "A" else "B")
+    for key in (wrong, "hf_00000000_" + "x" * 43, "hf_", "nonsense"):
+        assert problem(live.client(key).get("/facts"), 401)
+
+
+def test_a_key_opens_the_memory_of_its_owner_in_either_header(locked):
+    live, ann, bob = locked
+    remember(live.client(ann))
+    assert len(live.client().get("/facts", headers={"X-API-Key": ann}).json()) == 1
+    assert live.client(bob).get("/facts").json() == []
+    assert live.client(ann).get("/status").json()["owner_id"] == "ann"
+
+
+def test_another_owner_is_refused_in_the_same_words_whether_there_is_one_or_not(locked):
+    live, ann, bob = locked
+    remember(live.client(ann))
+    there, nowhere = (live.client(bob).get("/facts", params={"user_id": name}) for name in ("ann", "nobody"))
+    assert problem(there, 403) == problem(nowhere, 403)
+    assert live.client(ann).get("/facts", params={"user_id": "ann"}).status_code == 200
+
+
+def test_with_keys_a_thread_names_no_owner(locked):
+    live, ann, bob = locked
+    remember(live.client(ann))
+    assert live.client(bob).get("/facts", params={"thread_id": "ann"}).json() == []
+
+
+def test_with_keys_any_host_name_will_do(locked):
+    live, ann, _ = locked
+    assert live.client(ann).get("/facts", headers={"Host": "memory.example"}).status_code == 200
+
+
+def test_a_revoked_key_is_refused_at_once_and_the_last_one_leaves_the_door_shut(locked, keys):
+    live, ann, bob = locked
+    file = KeyFile(keys)
+    for key in list(file):
+        file.revoke(key.id, at=1)
+    assert problem(live.client(ann).get("/facts"), 401) and problem(live.client(bob).get("/facts"), 401)
+    keys.unlink()
+    assert problem(live.client().get("/facts"), 401)
+
+
+def test_a_first_key_shuts_the_door_of_a_server_that_runs(hf, serve, keys):
+    live = serve(hf)
+    assert live.client().get("/facts").status_code == 200
+    KeyFile(keys).add("ann", at=0)
+    assert problem(live.client().get("/facts"), 401)
+
+
+def test_the_log_names_the_key_by_its_id_only(hf, keys, caplog):
+    caplog.set_level(logging.INFO, "holdfast.server.access")
+    ann = KeyFile(keys).add("ann", at=0)
+    with serving(hf, keys) as live:
+        live.client(ann).get("/facts")
+    line = next(record.getMessage() for record in caplog.records if "/facts" in record.getMessage())
+    assert line.endswith(ann.split("_")[1]) and ann not in line
+
+
+# How much
+
+
+def test_a_key_that_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up(hf, serve, keys):
+    file = KeyFile(keys)
+    ann, bob = file.add("ann", at=0), file.add("bob", at=0)
+    live = serve(hf, per_minute=2)
+    statuses = [live.client(ann).get("/facts").status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    answer = live.client(ann).get("/facts")
+    assert problem(answer, 429) and 1 <= int(answer.headers["Retry-After"]) <= 30
+    assert live.client(bob).get("/facts").status_code == 200
+
+
+def test_guessing_keys_is_slowed_down_too(hf, serve, keys):
+    KeyFile(keys).add("ann", at=0)
+    live = serve(hf, per_minute=2)
+    assert [live.client("hf_x").get("/facts").status_code for _ in range(3)] == [401, 401, 429]
+
+
+def test_a_bucket_fills_up_again():
+    now = [0.0]
+    buckets = Buckets(60, now=lambda: now[0])
+    assert [buckets.take("ann") for _ in range(61)] == [0] * 60 + [1]
+    now[0] += 1
+    assert [buckets.take("ann"), buckets.take("ann")] == [0, 1]
+    assert buckets.take("bob") == 0

@@ -1,0 +1,123 @@
+"""`holdfast serve` as people run it: a process that is started, asked, and told to stop."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from holdfast.memory import Holdfast
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts the server on a free port; the process, and its address."""
+    started = []
+
+    def serve(*options, env=None):
+        command = [sys.executable, "-m", "holdfast", "serve", "--store", str(tmp_path / "memory.db")]
+        environ = {**os.environ, "HOLDFAST_EMBEDDING_MODELS": "none", **(env or {})}
+        process = subprocess.Popen(
+            [*command, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ
+        )
+        started.append(process)
+        line = process.stderr.readline()
+        url = re.search(r"http://\S+", line)
+        return process, url[0] if url else line + process.communicate(timeout=60)[1]
+
+    yield serve
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def told(process, patience=60):
+    """The exit code, and all that was said since."""
+    out, err = process.communicate(timeout=patience)
+    return process.returncode, out + err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, number):
+    process, url = start("--port", 0, "--scope", "user:ann")
+    turn = {"session": "s1", "role": "user", "text": "My name is Ann and I live in Lisbon."}
+    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False).status_code == 201
+    process.send_signal(number)
+    code, said = told(process)
+    assert code == 0 and said.endswith("Stopped.\n"), said
+    assert "Lisbon" not in said
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
+        (session,) = hf.sessions()
+        assert session.end_reason == "shutdown" and session.consolidated_at is not None
+
+
+def test_a_port_that_is_taken_is_told_with_a_way_out(start):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        process, said = start("--port", other.getsockname()[1])
+        assert told(process)[0] == 2
+        assert "in use" in said and "--port" in said
+
+
+def test_another_address_needs_keys(start, tmp_path):
+    process, said = start("--host", "0.0.0.0", "--port", 0)
+    assert told(process)[0] == 2
+    assert "holdfast serve keys add" in said and "0.0.0.0" in said
+
+
+def test_an_address_that_is_not_one_is_told(start):
+    process, said = start("--host", "256.256.256.256", "--port", 0)
+    assert told(process)[0] == 2 and "holdfast serve keys add" in said
+
+
+def test_with_a_key_it_listens_anywhere_and_asks_for_it(start, cli, tmp_path):
+    keys = tmp_path / "keys"
+    key = cli("serve", "keys", "add", "ann", "--keys", keys).out.strip()
+    _, url = start("--host", "0.0.0.0", "--port", 0, "--keys", keys)
+    assert httpx.get(f"{url}api/memory/status", trust_env=False).status_code == 401
+    status = httpx.get(f"{url}api/memory/status", headers={"X-API-Key": key}, trust_env=False)
+    assert status.json()["owner_id"] == "ann"
+
+
+def test_it_limits_as_it_is_set(start):
+    _, url = start("--port", 0, env={"HOLDFAST_RATE_LIMIT": "1"})
+    codes = [httpx.get(f"{url}api/memory/status", trust_env=False).status_code for _ in range(2)]
+    assert codes == [200, 429]
+
+
+def test_keys_are_added_listed_and_revoked(cli, tmp_path):
+    keys = tmp_path / "keys"
+    made = cli("serve", "keys", "add", "ann", "--keys", keys)
+    assert made.code == 0 and made.out.startswith("hf_") and "not shown again" in made.err
+    id_ = made.out.split("_")[1]
+    listed = cli("serve", "keys", "list", "--keys", keys).out
+    assert id_ in listed and "ann" in listed and made.out.strip() not in listed
+    assert cli("serve", "keys", "revoke", id_, "--keys", keys).code == 0
+    assert "No keys" in cli("serve", "keys", "list", "--keys", keys).out
+    assert cli("serve", "keys", "revoke", id_, "--keys", keys).code == 1
+
+
+def test_without_the_extra_it_says_what_to_install():
+    code = "import sys; sys.modules['fastapi'] = None; from holdfast.cli.app import run; sys.exit(run(['serve']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "pip install 'holdfast[server]'" in done.stderr
+
+
+def test_keys_are_made_without_the_extra(tmp_path):
+    code = (
+        "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = sys.modules['starlette'] = None; "
+        "from holdfast.cli.app import run; sys.exit(run(['serve', 'keys', 'add', 'ann', '--keys', sys.argv[1]]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "k")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
