@@ -26,11 +26,20 @@ fix: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/example.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/recall.py
 	$(BIN)/python bench/ingest.py
 	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/records.py
+	$(BIN)/python bench/capture.py
+	$(BIN)/python bench/hook.py
+	$(BIN)/python bench/mcp_server.py
+	$(BIN)/python bench/dedup.py
+	$(BIN)/python bench/extraction.py
+	$(BIN)/python bench/notes.py
+	$(BIN)/python bench/secrets.py
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

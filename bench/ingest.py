@@ -30,7 +30,8 @@ def bare_rows(batch: list[str]) -> list[tuple[object, ...]]:
 
 def open_bare(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
-    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32000")
+    for name, value in (("journal_mode", "wal"), ("synchronous", "normal"), ("cache_size", -32_000)):
+        connection.pragma(name, value)  # the same as Holdfast's own
     connection.execute(f"CREATE TABLE memories (seq INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(MEMORY_COLUMNS)})")
     connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, content = 'memories', content_rowid = 'seq')")
     connection.execute(

@@ -57,7 +57,8 @@ def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
 
 def bare_words(path: Path, size: int) -> apsw.Connection:
     connection = apsw.Connection(str(path))
-    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -32000")
+    for name, value in (("journal_mode", "wal"), ("synchronous", "off"), ("cache_size", -32_000)):
+        connection.pragma(name, value)
     connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')")
     with connection:
         connection.executemany("INSERT INTO words (content) VALUES (?)", ((text,) for text in texts(size)))

@@ -22,15 +22,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.models.embed import Embedder, embedder_for
-from holdfast.search.features import ENCODER, NAMES, STATIC, Matrix, Passage, features
+from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features
 from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear
 from holdfast.search.query import Query, analyse
 from holdfast.store.base import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope, from_datetime
 
+Matrix = NDArray[np.float64]
 WEIGHTS = Path(__file__).parents[1] / "src/holdfast/search/weights.json"
 SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER,), BOTH: (ENCODER, STATIC)}
 MODELS = {STATIC: "static", ENCODER: "arctic"}
@@ -171,7 +173,7 @@ def example(pool: Pool, question: Question, asked: dict[str, Matrix]) -> Example
     passages = pool.passages(rows, similar)
     ids = [passage.memory.id for passage in passages]
     gold = np.array([float(each in question.gold) for each in ids])
-    matrix = features(query, corpus, passages)
+    matrix = np.array(features(query, corpus, passages))
     sessions = tuple(str(passage.memory.session) for passage in passages)
     return Example(question, matrix, gold, len(question.gold), words[rows], sessions)
 
@@ -308,7 +310,7 @@ def learn(
 
 
 def typical_best(data: Sequence[Example], weights: Weights) -> float:
-    return float(np.median([linear(each.matrix, weights).max() for each in data]))
+    return float(np.median([max(linear(each.matrix, weights)) for each in data]))
 
 
 def main() -> None:

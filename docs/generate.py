@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code itself: commands, public names, settings.
+"""Writes docs/reference from the code itself: commands, public names, routes, settings.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    say which pages are out of date, and fail if any is
@@ -85,7 +85,8 @@ def _prose(text: str) -> str:
 
 def _members(thing: type) -> list[str]:
     found = []
-    for name, member in vars(thing).items():
+    *families, common = [base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)]
+    for name, member in (item for family in (common, *families) for item in vars(family).items()):
         if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, classmethod | property)):
             continue
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
@@ -122,7 +123,84 @@ def settings_page() -> str:
     )
 
 
-PAGES = {"cli.md": cli_page, "api.md": api_page, "settings.md": settings_page}
+def http_page() -> str:
+    """Every route with what it takes and gives, then every shape, from the OpenAPI schema."""
+    schema = _openapi()
+    parts = [
+        "# HTTP\n",
+        "What `holdfast serve` answers, all of it under `/api/memory`; the same for programs is at `/openapi.json`. "
+        "Every route also takes the query parameters `user_id`, `thread_id` and `memory_mode`; every error is a "
+        "[Problem](#problem). What has a * must be given.\n",
+    ]
+    for path, methods in schema["paths"].items():
+        for method, route in methods.items():
+            parts.append(f"## {method.upper()} {path.removeprefix('/api/memory')}\n")
+            parts.append(f"{route['description']}\n")
+            parts.extend(_route_parts(route))
+    parts.append("# Shapes\n")
+    for name, shape in sorted(schema["components"]["schemas"].items()):
+        parts.append(f"## {name}\n")
+        parts.append(f"{shape.get('description', '')}\n")
+        required = shape.get("required", ())
+        rows = [_row(field, of, of, required=field in required) for field, of in shape["properties"].items()]
+        parts.append("| | | |\n|---|---|---|\n" + "\n".join(rows) + "\n")
+    return MADE + "\n".join(parts)
+
+
+def _openapi() -> dict[str, Any]:
+    from contextlib import closing
+
+    from holdfast.audit import open_audit
+    from holdfast.feedback import open_feedback
+    from holdfast.server.app import create_app
+    from holdfast.server.keys import KeyFile
+
+    settings, nowhere = holdfast.Settings(embedding_models="none"), ":memory:"
+    with (
+        holdfast.Holdfast.open(nowhere, scope="user:me", settings=settings, background=False) as hf,
+        closing(open_audit(nowhere)) as audit,
+        closing(open_feedback(nowhere)) as feedback,
+    ):
+        return create_app(hf, KeyFile(Path("keys.jsonl")), audit=audit, feedback=feedback).openapi()
+
+
+def _route_parts(route: dict[str, Any]) -> Iterator[str]:
+    everywhere = ("user_id", "thread_id", "memory_mode")
+    taken = [one for one in route.get("parameters", ()) if one["name"] not in everywhere]
+    if taken:
+        rows = [_row(one["name"], one["schema"], one, required=one.get("required", False)) for one in taken]
+        yield "| | | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    if body:
+        yield f"Takes {_shape(body)}.\n"
+    status, answer = next((code, one) for code, one in route["responses"].items() if code.startswith("2"))
+    content = answer["content"]
+    given = _shape(content["application/json"]["schema"]) if "application/json" in content else next(iter(content))
+    yield f"Answers {status} with {given}.\n"
+
+
+def _row(name: str, schema: dict[str, Any], told: dict[str, Any], *, required: bool) -> str:
+    default = schema.get("default")
+    about = (told.get("description") or "") + (f" Default: `{default}`." if default not in (None, "", [], {}) else "")
+    return f"| `{name}`{' *' if required else ''} | {_shape(schema)} | {about.strip()} |".replace("\n", " ")
+
+
+def _shape(schema: dict[str, Any]) -> str:
+    """What a JSON schema stands for, in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_shape(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema["enum"])
+    if schema.get("type") == "array":
+        inside = [schema["items"]] if "items" in schema else schema.get("prefixItems", [])
+        return f"list of {' and '.join(_shape(one) for one in inside)}"
+    return {"string": "text", "object": "object", "null": "null"}.get(schema.get("type", ""), schema.get("type", "any"))
+
+
+PAGES = {"cli.md": cli_page, "api.md": api_page, "http.md": http_page, "settings.md": settings_page}
 
 
 def main() -> None:

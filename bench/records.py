@@ -1,0 +1,86 @@
+"""How long a command in a project with 10,000 records takes, against `holdfast --version` in the same run.
+
+    python bench/records.py [--records 10000] [--rounds 9]
+
+The bars: `holdfast recall` takes at most 6 times as long as `holdfast --version`; where nothing changed no record is
+read, and where one file has, that one alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from common import finish, median, questions, timed
+from holdfast import config
+from holdfast.files.places import Place, project_place
+from holdfast.memory import Holdfast
+from hook import fill
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {"HOME": folder, "XDG_DATA_HOME": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/config"}
+        os.environ.update(environ, HOLDFAST_EMBEDDING_MODELS="static")
+        project = Path(folder) / "shop"
+        project.mkdir()
+        fill(project, options.records)
+        place = project_place(project)
+        assert place is not None
+        finish(commands(project, place, options.rounds) | following(place, options.rounds))
+
+
+def opened(place: Place) -> Holdfast:
+    """The project's memory, as a command opens it."""
+    return Holdfast.open(config.default_store(), scope=place.scope, places=(place,), background=False)
+
+
+def commands(project: Path, place: Place, rounds: int) -> dict[str, object]:
+    """Cold commands, taking turns, so that a busy moment of the machine hits both."""
+    with opened(place) as hf:
+        hf.reembed()
+    times: dict[str, list[float]] = {"version": [], "recall": []}
+    for question in questions(rounds + 1):
+        for name, words in (("version", ["--version"]), ("recall", ["recall", question])):
+            command = [sys.executable, "-m", "holdfast", *words]
+            run = lambda command=command: subprocess.run(  # noqa: E731
+                command, cwd=project, check=True, stdout=subprocess.DEVNULL
+            )
+            times[name].append(timed(run))
+    usual = {name: median(values[1:]) for name, values in times.items()}  # the first ones fill the disk's cache
+    ratio = usual["recall"] / usual["version"]
+    return {
+        "milliseconds": {name: round(1e3 * value, 1) for name, value in usual.items()},
+        "recall / version": round(ratio, 2),
+        "met_recall_6": ratio <= 6,
+    }
+
+
+def following(place: Place, rounds: int) -> dict[str, object]:
+    """What it costs that files are the truth: nothing has changed, and one file has."""
+    file = next(iter(sorted(place.records.rglob("*.md"))))
+    with opened(place) as hf:
+        hf.follow_files()
+        unchanged = [timed(hf.follow_files) for _ in range(rounds)]
+        read_of_none = hf.follow_files().read
+        file.write_text(file.read_text("utf-8") + "\nAnd a second thought about it.\n", "utf-8")
+        one = hf.follow_files()
+    return {
+        "following, ms": round(1e3 * median(unchanged), 1),
+        "read when nothing changed": read_of_none,
+        "read when one file changed": one.read,
+        "met_none_read": read_of_none == 0,
+        "met_one_read": (one.read, len(one.changed)) == (1, 1),
+    }
+
+
+if __name__ == "__main__":
+    main()
