@@ -79,6 +79,30 @@ def cosines(pairs: list[Pair]) -> Callable[[Pair], float | None]:
     return lambda pair: by_pair[pair]
 
 
+def seed_words(text: str) -> frozenset[str]:
+    """A text as the ladders before this one compare it: the set of its words."""
+    return frozenset(text.lower().split())
+
+
+def seed_jaccard(pair: Pair, threshold: float, *, least: int) -> bool:
+    """Word sets that overlap enough, where both have at least `least` words; or the same but for case."""
+    first, second = seed_words(pair.a), seed_words(pair.b)
+    if pair.a.lower().strip() == pair.b.lower().strip():
+        return True
+    return min(len(first), len(second)) >= least and len(first & second) / len(first | second) >= threshold
+
+
+def seeds(pairs: list[Pair]) -> dict[str, list[Verdict]]:
+    """What the ladders before this one say of every pair."""
+    cosine = cosines(pairs)
+    rules: dict[str, Callable[[Pair], bool]] = {
+        "exact, or words alike to 0.75 (five words or more)": lambda pair: seed_jaccard(pair, 0.75, least=5),
+        "exact, or words alike to 0.85": lambda pair: seed_jaccard(pair, 0.85, least=1),
+        "cosine of the quick model at least 0.92": lambda pair: (cosine(pair) or 0) >= 0.92,
+    }
+    return {name: [Verdict(pair, "seed" if rule(pair) else "") for pair in pairs] for name, rule in rules.items()}
+
+
 def figures(verdicts: list[Verdict]) -> dict[str, float | int | None]:
     """Precision and recall; None where there is nothing to divide by."""
     found = [verdict for verdict in verdicts if verdict.rung]
@@ -129,12 +153,17 @@ def met(verdicts: list[Verdict]) -> bool:
     return all((row["precision"] or 0) >= 0.98 and (row["recall"] or 0) >= 0.6 for row in map(figures, halves))
 
 
+def read() -> list[Pair]:
+    """The labelled pairs."""
+    return [Pair(**json.loads(line)) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("all", "tuning", "held-out"), default="all", help="which pairs to judge")
     parser.add_argument("--show", action="store_true", help="print every pair that was judged wrongly")
     options = parser.parse_args()
-    pairs = [Pair(**json.loads(line)) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    pairs = read()
     if options.half != "all":
         pairs = [pair for pair in pairs if pair.held_out == (options.half == "held-out")]
     by_words = judge(pairs, lambda pair: None)

@@ -13,10 +13,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from common import finish, median, timed
 from holdfast.pipelines.extract.rules import RuleExtractor
@@ -29,6 +31,28 @@ SAID_AT = 1_767_225_600_000_000  # the first day of 2026
 PAGE = 30  # turns that are read at once
 
 Row = dict[str, Any]
+
+
+class Quoted(Protocol):
+    """Whatever says which words it was found in."""
+
+    @property
+    def quote(self) -> str: ...
+
+
+Found = TypeVar("Found", bound=Quoted)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, kept as it is."""
+
+    quote: str
+
+
+def read(path: Path = DATA) -> list[Row]:
+    """The labelled turns."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def held_out(row: Row) -> bool:
@@ -51,11 +75,11 @@ def turn_of(row: Row) -> Memory:
     )
 
 
-def judged(row: Row, candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
+def judged(row: Row, candidates: Sequence[Found]) -> tuple[list[Found], list[Found], list[str]]:
     """The right candidates, the wrong ones, and the labelled quotes that none of them met."""
     open_quotes = [fact["quote"] for fact in row["facts"]]
-    right: list[Candidate] = []
-    wrong: list[Candidate] = []
+    right: list[Found] = []
+    wrong: list[Found] = []
     for candidate in candidates:
         shares = {quote: share_of(quote, candidate.quote) for quote in open_quotes}
         best = max(shares, key=shares.__getitem__, default=None)
@@ -71,6 +95,26 @@ def share_of(labelled: str, quote: str) -> float:
     """Which share of the labelled words the quote holds."""
     wanted, held = Counter(index_terms(labelled)), Counter(index_terms(quote))
     return (wanted & held).total() / max(wanted.total(), 1)
+
+
+def by_rules(row: Row) -> list[Candidate]:
+    """What the rules find in a turn."""
+    return RuleExtractor().extract([turn_of(row)])
+
+
+def every_sentence(row: Row) -> list[Sentence]:
+    """What is kept where nothing is judged: each sentence that a person says."""
+    spoken = row["text"] if row["role"] == "user" else ""
+    return [Sentence(part) for part in re.split(r"(?<=[.!?。！？])\s*|\n+", spoken) if part.strip()]
+
+
+def counted(rows: list[Row], find: Callable[[Row], Sequence[Quoted]]) -> dict[str, tuple[int, int, int]]:
+    """For each turn how many findings are right, how many wrong, and how many facts were missed."""
+    judgements = {}
+    for row in rows:
+        right, wrong, missed = judged(row, find(row))
+        judgements[row["id"]] = (len(right), len(wrong), len(missed))
+    return judgements
 
 
 def figures(judgements: Iterable[tuple[int, int, int]]) -> dict[str, float | int]:
@@ -118,16 +162,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--mistakes", action="store_true")
     options = parser.parse_args()
-    rows: list[Row] = [json.loads(line) for line in options.data.read_text("utf-8").splitlines() if line.strip()]
-    extractor = RuleExtractor()
-    found = {row["id"]: extractor.extract([turn_of(row)]) for row in rows}
+    rows = read(options.data)
     if options.mistakes:
-        mistakes(rows, found)
+        mistakes(rows, {row["id"]: by_rules(row) for row in rows})
         return
-    judgements = {}
-    for row in rows:
-        right, wrong, missed = judged(row, found[row["id"]])
-        judgements[row["id"]] = (len(right), len(wrong), len(missed))
+    judgements = counted(rows, by_rules)
     halves = grouped(judgements, rows, lambda row: "held_out" if held_out(row) else "tuned_on")
     unseen = [row for row in rows if held_out(row)]
     finish(

@@ -56,10 +56,8 @@ def remember(hf: Holdfast, batches: list[list[str]]) -> None:
         hf.remember_many(batch)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100_000)
-    count = parser.parse_args().count
+def measure(count: int) -> dict[str, object]:
+    """Both rates over `count` texts."""
     every = list(texts(count))
     batches = [every[start : start + BATCH] for start in range(0, count, BATCH)]
     step = max(1, len(batches) // PARTS)
@@ -75,16 +73,20 @@ def main() -> None:
         waiting = len(hf.store.without_vector("local:potion-base-8M", count))
         hf.close()
     ratio = median([bare / ours for bare, ours in zip(bare_times, our_times, strict=True)])
-    finish(
-        {
-            "texts": count,
-            "bare_per_second": round(count / sum(bare_times)),
-            "holdfast_per_second": round(count / sum(our_times)),
-            "ratio": round(ratio, 3),
-            "vectors_queued": waiting,
-            "met_half_of_bare": ratio >= 0.5,
-        }
-    )
+    return {
+        "texts": count,
+        "bare_per_second": round(count / sum(bare_times)),
+        "holdfast_per_second": round(count / sum(our_times)),
+        "ratio": round(ratio, 3),
+        "vectors_queued": waiting,
+        "met_half_of_bare": ratio >= 0.5,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100_000)
+    finish(measure(parser.parse_args().count))
 
 
 if __name__ == "__main__":

@@ -134,28 +134,36 @@ def mistakes(rows: list[Row], found: dict[str, list[Note]]) -> None:
             print(f"missed  {row['id']} {row['kind']}: {label}")
 
 
+def read(path: Path = DATA) -> list[Row]:
+    """The labelled sessions."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def measure(rows: list[Row]) -> dict[str, object]:
+    """How well the rules find the notes of these sessions, and how long one takes."""
+    sessions = {row["id"]: turns_of(row) for row in rows}
+    found = {name: find_notes(turns) for name, turns in sessions.items()}
+    unseen = half([row for row in rows if held_out(row)], found)
+    times = [timed(lambda turns=turns: find_notes(turns)) for turns in sessions.values()]
+    return {
+        "tuned_on": half([row for row in rows if not held_out(row)], found),
+        "held_out": unseen,
+        "session_ms": {"median": round(median(times) * 1e3, 2), "slowest": round(max(times) * 1e3, 2)},
+        "met_precision_0.9": unseen["precision"] >= 0.9,  # type: ignore[operator]
+        "met_recall_0.5": unseen["recall"] >= 0.5,  # type: ignore[operator]
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--mistakes", action="store_true")
     options = parser.parse_args()
-    rows: list[Row] = [json.loads(line) for line in options.data.read_text("utf-8").splitlines() if line.strip()]
-    sessions = {row["id"]: turns_of(row) for row in rows}
-    found = {name: find_notes(turns) for name, turns in sessions.items()}
+    rows = read(options.data)
     if options.mistakes:
-        mistakes(rows, found)
+        mistakes(rows, {row["id"]: find_notes(turns_of(row)) for row in rows})
         return
-    unseen = half([row for row in rows if held_out(row)], found)
-    times = [timed(lambda turns=turns: find_notes(turns)) for turns in sessions.values()]
-    finish(
-        {
-            "tuned_on": half([row for row in rows if not held_out(row)], found),
-            "held_out": unseen,
-            "session_ms": {"median": round(median(times) * 1e3, 2), "slowest": round(max(times) * 1e3, 2)},
-            "met_precision_0.9": unseen["precision"] >= 0.9,  # type: ignore[operator]
-            "met_recall_0.5": unseen["recall"] >= 0.5,  # type: ignore[operator]
-        }
-    )
+    finish(measure(rows))
 
 
 if __name__ == "__main__":

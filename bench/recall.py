@@ -118,7 +118,8 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
     return times
 
 
-def measure(folder: Path, size: int, scopes: int) -> dict[str, object]:
+def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[str, object]:
+    """What recall takes among `size` memories, over so many questions."""
     chance = np.random.default_rng(3)
     vectors = chance.standard_normal((size, StaticEmbedder.dimensions), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -134,7 +135,7 @@ def measure(folder: Path, size: int, scopes: int) -> dict[str, object]:
         cold = time.perf_counter() - cold
         hf.recall("What about the garden and the spare key?")  # the second question builds the matrix
         totals, floors, by_stage = [], [], defaultdict(list)
-        for question in questions(ASKED):
+        for question in questions(asked):
             floors.append(floor(embedder, words, vectors, question))
             start = time.perf_counter()
             hf.recall(question)

@@ -19,6 +19,7 @@ from typing import Any
 from .config import Settings
 from .errors import InvalidInput
 from .memory import Holdfast
+from .models.tiers import Tiers
 from .text.budget import count_tokens
 from .types import Hit, Micros, from_datetime
 
@@ -158,15 +159,21 @@ DATASETS: Mapping[str, Callable[[Path], Iterator[Pool]]] = {"locomo": locomo, "l
 
 
 def evaluate(
-    pools: Iterable[Pool], store: str | Path, settings: Settings, progress: Progress = lambda what, done: None
+    pools: Iterable[Pool],
+    store: str | Path,
+    settings: Settings,
+    progress: Progress = lambda what, done: None,
+    *,
+    tiers: Tiers | None = None,
 ) -> list[Answer]:
-    """Takes each pool into a scope of its own and asks its questions."""
+    """Takes each pool into a scope of its own and asks its questions; `tiers` stand in for the settings' models."""
     answers = []
     clock = _Clock()
     for number, pool in enumerate(pools):
         with Holdfast.open(
             store, scope=f"project:bench-{number}", settings=settings, clock=clock, background=False
         ) as hf:
+            hf.tiers = tiers or hf.tiers
             keys = _take_in(hf, pool, clock)
             hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done)) if list(
                 hf.tiers
@@ -201,17 +208,22 @@ def _take_in(hf: Holdfast, pool: Pool, clock: _Clock) -> dict[str, tuple[str, st
 
 
 def _answer(asked: Asked, hits: Sequence[Hit], keys: Mapping[str, tuple[str, str]]) -> Answer:
-    ranked = [keys[hit.memory.id] for hit in hits if hit.memory.id in keys]
+    found = [(keys[hit.memory.id][0], hit.memory.content) for hit in hits if hit.memory.id in keys]
+    return answered(asked, found, dict(keys.values()))
+
+
+def answered(asked: Asked, found: Sequence[tuple[str, str]], session_of: Mapping[str, str]) -> Answer:
+    """What the turns that were `found`, each a key and its text, best first, are worth as an answer."""
     used, fitting = 0, 0
-    for hit in hits:
-        used += count_tokens(hit.memory.content)
+    for _, text in found:
+        used += count_tokens(text)
         if used > BUDGET:
             break
         fitting += 1
-    sessions = tuple(dict.fromkeys(session for _, session in ranked))
-    by_key = dict(keys.values())
-    gold_sessions = frozenset(by_key[key] for key in asked.gold if key in by_key)
-    return Answer(asked, tuple(key for key, _ in ranked), sessions, gold_sessions, fitting)
+    ranked = tuple(key for key, _ in found)
+    sessions = tuple(dict.fromkeys(session_of[key] for key in ranked))
+    gold_sessions = frozenset(session_of[key] for key in asked.gold if key in session_of)
+    return Answer(asked, ranked, sessions, gold_sessions, fitting)
 
 
 def report(answers: Sequence[Answer]) -> dict[str, Any]:
