@@ -1,4 +1,8 @@
-"""The command line: parse, call `Holdfast`, print. Nothing is decided here that the library should decide."""
+"""The command line: parse, call `Holdfast`, print.
+
+Belongs here: commands: options read, a verb called, its outcome printed. Does not: anything that the library should
+decide.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ import sys
 
 def main() -> None:
     """The `holdfast` command."""
+    if sys.version_info < (3, 11):  # noqa: UP036 (who runs a checkout, or forced an installation, is told too)
+        sys.exit(f"Holdfast needs Python 3.11 or newer; this is {sys.version.split()[0]}. Nothing was changed.")
     if sys.argv[1:] in (["--version"], ["-V"]):
         # Answered before anything is loaded: scripts and editors ask this often.
         from .. import __version__
@@ -19,14 +25,34 @@ def main() -> None:
         from ..agent.hooks.run import main as answer
 
         answer(sys.argv[3:])
+    from .outcome import outcome
+
+    _settle_streams()
+    sys.exit(outcome(_run))
+
+
+def _settle_streams() -> None:
+    """A stream that was closed before we began is there and empty. A terminal that lacks a character shows its number
+    instead; what is piped in and is no text is refused, even where the locale would let broken characters through."""
+    for name, mode, errors in (("stdin", "r", "strict"), ("stdout", "w", ""), ("stderr", "w", "")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 (for as long as we live)
+        elif hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors=errors or "backslashreplace")
+
+
+def _run() -> int:
+    completing = "_HOLDFAST_COMPLETE" in os.environ
+    if not sys.argv[1:] and not completing:
+        from .overview import tell
+
+        tell()
+        return 0
     from .quick import answered
 
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a character shows its number instead.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    code = None if "_HOLDFAST_COMPLETE" in os.environ else answered(sys.argv[1:])
+    code = None if completing else answered(sys.argv[1:])
     if code is None:
         from .app import run
 
         code = run()
-    sys.exit(code)
+    return code

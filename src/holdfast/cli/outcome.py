@@ -14,7 +14,7 @@ Told = tuple[str | None, int]
 
 
 def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
-    """Runs a command and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
+    """Runs a command and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage, 70 a fault of ours."""
     try:
         result = work()
         sys.stdout.flush()  # here, where it can still be told that nobody reads it
@@ -29,7 +29,9 @@ def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], T
     except (Exception, KeyboardInterrupt) as error:
         message, code = _told(error) or told_otherwise(error)
         if message is None:
-            raise
+            from . import fault
+
+            message, code = fault.told(error), fault.EXIT_CODE
         print(message, end="\n" if message else "", file=sys.stderr)
         return code
 
@@ -41,5 +43,12 @@ def _told(error: BaseException) -> Told | None:
         case UnicodeDecodeError():
             return f"Error: What was piped in is not UTF-8 text ({error}). Nothing was stored.", 2
         case KeyboardInterrupt():
-            return "Stopped.", 130
+            return "Stopped. What was finished is kept, and nothing is half done: run it again to go on.", 130
+        case OSError(filename=str() | bytes() as name):
+            return f"Error: {os.fsdecode(name)} cannot be used: {error.strerror}. What was stored before is kept.", 1
+        case ModuleNotFoundError(name=str()):
+            told = (
+                f"The Python package {error.name!r} is missing, so this installation is not whole. Nothing was changed."
+            )
+            return f"Error: {told} Install it again: pip install --force-reinstall holdfast", 1
     return None

@@ -1,0 +1,139 @@
+"""What a person types wrong: a path, a scope, a setting, a command, a time, an id. Each is told what was meant."""
+
+from __future__ import annotations
+
+import pytest
+from mistake import Mistake, names
+
+PATHS = [
+    Mistake("recall tea --store {id}/", 0, ("Nothing is remembered yet in", "right --store?")),
+    Mistake("recall tea --store .", 2, ("is a folder", "Give the path of a file, e.g. ")),
+    Mistake(
+        "remember tea --store notes.txt/memory.db",
+        1,
+        ("a file where a folder is to be", "another path with --store"),
+        files={"notes.txt": "x"},
+    ),
+    Mistake("recall tea --store mysql://ann:secret@host/db", 2, ("is no store", "postgresql://")),
+    Mistake("import nowhere.jsonl", 2, ("nowhere.jsonl", "there is no such file", "Nothing was imported")),
+    Mistake("import .", 2, ("it is a folder, not a file", "Nothing was imported")),
+    Mistake("export -o .", 2, ("is a folder", "Nothing was written", "Name a file")),
+    Mistake("export -o nowhere/all.jsonl", 2, ("The folder nowhere does not exist", "Nothing was written")),
+    Mistake("run nowhere.yaml -p hello", 2, ("There is no file nowhere.yaml", "holdfast init --name")),
+    Mistake("run . -p hello", 2, ("it is a folder, not a file", "Nothing was started")),
+    Mistake("publish nowhere/AGENTS.md", 2, ("holdfast project init",)),
+    Mistake("exec --file nowhere.md -- true", 2, ("there is no such file", "Nothing was run")),
+]
+SCOPES = [
+    Mistake("recall tea --scope alice", 2, ("'alice' is not a scope", "'user:alice'")),
+    Mistake("remember tea --scope user:", 2, ("The key of scope", "1 to 200")),
+    Mistake("recall tea", 2, ("'alice' is not a scope",), env={"HOLDFAST_SCOPE": "alice"}),
+    Mistake("recall tea --scope user:anne", 0, ("Nothing is kept of user:anne", "Did you mean 'user:ann'?")),
+    Mistake("list --scope project:blue", 0, ("Nothing is kept of project:blue", "keeps memories of user:ann")),
+    Mistake("list --scope team:blue", 2, ("Unknown scope kind 'team'", "Use one of: user, ")),
+    Mistake("recall tea --scope project", 2, ("There is no project here", "holdfast project init")),
+    Mistake("show {id} --scope user:bob", 1, ("No memory", "user:bob")),
+]
+SETTINGS = [
+    Mistake("recall tea", 2, ("no setting 'recal_limit'", "'recall_limit'"), env={"HOLDFAST_RECAL_LIMIT": "3"}),
+    Mistake("recall tea", 2, ("whole number above 0", "'many'"), env={"HOLDFAST_RECALL_LIMIT": "many"}),
+    Mistake("recall tea", 2, ("must be one of learned, rrf",), env={"HOLDFAST_FUSION": "magic"}),
+    Mistake("recall tea", 2, ("Unknown embedder 'statik'", "'static'"), env={"HOLDFAST_EMBEDDING_MODELS": "statik"}),
+    Mistake("maintain --once all", 2, ("names no model", "provider:name"), env={"HOLDFAST_MODEL": "gpt"}),
+    Mistake("maintain --once everything", 2, ("no task 'everything'", "consolidate")),
+]
+COMMANDS = [
+    Mistake("rmember tea", 2, ("No such command 'rmember'", "Did you mean 'remember'")),
+    Mistake("project innit", 2, ("No such command 'innit'", "Did you mean 'init'")),
+    Mistake("remember tea --catgory drinks", 2, ("No such option: --catgory", "--category", "-h")),
+    Mistake("recall tea --limit many", 2, ("'--limit'", "valid integer")),
+    Mistake("show", 2, ("Missing argument", "Try 'holdfast show -h'")),
+    Mistake("remember tea cake", 2, ("unexpected extra argument", "cake")),
+    Mistake("remember tea --kind thought", 2, ("thought", "fact")),
+    Mistake("serve --port 99999", 2, ("'--port'", "65535")),
+    Mistake("mcp install emacs", 2, ("no client 'emacs'", "claude-code")),
+    Mistake("hook install emacs", 2, ("no hooks for 'emacs'", "claude-code")),
+    Mistake("record add --category decision x", 2, ("decision", "decisions", "procedures")),
+    Mistake("read memory://nowhere/MEMORY.md", 2, ("nowhere", "Supported: root")),
+]
+TIMES = [
+    Mistake("recall tea --as-of yesterdayy", 2, ("'yesterdayy' is not a time", "2026-03-31", "'last week'")),
+    Mistake("recall tea --as-of 2026-13-41", 2, ("'2026-13-41' is not a time",)),
+    Mistake("remember tea --at 31.2.2026", 2, ("is not a time",)),
+]
+IDS = [
+    Mistake("show fact_0", 1, ("No memory 'fact_0' in user:ann",)),
+    Mistake("forget fact_0", 1, ("No memory 'fact_0' in user:ann",)),
+    Mistake("forget 99", 1, ("No memory '99' in user:ann",)),
+    Mistake("undo run_0", 1, ("run_0", "holdfast log")),
+    Mistake("session end nosuch", 1, ("nosuch",)),
+    Mistake("purge {id}", 2, ("Nobody can be asked here", "--yes")),
+    Mistake("purge", 2, ("Say what to erase", "Nothing was erased")),
+    Mistake("run {id} -p hello", 2, ("There is no file",)),
+]
+EMPTY = [
+    Mistake("remember", 2, ("nothing to remember", "empty")),
+    Mistake("remember -", 2, ("nothing to remember", "empty"), stdin="  \n"),
+    Mistake("import", 2, ("Name a file", "--all")),
+]
+
+
+@pytest.mark.parametrize("mistake", PATHS, ids=names(PATHS))
+def test_a_wrong_path(told, mistake):
+    said = told(mistake)
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("mistake", SCOPES, ids=names(SCOPES))
+def test_a_wrong_scope(told, mistake):
+    told(mistake)
+
+
+@pytest.mark.parametrize("mistake", SETTINGS, ids=[str(one.env or one.does) for one in SETTINGS])
+def test_a_wrong_setting(told, mistake):
+    told(mistake)
+
+
+@pytest.mark.parametrize("mistake", COMMANDS, ids=names(COMMANDS))
+def test_a_wrong_command(told, mistake):
+    told(mistake)
+
+
+@pytest.mark.parametrize("mistake", TIMES, ids=names(TIMES))
+def test_a_time_that_is_none(told, mistake):
+    told(mistake)
+
+
+@pytest.mark.parametrize("mistake", IDS, ids=names(IDS))
+def test_an_id_that_is_not_there(told, mistake):
+    told(mistake)
+
+
+@pytest.mark.parametrize("mistake", EMPTY, ids=names(EMPTY))
+def test_nothing_at_all(told, mistake):
+    told(mistake)
+
+
+def test_forgetting_twice_equals_once_and_says_so(cli, kept):
+    assert "Undo with" in cli("forget", kept["id"]).out
+    again = cli("forget", kept["id"])
+    assert (again.code, "nothing was changed" in again.out) == (0, True), again
+    assert cli("undo").code == 0
+    assert "Green tea" in cli("recall", "tea").out
+
+
+def test_what_was_undone_is_not_undone_twice(cli, kept):
+    assert cli("undo", kept["run"]).code == 0
+    again = cli("undo", kept["run"])
+    assert (again.code, "undone already" in again.err) == (1, True), again
+
+
+def test_a_login_without_a_memory_is_told_whose_there_are(cli, kept, monkeypatch):
+    monkeypatch.setenv("LOGNAME", "root")
+    done = cli("recall", "tea")
+    assert (done.code, done.out) == (0, "Nothing found.\n")
+    assert "Nothing is kept of user:root" in done.err and "user:ann" in done.err
+
+
+def test_a_hint_is_given_only_where_nothing_is_kept(cli, kept):
+    assert cli("recall", "zeppelin").err == ""
