@@ -1,5 +1,8 @@
 """The store contract: every promise of `holdfast.store.base` as a test. A backend that passes is a store.
 
+Belongs here: the promises of a store as tests that any backend can run. Does not: tests of one backend, or of anything
+that is no store.
+
 To test your own, put this into a test module and define two fixtures: `store`, a new empty store, and `again`,
 a function that opens one more store object on the same data (it may call `pytest.skip`):
 
@@ -23,15 +26,19 @@ from ..errors import StoreClosed
 from ..store.base import Store
 from .entities import EntitiesContract
 from .erasing import ErasingContract
+from .exporting import ExportContract
 from .files import FilesContract
+from .jobs import JobsContract
 from .journal import GraphContract, JournalContract, TransactionContract
+from .life import LifeContract
 from .messages import MessagesContract
+from .narrowing import FilterContract, ScopesContract
 from .peers import PeersContract
 from .profiles import ProfilesContract
-from .reading import FilterContract, MemoriesContract, ScopesContract
+from .reading import MemoriesContract
 from .searching import VectorsContract, WordsContract
+from .spend import SpendContract
 from .undoing import UndoContract
-from .working import ExportContract, JobsContract, LifeContract
 
 
 class StoreContract(
@@ -51,6 +58,7 @@ class StoreContract(
     ErasingContract,
     PeersContract,
     JobsContract,
+    SpendContract,
     ExportContract,
     LifeContract,
 ):

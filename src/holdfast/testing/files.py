@@ -102,6 +102,21 @@ class FilesContract:
         purge(store, two)
         assert paths(store.files(ANN, ROOT)) == ["talk.jsonl"]
 
+    def test_a_seal_on_a_folder_lasts_until_something_is_noted_or_forgotten_of_a_file_in_it(self, store: Store) -> None:
+        one = put_one(store, fact("one"))
+        here, there = (KnownFile("", root, "", 0, 0, "5ea1") for root in (ROOT, ELSEWHERE))
+        for change in (
+            lambda writer: writer.put_files(ANN, [file("a.md", size=1)]),
+            lambda writer: writer.drop_files(ANN, ROOT, ["a.md"]),
+        ):
+            see(store, file("a.md"), file("b.md", memory=one.id), here, there)
+            assert store.files(ANN, "") == [there, here]
+            write(store, change)
+            assert store.files(ANN, "") == [there, here._replace(hash="")]
+        see(store, here)
+        purge(store, one)
+        assert [mark.hash for mark in store.files(ANN, "")] == ["", ""]
+
     def test_a_purged_scope_knows_no_files(self, store: Store) -> None:
         see(store, file("a.md"))
         see(store, file("a.md"), scope=BOB)

@@ -12,8 +12,8 @@ import pytest
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..store.base import Store, Writer
 from ..types import Message, Scope, Session
+from .exporting import copy_scope
 from .scene import ANN, BOB, NOUNS, START, TEAM, Again, at, put, together, truth, turn, undo, write
-from .working import copy_scope
 
 Body = dict[str, Any]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..floats import Vector
 from ..store.base import Author, Filter, Store, Writer
 from ..text.tokens import index_terms, query_terms
-from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope
+from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Session
 
 T = TypeVar("T")
 Again = Callable[[], Store]
@@ -174,3 +174,24 @@ def mention_all(writer: Writer, name: str, memories: Sequence[Memory], *aliases:
     writer.put_entity(Entity(ident, ANN, name, "person", START, aliases))
     for one in memories:
         writer.mention(ANN, entity=ident, memory=one.id)
+
+
+def correct(writer: Writer, old: Memory) -> None:
+    """Lets a memory be superseded by another."""
+    new = writer.add(fact("coffee after all", created=at(1)))
+    writer.change(old, status="superseded", status_at=at(1), status_reason="corrected", updated_at=at(1))
+    writer.link(link(new, old, "supersedes", at(1)))
+
+
+def tea_scene(store: Store) -> Memory:
+    """One of everything, so that undo has something to spoil."""
+    one, two = put(store, fact("green tea", confidence=0.9, decay_rate=0.1, tags=("hot",)), fact("water"))
+
+    def work(writer: Writer) -> None:
+        writer.link(link(one, two))
+        writer.put_session(Session("s", ANN, START, START))
+        mention_all(writer, "Ann", [one, two], "Annie")
+
+    write(store, work)
+    store.touch(ALL, {one.seq: 3}, at(1))
+    return store.get([ANN], [one.id])[0]

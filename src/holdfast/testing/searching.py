@@ -294,13 +294,13 @@ class VectorsContract:
 
     def test_models_coexist(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
-        store.add_vectors(ALL, "test:small", {one.seq: unit(1, 4), two.seq: unit(2, 4)})
+        store.add_vectors(ALL, "test:small", {one.seq: unit(1, 8), two.seq: unit(2, 8)})
         store.add_vectors(ALL, "test:large", {one.seq: unit(2, 32)})
         for _ in range(3):
-            assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 4), 1)] == [two.seq]
+            assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 8), 1)] == [two.seq]
             assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)] == [one.seq]
         assert store.models([ANN]) == {"test:small": True, "test:large": False}
-        assert store.dimensions([ANN, BOB]) == {"test:small": 4, "test:large": 32}
+        assert store.dimensions([ANN, BOB]) == {"test:small": 8, "test:large": 32}
         assert store.coverage([ANN]) == {"test:large": 1, "test:small": 2}
 
     def test_dropping_a_model_forgets_its_vectors_only(self, store: Store) -> None:
@@ -328,10 +328,10 @@ class VectorsContract:
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
         store.drop_vectors(MODEL)
-        store.add_vectors(ALL, MODEL, {seq: unit(1, 4)})
-        assert store.dimensions([ANN]) == {MODEL: 4}
+        store.add_vectors(ALL, MODEL, {seq: unit(1, 8)})
+        assert store.dimensions([ANN]) == {MODEL: 8}
         for _ in range(3):
-            assert [found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 4), 10)] == [seq]
+            assert [found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 8), 10)] == [seq]
 
     def test_without_vector_gives_durable_kinds_first_then_the_newest(self, store: Store) -> None:
         put(

@@ -23,6 +23,7 @@ from .scene import (
     START,
     at,
     change,
+    correct,
     fact,
     link,
     listed,
@@ -32,17 +33,12 @@ from .scene import (
     put_one,
     run_id,
     set_status,
+    tea_scene,
     truth,
     turn,
     undo,
     write,
 )
-
-
-def _correct(writer: Writer, old: Memory) -> None:
-    new = writer.add(fact("coffee after all", created=at(1)))
-    writer.change(old, status="superseded", status_at=at(1), status_reason="corrected", updated_at=at(1))
-    writer.link(link(new, old, "supersedes", at(1)))
 
 
 def _rewritten(writer: Writer, old: Memory) -> None:
@@ -83,7 +79,7 @@ VERBS: Mapping[str, Callable[[Writer, Memory], Any]] = {
     "archive": lambda writer, old: writer.change(old, status="archived", status_at=at(1), updated_at=at(1)),
     "change twice": _twice,
     "confirm": lambda writer, old: writer.change(old, protected=True, decay_rate=0.0, updated_at=at(1)),
-    "correct": _correct,
+    "correct": correct,
     "rewrite": _rewritten,
     "remove": lambda writer, old: writer.remove(old),
     "link": _linked,
@@ -95,26 +91,12 @@ VERBS: Mapping[str, Callable[[Writer, Memory], Any]] = {
 }
 
 
-def _scene(store: Store) -> Memory:
-    """One of everything, so that undo has something to spoil."""
-    one, two = put(store, fact("green tea", confidence=0.9, decay_rate=0.1, tags=("hot",)), fact("water"))
-
-    def work(writer: Writer) -> None:
-        writer.link(link(one, two))
-        writer.put_session(Session("s", ANN, START, START))
-        mention_all(writer, "Ann", [one, two], "Annie")
-
-    write(store, work)
-    store.touch(ALL, {one.seq: 3}, at(1))
-    return store.get([ANN], [one.id])[0]
-
-
 class UndoContract:
     """Undo takes a run back exactly; undo of the undo brings it back."""
 
     @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
     def test_undo_is_exact_and_undo_of_undo_redoes(self, store: Store, verb: Callable[[Writer, Memory], Any]) -> None:
-        old = _scene(store)
+        old = tea_scene(store)
         before = truth(store)
         run = run_id()
         write(store, lambda writer: verb(writer, old), run=run, when=at(1))
@@ -130,7 +112,7 @@ class UndoContract:
     def test_a_run_that_was_redone_can_be_undone_again(
         self, store: Store, verb: Callable[[Writer, Memory], Any]
     ) -> None:
-        old = _scene(store)
+        old = tea_scene(store)
         before = truth(store)
         run = run_id()
         write(store, lambda writer: verb(writer, old), run=run, when=at(1))
@@ -140,7 +122,7 @@ class UndoContract:
 
     @pytest.mark.parametrize("verb", [name for name in VERBS if name != "add and remove"])
     def test_a_run_is_undone_once(self, store: Store, verb: str) -> None:
-        old, run = _scene(store), run_id()
+        old, run = tea_scene(store), run_id()
         write(store, lambda writer: VERBS[verb](writer, old), run=run, when=at(1))
         undo(store, run)
         state = truth(store)
@@ -206,7 +188,7 @@ class UndoContract:
         assert listed(store) == []
 
     def test_a_session_cannot_be_undone_while_it_has_later_turns(self, store: Store) -> None:
-        old = _scene(store)
+        old = tea_scene(store)
         write(store, lambda writer: _capture(writer, old), run="run_first")
         put(store, turn("later", "fresh", 3), run="run_later")
         with pytest.raises(Conflict):

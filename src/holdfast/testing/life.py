@@ -1,0 +1,125 @@
+"""The life of a store object: opening, tending, repairing, closing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from ..errors import (
+    StoreBusy,
+    StoreClosed,
+)
+from ..store.base import Store
+from ..types import Scope
+from .narrowing import READS, populate
+from .scene import (
+    ALL,
+    ANN,
+    BOB,
+    MODEL,
+    SECOND,
+    START,
+    Again,
+    fact,
+    found,
+    purge,
+    put,
+    put_one,
+    set_status,
+    tea_scene,
+    truth,
+    unit,
+    write,
+)
+
+
+class LifeContract:
+    """Opening, repairing, closing."""
+
+    def test_tending_changes_nothing_that_is_kept(self, store: Store) -> None:
+        tea_scene(store)
+        before = truth(store)
+        store.tend()
+        assert truth(store) == before
+
+    def test_who_is_in_a_hurry_is_done_at_once_or_told_that_the_store_is_busy(self, store: Store, again: Again) -> None:
+        one, other = put_one(store, fact("tea")), again()
+
+        def note() -> bool:
+            with suppress(StoreBusy), other.hurried():
+                other.touch([ANN], {one.seq: 1}, START)
+                return True
+            return False
+
+        done = write(store, lambda writer: note())
+        assert store.get([ANN], [one.id])[0].access_count == int(done)
+        assert note(), "nobody is in the way any more"
+
+    def test_a_new_store_is_empty_and_sound(self, store: Store) -> None:
+        assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == ([], [], [], {})
+
+    def test_repairing_a_sound_store_changes_nothing(self, store: Store) -> None:
+        old = tea_scene(store)
+        set_status(store, old, "archived")
+        put(store, fact("日本 tea"), fact("theirs", scope=BOB))
+        state, journal, ranked = truth(store, ANN, BOB), store.events([ANN, BOB]), found(store, "tea water 日本")
+        store.repair()
+        assert (truth(store, ANN, BOB), store.events([ANN, BOB])) == (state, journal)
+        assert found(store, "tea water 日本") == ranked
+
+    def test_scrubbing_changes_nothing_that_is_kept(self, store: Store) -> None:
+        old = tea_scene(store)
+        purge(store, put_one(store, fact("gone")))
+        state, ranked = truth(store), found(store, "tea water")
+        store.scrub()
+        assert (truth(store), found(store, "tea water")) == (state, ranked)
+        assert store.get([ANN], [old.seq]) == [old]
+
+    def test_what_was_written_is_there_after_reopening(self, store: Store, again: Again) -> None:
+        old = tea_scene(store)
+        other = again()
+        state = truth(store)
+        store.close()
+        assert truth(other) == state
+        assert other.get([ANN], [old.id]) == [old]
+
+    def test_closing_twice_equals_once(self, store: Store) -> None:
+        store.close()
+        store.close()
+
+    @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
+    def test_a_closed_store_says_so_to_every_read(self, store: Store, read: Callable[[Store, Scope], Any]) -> None:
+        populate(store, ANN)
+        store.close()
+        with pytest.raises(StoreClosed):
+            read(store, ANN)
+
+    def test_a_closed_store_says_so_to_every_write(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        store.enqueue(ANN, "tidy", "k", watermark=1)
+        job = store.claim(["tidy"], worker="w", now=START, lease=SECOND)
+        assert job is not None
+        store.close()
+        calls: list[Callable[[], Any]] = [
+            lambda: put(store, fact("late")),
+            lambda: write(store, lambda writer: writer.add_messages(ANN, "s", [{}])),
+            lambda: store.add_vectors(ALL, MODEL, {one.seq: unit(1)}),
+            lambda: store.drop_vectors(MODEL),
+            lambda: store.touch(ALL, {one.seq: 1}, START),
+            lambda: store.enqueue(ANN, "tidy", "k", watermark=2),
+            lambda: store.claim(["tidy"], worker="w", now=START, lease=SECOND),
+            lambda: store.heartbeat(job, now=START, lease=SECOND),
+            lambda: store.fail(job, error="", retry_at=START),
+            lambda: store.release(job),
+            lambda: store.jobs([ANN]),
+            lambda: store.behind(MODEL, [ANN]),
+            lambda: list(store.check()),
+            store.repair,
+            store.scrub,
+        ]
+        for call in calls:
+            with pytest.raises(StoreClosed):
+                call()

@@ -1,0 +1,313 @@
+"""Scopes and filters: what must never be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ..errors import (
+    NotFound,
+    ScopeError,
+)
+from ..store.base import Filter, KnownFile, Spent, Store, Writer
+from ..types import Edge, Entity, Memory, Scope, Session
+from .scene import (
+    ALL,
+    ANN,
+    BOB,
+    MODEL,
+    START,
+    TEAM,
+    at,
+    change,
+    fact,
+    found,
+    listed,
+    memory,
+    mention_all,
+    put,
+    put_one,
+    set_status,
+    texts,
+    turn,
+    undo,
+    unit,
+    write,
+)
+
+
+def _dots(store: Store, scope: Scope) -> list[int]:
+    return [seq for seq, _ in store.by_vector(Filter((scope,)), MODEL, unit(1), 10)]
+
+
+SOME_DAY = 20_500
+READS: Mapping[str, Callable[[Store, Scope], Any]] = {
+    "get": lambda store, scope: [one.seq for one in store.get([scope], list(range(1, 30)))],
+    "list": lambda store, scope: [one.seq for one in store.list(Filter((scope,)))],
+    "by_text": lambda store, scope: [seq for seq, _ in store.by_text(Filter((scope,)), ["tea"], 10)],
+    "by_text, narrow": lambda store, scope: [
+        seq for seq, _ in store.by_text(Filter((scope,), kinds=("fact",)), ["tea"], 10)
+    ],
+    "by_vector, first": _dots,
+    "by_vector, again": lambda store, scope: (_dots(store, scope), _dots(store, scope))[1],
+    "by_vector, narrow": lambda store, scope: [
+        seq for seq, _ in store.by_vector(Filter((scope,), kinds=("fact",)), MODEL, unit(1), 10)
+    ],
+    "by_entity": lambda store, scope: [seq for seq, _ in store.by_entity(Filter((scope,)), ["joanna"], 10)],
+    "authors": lambda store, scope: store.authors([scope]),
+    "without_vector": lambda store, scope: [one.seq for one in store.without_vector("other", 10, [scope])],
+    "sessions": lambda store, scope: [one.agent for one in store.sessions([scope])],
+    "session": lambda store, scope: [one.agent for one in [store.session(scope, "s")] if one],
+    "messages": lambda store, scope: [one.body["text"] for one in store.messages(scope, "s")],
+    "message rows": lambda store, scope: [str(row) for row in store.rows("message", scope)],
+    "edges": lambda store, scope: [
+        edge.reason for one in store.list(Filter((scope,))) for edge in store.edges(scope, one.id)
+    ],
+    "events": lambda store, scope: [event.seq for event in store.events([scope])],
+    "spent": lambda store, scope: [tokens for tokens in [store.spent([scope], SOME_DAY).tokens] if tokens],
+    "files": lambda store, scope: [file.hash for file in store.files(scope, "/home")],
+    "similarities": lambda store, scope: list(store.similarities([scope], MODEL, unit(1), list(range(1, 30)))),
+    "events of a target": lambda store, scope: [event.seq for event in store.events([scope], target="fact_same")],
+    "rows": lambda store, scope: [str(row) for row in store.rows("memory", scope)],
+    "vector rows": lambda store, scope: [row["vector"] for row in store.rows("vector", scope)],
+    "scopes": lambda store, scope: [one for one in store.scopes() if one == scope],
+}
+
+
+def populate(store: Store, scope: Scope) -> Memory:
+    """The same shape of everything in a scope, under the same ids, with values of its own."""
+    name = scope.key
+
+    def work(writer: Writer) -> Memory:
+        place: dict[str, Any] = {"scope": scope, "session": "s"}
+        one = writer.add(replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same"))
+        two = writer.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
+        writer.put_session(Session("s", scope, START, START, agent=name))
+        writer.add_messages(scope, "s", [{"text": f"message of {name}"}])
+        writer.link(Edge(scope, one.id, two.id, "derived_from", START, f"reason of {name}"))
+        writer.put_entity(Entity("e", scope, "Joanna", "person", START))
+        writer.mention(scope, entity="e", memory=one.id)
+        writer.put_files(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
+        return one
+
+    stored = write(store, work)
+    store.add_vectors(ALL, MODEL, {stored.seq: unit(len(name) * 7 + ord(name[0]))})
+    store.spend(scope, SOME_DAY, Spent(1, ord(name[0])))
+    return stored
+
+
+class ScopesContract:
+    """No scope sees another's memories."""
+
+    @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
+    def test_scopes_do_not_leak(self, store: Store, read: Callable[[Store, Scope], Any]) -> None:
+        populate(store, ANN), populate(store, BOB)
+        anns, bobs = read(store, ANN), read(store, BOB)
+        assert anns and bobs
+        assert not set(anns) & set(bobs)
+        assert not read(store, TEAM)
+
+    def test_neighbours_stay_in_their_scope(self, store: Store) -> None:
+        anns, _ = populate(store, ANN), populate(store, BOB)
+        assert [one.scope for one in store.neighbours([anns], 5)[anns.seq]] == [ANN]
+
+    def test_the_corpus_and_the_counts_are_those_of_the_scope(self, store: Store) -> None:
+        populate(store, ANN), populate(store, BOB)
+        assert store.corpus([ANN], ["tea", "bob"]).frequency == {"tea": 2, "bob": 0}
+        assert (store.corpus([ANN], []).size, store.corpus([TEAM], []).size) == (2, 0)
+        assert (store.counts([ANN]), store.counts([TEAM])) == ({"fact": {"active": 2}}, {})
+        assert (store.message_counts(ANN, ["s"]), store.message_counts(TEAM, ["s"])) == ({"s": 1}, {})
+
+    def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
+        one, _ = put(store, fact("ann"), fact("bob", scope=BOB))
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1)})
+        assert (store.models([ANN]), store.models([BOB])) == ({MODEL: True}, {})
+        assert (store.coverage([ANN]), store.coverage([BOB])) == ({MODEL: 1}, {})
+        assert (store.dimensions([ANN]), store.dimensions([BOB])) == ({MODEL: 16}, {})
+
+    def test_no_word_reaches_into_another_scope(self, store: Store) -> None:
+        put(store, fact("mine"), fact("secret", scope=BOB))
+        number = store.get([BOB], [2])[0].seq
+        for term in ('" OR "2~secret', "2~secret", "secret", f'x" OR "{number}~secret" OR "y', "* OR secret"):
+            assert store.by_text(Filter((ANN,)), [term], 10) == []
+
+    def test_a_writer_finds_nothing_of_another_scope(self, store: Store) -> None:
+        anns = put_one(store, fact("tea"))
+        assert write(store, lambda writer: writer.memory(BOB, anns.id)) is None
+        assert write(store, lambda writer: writer.memory(BOB, anns.seq)) is None
+        assert write(store, lambda writer: writer.same_content([fact("tea", scope=BOB)])) == {}
+
+    @pytest.mark.parametrize("verb", ["change", "remove", "purge"])
+    def test_a_writer_changes_nothing_of_another_scope(self, store: Store, verb: str) -> None:
+        foreign = put_one(store, fact("tea")).with_(scope=BOB)
+        verbs: dict[str, Callable[[Writer], Any]] = {
+            "change": lambda writer: writer.change(foreign, confidence=0.1),
+            "remove": lambda writer: writer.remove(foreign),
+            "purge": lambda writer: writer.purge(foreign),
+        }
+        with pytest.raises(NotFound):
+            write(store, verbs[verb])
+        assert listed(store) == ["tea"]
+
+    def test_undo_reaches_only_the_scopes_it_names(self, store: Store) -> None:
+        put(store, fact("tea"), run="run_ann")
+        with pytest.raises(NotFound):
+            undo(store, "run_ann", scopes=(BOB,))
+        assert listed(store) == ["tea"]
+
+    def test_several_scopes_are_read_together_and_naming_one_twice_equals_once(self, store: Store) -> None:
+        anns, bobs = put(store, fact("tea"), fact("tea", scope=BOB))
+        store.add_vectors(ALL, MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
+        for scopes, expected in (((ANN, BOB), [anns.seq, bobs.seq]), ((ANN, ANN), [anns.seq])):
+            where = Filter(scopes)
+            assert [seq for seq, _ in store.by_text(where, ["tea"], 10)] == expected
+            assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 10)] == expected
+            assert store.corpus(scopes, ["tea"]).frequency == {"tea": len(expected)}
+            assert [one.seq for one in store.list(where, order="oldest")] == expected
+
+    def test_a_read_without_scope_is_an_error(self) -> None:
+        with pytest.raises(ScopeError):
+            Filter(())
+
+
+class FilterContract:
+    """The filter narrows before the limit counts."""
+
+    def test_archived_twins_do_not_crowd_out_the_active_one(self, store: Store) -> None:
+        twins = put(store, *(fact("green tea") for _ in range(51)))
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in twins})
+        put_away = twins[:25] + twins[26:]
+        write(store, lambda writer: [writer.change(one, status="archived") for one in put_away])
+        where, expected = Filter((ANN,)), [twins[25].seq]
+        assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == expected
+        for _ in range(3):
+            assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == expected
+        assert [one.seq for one in store.list(where, limit=1)] == expected
+
+    def test_turns_hide_no_fact(self, store: Store) -> None:
+        *turns, wanted = put(store, *(turn("tea tea tea", "s", n) for n in range(40)), fact("tea, and much else"))
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
+        where = Filter((ANN,), kinds=("fact",))
+        assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
+        assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
+        assert store.list(where, limit=1) == [wanted]
+
+    def test_what_was_learned_from_a_session_hides_nothing_when_that_session_is_left_out(self, store: Store) -> None:
+        *learned, wanted = put(
+            store, *(fact("tea", metadata={"session": "s1"}) for _ in range(40)), fact("tea, and much else")
+        )
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in learned} | {wanted.seq: unit(2)})
+        where = Filter((ANN,), excluded_sessions=("s1",))
+        assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
+        assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
+        assert store.list(where) == [wanted]
+
+    def test_entities_are_filtered_before_the_limit(self, store: Store) -> None:
+        stored = put(store, *(fact(f"note {number}") for number in range(10)))
+        write(store, lambda writer: mention_all(writer, "Joanna", stored))
+        write(store, lambda writer: [writer.change(one, status="archived") for one in stored[1:]])
+        assert [seq for seq, _ in store.by_entity(Filter((ANN,)), ["joanna"], 1)] == [stored[0].seq]
+
+    @pytest.mark.parametrize(
+        ("narrower", "expected"),
+        [
+            ({"kinds": ("fact",)}, ["tea plain", "tea tagged"]),
+            ({"kinds": ("fact", "turn")}, ["tea plain", "tea tagged", "tea said"]),
+            ({"categories": ("drinks",)}, ["tea rule"]),
+            ({"tags": ("hot",)}, ["tea tagged"]),
+            ({"tags": ("hot", "sweet")}, ["tea tagged"]),
+            ({"tags": ("hot", "cold")}, []),
+            ({"tags": ("ho",)}, []),
+            ({"authors": ("Ann",)}, ["tea said"]),
+            ({"authors": ("Ann", "Bob")}, ["tea said", "tea rule"]),
+            ({"sessions": ("s1",)}, ["tea said"]),
+            ({"excluded_sessions": ("s1",)}, ["tea plain", "tea tagged", "tea rule"]),
+            ({"since": at(10)}, ["tea tagged", "tea said", "tea rule"]),
+            ({"since": at(11)}, ["tea said", "tea rule"]),
+            ({"until": at(10)}, ["tea plain"]),
+            ({"since": at(10), "until": at(20)}, ["tea tagged"]),
+            ({"statuses": ("held",)}, ["tea held"]),
+            ({"statuses": ("active", "held")}, ["tea plain", "tea tagged", "tea said", "tea rule", "tea held"]),
+            ({"statuses": ()}, []),
+            ({"consolidated": True}, ["tea said"]),
+            ({"consolidated": False}, ["tea plain", "tea tagged", "tea rule"]),
+            ({"consolidated": False, "kinds": ("turn",)}, []),
+            ({"consolidated": None}, ["tea plain", "tea tagged", "tea said", "tea rule"]),
+            ({"kinds": ("fact",), "tags": ("sweet",), "since": at(1)}, ["tea tagged"]),
+        ],
+        ids=str,
+    )
+    def test_each_way_to_search_obeys_the_filter(
+        self, store: Store, narrower: dict[str, Any], expected: list[str]
+    ) -> None:
+        stored = put(
+            store,
+            fact("tea plain"),
+            fact("tea tagged", tags=("hot", "sweet"), event_time=at(10)),
+            turn("tea said", "s1", 0, author="Ann", event_time=at(20), consolidated_at=at(50)),
+            memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30)),
+            fact("tea held", status="held"),
+        )
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
+        write(store, lambda writer: mention_all(writer, "Joanna", stored))
+        where = Filter((ANN,), **narrower)
+        assert listed(store, **narrower) == expected
+        assert sorted(found(store, "tea", **narrower)) == sorted(expected)
+        for _ in range(2):
+            assert texts(store, store.by_vector(where, MODEL, unit(1), 10)) == expected
+        assert texts(store, store.by_entity(where, ["joanna"], 10)) == expected[::-1]
+
+    def test_validity_begins_at_its_first_moment_and_ends_before_its_last(self, store: Store) -> None:
+        stored = put(
+            store, fact("tea always"), fact("tea from", valid_from=at(10)), fact("tea until", valid_until=at(20)),
+            fact("tea between", valid_from=at(10), valid_until=at(20)),
+        )  # fmt: skip
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
+        expectations = {
+            at(10) - 1: ["tea always", "tea until"],
+            at(10): ["tea always", "tea between", "tea from", "tea until"],
+            at(20) - 1: ["tea always", "tea between", "tea from", "tea until"],
+            at(20): ["tea always", "tea from"],
+        }
+        for moment, expected in expectations.items():
+            assert sorted(listed(store, valid_at=moment)) == expected
+            assert sorted(found(store, "tea", valid_at=moment)) == expected
+            assert sorted(found(store, "tea", valid_at=moment, kinds=("fact",))) == expected
+            ranked = store.by_vector(Filter((ANN,), valid_at=moment), MODEL, unit(1), 10)
+            assert sorted(texts(store, ranked)) == expected
+
+    def test_as_of_sees_each_status_at_its_time(self, store: Store) -> None:
+        one = put_one(store, fact("tea", created=at(10)), when=at(10))
+        for moment, status in ((20, "archived"), (30, "active"), (40, "superseded"), (50, "active"), (60, "faded")):
+            set_status(store, one, status, when=at(moment))
+        seen = {moment: listed(store, as_of=at(moment)) for moment in (9, 10, 19.9, 20, 29.9, 30, 40, 49.9, 50, 60, 99)}
+        there, away = ["tea"], list[str]()
+        assert list(seen.values()) == [away, there, there, away, away, there, away, away, there, away, away]
+        assert listed(store, as_of=at(45), statuses=("superseded",)) == ["tea"]
+
+    def test_as_of_serves_every_way_to_search(self, store: Store) -> None:
+        one, two = put(store, fact("tea old"), fact("tea new", created=at(20)))
+        store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(1)})
+        write(store, lambda writer: mention_all(writer, "Joanna", [one, two]))
+        set_status(store, one, "archived", when=at(20))
+        for moment, expected in ((10, ["tea old"]), (20, ["tea new"])):
+            where = Filter((ANN,), as_of=at(moment))
+            assert found(store, "tea", as_of=at(moment)) == expected
+            assert texts(store, store.by_vector(where, MODEL, unit(1), 10)) == expected
+            assert texts(store, store.by_entity(where, ["joanna"], 10)) == expected
+
+    def test_as_of_is_not_misled_by_changes_of_other_fields(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        change(store, one, when=at(5), confidence=0.5)
+        set_status(store, one, "archived", when=at(10))
+        change(store, one, when=at(15), title="Tea")
+        assert (listed(store, as_of=at(7)), listed(store, as_of=at(12))) == (["tea"], [])
+
+    def test_as_of_remembers_a_status_that_was_undone(self, store: Store) -> None:
+        one = put_one(store, fact("tea"))
+        set_status(store, one, "archived", run="run_archive", when=at(10))
+        undo(store, "run_archive", when=at(20))
+        assert [listed(store, as_of=at(moment)) for moment in (5, 15, 25)] == [["tea"], [], ["tea"]]
