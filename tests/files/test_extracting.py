@@ -69,6 +69,19 @@ def test_what_holds_everywhere_goes_to_the_assistant(hf, shop):
     assert file_of(hf, record).is_file()
 
 
+def test_what_a_purged_session_taught_the_assistant_goes_with_it(hf, shop):
+    talk(hf, "s1", "In all my projects I prefer small commits.", "I like tests.")
+    talk(hf, "s2", "In all my projects I prefer long names.")
+    of_first, of_second = map(hf.get, hf.extract().records)
+    assert of_first.id in {one.memory.id for one in hf.plan_purge(session="s1").going}
+    hf.purge(session="s1")
+    assert [one.id for one in hf.records()] == [of_second.id]
+    assert not any(b"small commits" in one.read_bytes() for one in shop.own.root.rglob("*") if one.is_file())
+    (turn,) = hf.list(kinds=["turn"])
+    hf.purge(turn.id)
+    assert hf.records() == []
+
+
 def test_a_plan_shows_the_same_and_writes_nothing(hf):
     talk(hf, "s1", POSTGRES)
     planned = hf.extract(plan=True)

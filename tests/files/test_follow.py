@@ -342,6 +342,17 @@ def test_undoing_what_people_did_to_files_is_refused_with_what_to_do(shop):
     assert list(rows(shop)) == ["rec_a"]
 
 
+def test_undo_passes_over_what_followed_from_files(shop):
+    hf = shop.open()
+    told = hf.add_record("Use tea.", category="decisions")
+    hf.close()
+    shop.record("a", "Use milk.")
+    again = shop.open()
+    again.list()
+    again.undo()
+    assert list(rows(shop)) == ["rec_a"] and told.id not in rows(shop)
+
+
 def test_a_read_only_project_can_be_read(shop):
     shop.record("a", "Use tea.")
     for folder in (shop.place.records / "decisions", shop.place.records, shop.place.root, shop.folder):

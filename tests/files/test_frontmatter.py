@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast.files import full_yaml, plain_yaml
-from holdfast.files.frontmatter import Broken, Document, decode, line_of, patch, plain, read, split, write
-from holdfast.files.plain_yaml import NotPlain
+from holdfast.text import full_yaml, plain_yaml
+from holdfast.text.frontmatter import Broken, Document, decode, line_of, patch, plain, read, split, write
+from holdfast.text.plain_yaml import NotPlain
 
 ORDER = ("id", "title", "keywords", "status")
 # Anything that YAML can hold and a file can: no surrogates, and none of the characters that end a line for some.

@@ -9,8 +9,11 @@ import pytest
 from holdfast.errors import InvalidInput
 from holdfast.files.places import (
     assistant_place,
+    folder_to_make,
     init_project,
+    place_around,
     places_around,
+    project_folder,
     project_id,
     project_name,
     project_place,
@@ -27,6 +30,22 @@ def test_a_project_is_found_from_any_folder_in_it(tmp_path):
         tmp_path / "shop" / ".holdfast", tmp_path / "shop" / ".holdfast" / "records", tmp_path / "shop",
     )  # fmt: skip
     assert project_place(tmp_path) is None
+
+
+def test_the_top_of_a_project_is_where_it_keeps_records_else_its_repository_else_the_folder_itself(tmp_path):
+    inner = tmp_path / "shop" / "vendored" / "api"
+    inner.mkdir(parents=True)
+    assert project_folder(inner) == folder_to_make(inner) == inner
+    (tmp_path / "shop" / ".git").mkdir()
+    assert project_folder(inner) == folder_to_make(inner) == tmp_path / "shop"
+    assert place_around(inner).scope.key == project_id(tmp_path / "shop")
+    assert init_project(tmp_path / "shop").scope == place_around(inner).scope
+    (inner / ".git").mkdir()  # another repository inside: its records still count, unless it becomes a project itself
+    assert (project_folder(inner), folder_to_make(inner)) == (tmp_path / "shop", inner)
+
+
+def test_a_folder_that_is_gone_is_still_the_project_it_was(tmp_path):
+    assert place_around(tmp_path / "gone").folder == tmp_path / "gone"
 
 
 def test_the_nearest_project_counts(tmp_path):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from shop import RECORD
 
 from holdfast.errors import InvalidInput
-from holdfast.files.frontmatter import Broken, split
 from holdfast.files.places import Place, check_category
 from holdfast.files.record import derived_id, document_of, file_name, patched, record_of
+from holdfast.text.frontmatter import Broken, split
 from holdfast.types import DAY, Scope, from_datetime, iso
 
 PLACE = Place(Path("/shop/.holdfast"), Scope("project", "shop"), "project")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from . import evidence as evidence
     from . import extract as extract
     from . import freshness as freshness
-    from . import full_yaml as full_yaml
     from . import indexing as indexing
     from . import mirror as mirror
     from . import publish as publish

@@ -10,7 +10,7 @@ from .. import config
 from ..pipelines.project.inject import guidance
 from ..pipelines.project.setup import Building, settings_from
 from ..types import Scope
-from .places import project_id, project_place, repository_top
+from .places import place_around
 
 
 class Around(NamedTuple):
@@ -40,12 +40,11 @@ def project_around(folder: Path, *, data: Path | None = None) -> Around:
 
     InvalidInput when its holdfast.yaml, or the person's own, says something that cannot be.
     """
-    place = project_place(folder)
-    top = place.folder if place else repository_top(folder.resolve())
-    told = config.project_file(top)
+    place = place_around(folder)
+    told = config.project_file(place.folder)
     building = Building(
         data or config.data_folder(),
         settings_from(told["memories"], config.PROJECT_FILE),
         prompts=Path(told["prompts"]) if told["prompts"] else None,
     )
-    return Around(place.scope if place else Scope("project", project_id(top)), building, told["models"])
+    return Around(place.scope, building, told["models"])

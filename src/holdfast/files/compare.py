@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal
 
 from ..pipelines.extract.notes import Note
 from ..pipelines.extract.notes.find import as_candidate
 from ..pipelines.extract.notes.sides import chooses_against, terms
-from ..pipelines.settle import NEAR
 from ..store.base import Filter, Store
 from ..store.rows import content_hash, fold
-from ..text.tokens import query_terms
-from ..types import Memories, Memory, Micros, Scope, from_datetime
+from ..types import Memories, Memory, Micros, Scope, from_iso
 from ..write.candidates import Candidate
+from ..write.known import sharing_words
 from ..write.reconcile import Add, Bump, Coexist, Ignore, Supersede, decide
 from .places import CATEGORIES, is_record
 
@@ -48,8 +46,7 @@ def _near(store: Store, scope: Scope, note: Note) -> Memories:
     """The records that share most words with a note; also those put away, which are not to come back."""
     kind = CATEGORIES[note.category]
     where = Filter((scope,), kinds=(kind,), statuses=("active", "archived", "proposed"))
-    ranked = store.by_text(where, query_terms(f"{note.title} {note.text}"), NEAR)
-    found = [one for one in store.get([scope], [seq for seq, _ in ranked]) if is_record(one)]
+    found = [one for one in sharing_words(store, where, f"{note.title} {note.text}") if is_record(one)]
     return [one.with_(content=_opening_small(one.content), event_time=_said_at(one)) for one in found]
 
 
@@ -62,7 +59,7 @@ def _said_at(record: Memory) -> Micros:
     """When somebody said what a record says: before it was written, if it was taken from a session."""
     source = record.metadata.get("source")
     try:
-        return from_datetime(datetime.fromisoformat(source["at"])) if isinstance(source, dict) else record.event_time
+        return from_iso(source["at"]) if isinstance(source, dict) else record.event_time
     except (KeyError, TypeError, ValueError):
         return record.event_time
 

@@ -6,13 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import Conflict, InvalidInput
 from ..store.base import BEHIND, KnownFile, Store
 from ..store.mtimes import sure
 from ..types import Micros
+from ..values import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,17 @@ def _remove_if(path: Path, content: bytes) -> None:
 def _put_back(path: Path, old: Content, ours: bytes | None) -> None:
     now = read(path)
     if (now.bytes if now else None) == ours:
-        _draft(path, old.bytes, old.mode).replace(path)
+        write_whole(path, old.bytes, mode=old.mode)
+
+
+def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Writes a file all at once: whoever reads it sees what it held before, or all of this."""
+    draft = _draft(path, content, 0o644 & ~_umask() if mode is None else mode)
+    try:
+        with _told_as("write", path):
+            draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:

@@ -20,7 +20,7 @@ from ..types import Scope
 from . import disk
 from .disk import Changes
 from .filed import Filed
-from .listing import listed
+from .listing import Listing
 from .places import Place
 
 
@@ -63,7 +63,7 @@ def _made_again(store: base.Store, scope: Scope, target: Target, author: Author)
 
 
 def _delete_all(place: Place, changes: Changes) -> None:
-    for path in listed(place, []):
+    for path in Listing(place).records([]):
         content = disk.read(place.root / path)
         if content is not None:
             changes.delete(place.root / path, content)

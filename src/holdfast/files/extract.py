@@ -113,7 +113,7 @@ class Extractor:
 
     def _turns(self, session: Session) -> Memories:
         """The turns in order, without those that somebody asked not to be remembered."""
-        turns = sorted(turns_of(self.store, session), key=lambda turn: (turn.position or 0, turn.seq))
+        turns = turns_of(self.store, session)
         words = self.policy.vocabulary
         private = next((place for place, turn in enumerate(turns) if goes_private(turn, words)), len(turns))
         gone = withdrawn(turns, words)

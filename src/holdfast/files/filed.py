@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -12,6 +11,7 @@ from .. import files
 from ..errors import Conflict
 from ..store.base import Author, Store, Writer
 from ..types import Scope
+from ..values import replace
 from .disk import Changes
 from .follow import Followed, Follower, Progress, follow
 from .places import Place

@@ -1,6 +1,7 @@
 """From files to memories: whatever people, editors and git did to the records of a place, its memories follow.
 
-The folders are listed and compared with what was known of them; only files that look different are read. What they say
+The folders are listed and compared with what was known of them; only files that look different are read. Where there
+are many files, a seal over all of them tells that none does, until the store notes or forgets one. What they say
 goes into the store together with what is known of them now. Of a file that cannot be understood the last good memory
 stays, and a warning says where to look. Checkouts of one project share its memories: a record goes when no checkout on
 this machine has it any more.
@@ -9,16 +10,17 @@ this machine has it any more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
 from ..errors import InvalidInput, StoreBusy, StoreFull, StoreReadOnly
 from ..store.base import BEHIND, Author, KnownFile, Store, Writer
+from ..text.frontmatter import Broken
+from ..values import dataclass, field, replace
 from . import disk
-from .frontmatter import Broken
-from .listing import Stat, Unlistable, listed
+from .listing import Listing, Stat, Unlistable
 from .places import Place
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ VERB = "follow"
 CHUNK = 500  # files that are read and taken in at a time: no more than that is in memory
 FRONTMATTER = 64_000  # bytes that a file may hold besides its text
 TRIES = 5
+MANY = 1_000  # files: so many are sealed, for fewer comparing takes less time than that
 UNWRITABLE = (StoreBusy, StoreReadOnly, StoreFull)
 Progress = Callable[[int, int], None]
 
@@ -59,9 +62,15 @@ def follow(follower: Follower, place: Place) -> Followed:
     for _ in range(TRIES):
         followed = Followed()
         try:
-            tree = listed(place, followed.warnings)
-            if follower.store.file_stats(place.scope, disk.root_of(follower.store, place.root)) == tree:
+            listing, root = Listing(place), disk.root_of(follower.store, place.root)
+            seal = KnownFile("", root, "", 0, 0, listing.seal())
+            if seal in follower.store.files(place.scope, ""):
                 return followed  # as nearly always, so no more than this is asked for it
+            tree = listing.records(followed.warnings)
+            if follower.store.file_stats(place.scope, root) == tree:
+                if len(tree) >= MANY and not followed.warnings:
+                    _put_seal(follower, place, tree, seal)
+                return followed
             if _Run(follower, place, tree, followed).whole():
                 return followed
         except UNWRITABLE as error:
@@ -72,6 +81,18 @@ def follow(follower: Follower, place: Place) -> Followed:
             return followed
     followed.warnings.append(f"Others keep changing {place.records}. What changed last is taken in the next time.")
     return followed
+
+
+def _put_seal(follower: Follower, place: Place, tree: dict[str, Stat], seal: KnownFile) -> None:
+    """Notes that all files are known as they are, so that the next look need not compare them one by one."""
+
+    def work(writer: Writer) -> None:
+        known = {one.path: (one.size, one.mtime) for one in writer.files(place.scope, seal.path)}
+        if known == tree:  # what was noted meanwhile may wait to be looked at
+            writer.put_files(place.scope, [seal])
+
+    with suppress(*UNWRITABLE), follower.store.hurried():
+        follower.store.write(follower.author(VERB), work)
 
 
 class _Run:

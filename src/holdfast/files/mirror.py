@@ -12,11 +12,12 @@ from pathlib import Path, PurePosixPath
 
 from ..errors import Conflict, InvalidInput
 from ..store.base import KnownFile, Store, Writer
+from ..text import frontmatter
+from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets
 from ..types import Memory, Scope
-from . import disk, frontmatter
+from . import disk
 from .disk import Changes, Content
-from .frontmatter import Broken, Document
 from .places import RECORDS, SOURCE, Place, is_record
 from .record import derived_id, document_of, entries, patched, record_of
 

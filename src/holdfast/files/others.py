@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import Conflict, InvalidInput
+from .disk import write_whole
+
+
+class Change(NamedTuple):
+    """What is to become of a file. None: there is no file."""
+
+    file: Path
+    before: str | None
+    after: str | None
 
 
 def read(file: Path) -> str | None:
@@ -22,34 +31,22 @@ def read(file: Path) -> str | None:
         raise InvalidInput(f"{file} is not UTF-8 text: line {line}: {error.reason}. Nothing was changed.") from error
 
 
-def put(file: Path, before: str | None, after: str | None) -> None:
-    """Writes a text in the place of another, all of it or nothing; None stands for no file.
+def put(change: Change) -> None:
+    """Writes a text in the place of another, all of it or nothing.
 
     Conflict when the file is not what it was thought to be. A link stays a link, and a file's permissions stay.
     """
-    file = file.resolve()
-    if read(file) != before:
+    file, after = change.file.resolve(), change.after
+    if read(file) != change.before:
         raise Conflict(f"{file} was changed by somebody else just now. Nothing was written; try again.")
     try:
         if after is None:
             file.unlink(missing_ok=True)
             _drop_if_empty(file.parent)
         else:
-            _replace(file, after)
+            write_whole(file, after.encode(), mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None)
     except OSError as error:
         raise InvalidInput(f"Cannot write {file}: {error.strerror}. Nothing was changed.") from error
-
-
-def _replace(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(text.encode())
-        if file.exists():
-            draft.chmod(stat.S_IMODE(file.stat().st_mode))
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _drop_if_empty(folder: Path) -> None:

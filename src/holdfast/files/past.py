@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..store.base import Author, Store
 from ..transcripts import READERS, Transcript
 from ..transcripts.projects import Found, found_sessions
 from ..types import Micros, Scope
-from .places import FOLDER, Place, project_id, project_place, repository_top
+from .places import Place, place_around
 from .sources import sources_of
 
 
@@ -78,43 +78,38 @@ def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -
 
 @cache
 def place_of(cwd: str) -> Place:
-    """The project that a session worked in: the one that keeps records there, else the repository, else the folder.
-
-    A folder that is gone is still the project that it was.
-    """
-    folder = Path(cwd)
-    known = project_place(folder) if folder.is_dir() else None
-    if known is not None:
-        return known
-    top = repository_top(folder)
-    return Place(top / FOLDER, Scope("project", project_id(top)), "project")
+    """The place of the project that a session worked in, by the folder that it noted."""
+    return place_around(Path(cwd))
 
 
 def take_in(
     store: Store,
-    projects: Iterable[PastProject],
-    author: Callable[[], Author],
+    project: PastProject,
+    author: Author,
     *,
     data: Path,
     max_bytes: int,
-    told: Callable[[Path], None] = lambda path: None,
-) -> Iterator[tuple[PastProject, Indexed]]:
-    """Takes in the sessions of projects, one after the other, and says of each what was done.
+    progress: Callable[[Path], None] = lambda path: None,
+) -> Indexed:
+    """Takes in the sessions of a project, and says what was done.
 
     Files that are as they were are not read, and of one that grew only what is new. Stopped anywhere, every session is
     wholly there or not at all, and the next time goes on.
     """
-    for project in projects:
-        sources = sources_of(project.place, data)
-        indexer = Indexer(
-            store, project.place.scope, author(), max_bytes=max_bytes,
-            belongs=partial(belongs, scope=project.place.scope),
-        )  # fmt: skip
-        for path in project.files:
-            indexer.index(Source(path, sources.name_of(path)))
-            told(path)
-        sources.note(path for path in project.files if sources.name_of(path) in indexer.done.changes)
-        yield project, indexer.done
+    sources, scope = sources_of(project.place, data), project.place.scope
+    indexer = Indexer(store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope))
+    for path in project.files:
+        indexer.index(Source(path, sources.name_of(path)))
+        progress(path)
+    sources.note(path for path in project.files if sources.name_of(path) in indexer.done.changes)
+    return indexer.done
+
+
+def take_in_file(store: Store, scope: Scope, file: Path, author: Author, *, max_bytes: int) -> Indexed:
+    """Takes in the sessions of one file, whatever project they were held in, and says what was done."""
+    indexer = Indexer(store, scope, author, max_bytes=max_bytes)
+    indexer.index(Source(file, str(file), named=True))
+    return indexer.done
 
 
 def belongs(transcript: Transcript, scope: Scope) -> bool:

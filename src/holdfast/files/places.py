@@ -9,16 +9,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..errors import InvalidInput
+from .. import config
+from ..errors import InvalidInput, reason
+from ..text import frontmatter
+from ..text.frontmatter import Broken, Document
+from ..text.later import later
 from ..types import Kind, Memory, Scope
-from . import frontmatter
-from .frontmatter import Broken, Document
+from ..values import dataclass
 
 FOLDER, PROJECT_FILE, RECORDS = ".holdfast", "project.yaml", "records"
+_SIGN = f"{FOLDER}/{PROJECT_FILE}"
 CATEGORIES: Mapping[str, Kind] = {
     "decisions": "fact",
     "procedures": "rule",
@@ -30,7 +33,7 @@ CATEGORIES: Mapping[str, Kind] = {
 
 SOURCE = "record"
 """What the memory of a record says that it comes from."""
-_FILE = re.compile(rf"{RECORDS}/([^/\\\0]+)/[^./\\\0][^/\\\0]*\.md")
+_FILE = later(rf"{RECORDS}/([^/\\\0]+)/[^./\\\0][^/\\\0]*\.md")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,119}")
 
 
@@ -56,11 +59,42 @@ class Place:
 
 def project_place(start: Path) -> Place | None:
     """The place of the project that a folder lies in: that of the nearest one upwards; None when there is none."""
-    here = start.resolve()
-    for folder in (here, *here.parents):
-        if (folder / FOLDER / PROJECT_FILE).is_file():
-            return _place(folder)
-    return None
+    found = _nearest(start.resolve(), _SIGN)
+    return _place(found) if found else None
+
+
+def place_around(folder: Path) -> Place:
+    """The place of the project that a folder belongs to, whether or not anything is there: one that keeps records, else
+    the repository, else the folder itself. One that is gone is still the project that it was."""
+    known = project_place(folder) if folder.is_dir() else None
+    if known is not None:
+        return known
+    top = repository_top(folder.resolve())
+    return Place(top / FOLDER, Scope("project", project_id(top)), "project")
+
+
+def project_folder(start: Path) -> Path:
+    """The top of the project that a folder lies in: one that keeps records, else the repository, else `start` itself.
+
+    Nothing is read, so one that does not say how it is called is found as well.
+    """
+    return _nearest(start, _SIGN) or repository_top(start)
+
+
+def folder_to_make(start: Path) -> Path:
+    """Which folder becomes a project for who is in `start`: the nearest that is one or holds a repository, else it."""
+    return _nearest(start, _SIGN, ".git") or start
+
+
+def repository_top(folder: Path) -> Path:
+    """The top of the repository that a folder lies in; the folder itself without one."""
+    return _nearest(folder, ".git") or folder
+
+
+def _nearest(start: Path, *signs: str) -> Path | None:
+    """The nearest folder upwards, from `start` itself on, that has one of these."""
+    around = (start, *start.parents)
+    return next((folder for folder in around if any((folder / sign).exists() for sign in signs)), None)
 
 
 def assistant_place(owner: str, data: Path) -> Place:
@@ -72,6 +106,11 @@ def places_around(start: Path, owner: str, data: Path) -> tuple[Place, ...]:
     """The places whose records count in a folder: the project's, if it lies in one, and the person's own."""
     project, own = project_place(start), assistant_place(owner, data)
     return (project, own) if project else (own,)
+
+
+def places_here(folder: Path) -> tuple[Place, ...]:
+    """The same, for the person at the keyboard."""
+    return places_around(folder, config.login(), config.data_folder())
 
 
 def init_project(folder: Path, name: str = "") -> Place:
@@ -100,11 +139,6 @@ def project_id(folder: Path) -> str:
 
     tail = sha256(str(here).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{slug(here.name, ascii_only=True) or 'project'}-{tail}"
-
-
-def repository_top(folder: Path) -> Path:
-    """The top of the repository that a folder lies in; the folder itself without one."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def project_name(place: Place) -> str:
@@ -149,7 +183,7 @@ def _read(file: Path) -> dict[str, str]:
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was changed.") from error
+        raise InvalidInput(f"Cannot read {file}: {reason(error)}. Nothing was changed.") from error
     try:
         values = frontmatter.read(Document("", text, "", ""))
     except Broken as error:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
-from ..errors import HoldfastError, Nothing
+from ..errors import HoldfastError, Nothing, meant
+from ..text import frontmatter
+from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets
-from ..types import STATUSES, Memory, Micros, from_datetime, to_datetime
+from ..types import STATUSES, Memory, Micros, from_datetime, from_iso, to_datetime
 from ..write.commit import Draft, build
-from . import frontmatter
-from .frontmatter import Broken, Document
 from .places import CATEGORIES, RECORDS, SOURCE, Place, slug
 
 ORDER = (
@@ -67,7 +67,17 @@ def record_of(content: bytes, path: str, place: Place, *, at: Micros, max_bytes:
     except HoldfastError as error:
         raise Broken(str(error)) from error
     made = memory.with_(**fields["memory"])
-    return Record(made, "id" in values, tuple(_secrets(text) if _hides_something(memory) else ()))
+    hidden = _secrets(text) if _hides_something(memory) else ()
+    return Record(made, "id" in values, (*_misspelt(document, values), *hidden))
+
+
+def _misspelt(document: Document, values: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Keys that are nearly ours. Any other key is the person's own business."""
+    for key in values:
+        hint = "" if key in ORDER else meant(str(key), ORDER, likeness=0.8)
+        if hint:
+            line = frontmatter.line_of(document, str(key))
+            yield line, f"{key!r} says nothing to Holdfast.{hint.rstrip('?')} (any other key of your own is fine)"
 
 
 def _fields(document: Document, values: Mapping[str, Any], path: str, at: Micros) -> dict[str, dict[str, Any]]:
@@ -162,7 +172,7 @@ def _moment(value: Any) -> Micros:
             return from_datetime(datetime.combine(value, time(), UTC))
         case str():
             try:
-                return from_datetime(datetime.fromisoformat(value.strip()))
+                return from_iso(value.strip())
             except ValueError:
                 pass
     raise ValueError(f"{value!r} is not a time: write it like 2026-03-31 or 2026-03-31T18:00:00+00:00")

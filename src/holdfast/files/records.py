@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from ..errors import Conflict, InvalidInput
 from ..store.base import Writer
+from ..text import frontmatter
+from ..text.frontmatter import Document
 from ..text.secrets import find_secrets
 from ..types import Events, Memory, Micros, Scope, new_id
 from ..write import commit, entities
-from . import disk, frontmatter
-from .frontmatter import Document
+from . import disk
 from .mirror import WAS
 from .places import CATEGORIES, RECORDS, SOURCE, Place
 from .record import SECOND, document_of, file_name, patched

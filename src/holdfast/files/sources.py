@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, reason
 from ..store.base import Store
+from ..values import dataclass
 from .places import Place
 
 LIST = "sources"
@@ -23,7 +23,7 @@ FOLLOWED = "lists"
 _HEAD = "# What `holdfast index` follows: a file, a folder or a glob a line, seen from the project's folder.\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sources:
     """The two lists of a project."""
 
@@ -91,7 +91,7 @@ def _lines(file: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was indexed.") from error
+        raise InvalidInput(f"Cannot read {file}: {reason(error)}. Nothing was indexed.") from error
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -1,4 +1,6 @@
-"""What can be told of a text by its words alone: tokens, times, secrets, differences. No store, no model.
+"""What can be told of a text by its words alone: tokens, times, secrets, differences.
+
+Belongs here: pure functions: what can be told of a text by its words alone. Does not: a store, a model, a clock.
 
 Each module is loaded when it is first used, as in `text.contrast.contrasts(…)`.
 """
@@ -11,5 +13,6 @@ from ..lazily import modules_of
 
 if TYPE_CHECKING:
     from . import contrast as contrast
+    from . import full_yaml as full_yaml
 else:
     __getattr__ = modules_of(__name__)

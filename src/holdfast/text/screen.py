@@ -1,4 +1,4 @@
-"""Text on a screen: what somebody else wrote must not be able to steer the terminal that shows it."""
+"""Text on a screen: short enough, in words, and with no power over the terminal that shows it."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ def shorten(text: str, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """How many of something, in words.
+
+    >>> counted(1, "record"), counted(2, "memory", "memories")
+    ('1 record', '2 memories')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

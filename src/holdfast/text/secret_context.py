@@ -52,6 +52,7 @@ _NAME = re.compile(rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.joi
 
 LONGEST = 512  # how far a value is read at first; one that is a secret goes to its end
 ENOUGH = 80  # how much of a value shows what it is
+NEAR = 80  # how far from a name a random string may end
 _QUOTES = "\"'`“”‘’«»„"
 # A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside JSON.
 _QUOTED = (
@@ -81,7 +82,6 @@ _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _BESIDE = re.compile(rf"[ \t]{_QUOTED}")
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
-_LINE = re.compile(r"[^\n]{0,80}")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
 # A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a digit to show for it.
@@ -228,9 +228,10 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret
 
 def _close_by(text: str, end: int) -> Iterator[Secret]:
     """Random strings soon after a name in the same line; a name that goes on, as in `token_url`, has none."""
-    if text[end : end + 1] in ("_", "-") or (line := _LINE.match(text, end)) is None:
+    if text[end : end + 1] in ("_", "-"):
         return
-    for run in _RUN.finditer(text, end, line.end()):
+    newline = text.find("\n", end, end + NEAR)
+    for run in _RUN.finditer(text, end, newline if newline >= 0 else end + NEAR):
         if is_random(run["bare"]):
             yield Secret(run.start(), _end_of_run(text, run.end()), "token")
 

@@ -53,7 +53,7 @@ _TECHNICAL = re.compile(
     r"|\d+[-–]\d+$|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[:.]\d{2}$",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"[!@#$%^&*+=?~]")
+_MARKS = re.compile(r"[!@#$%^&*+=?~]")  # what people put into passwords
 
 
 def is_secret(value: str, *, name: Name, how: How) -> bool:
@@ -81,16 +81,11 @@ def is_placeholder(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether `value` looks drawn by a machine: long, mixed, and changing class far more often than words do."""
-    if len(value) < 20 or _NAME_LIKE.match(value) or _is_digest(value):
+    if len(value) < 20 or _is_digest(value):
         return False
     classes = ["d" if c.isdecimal() else "u" if c.isupper() else "l" if c.isalpha() else "" for c in value]
     changes = sum(a != b for a, b in pairwise(classes))
     return {"d", "u", "l"} <= set(classes) and changes / len(value) >= 0.3 and len(set(value)) >= 10
-
-
-def how_many_marks(value: str) -> int:
-    """How many characters of `value` are ones that people put into passwords."""
-    return len(_MARKS.findall(value))
 
 
 def _is_digest(value: str) -> bool:
@@ -102,7 +97,9 @@ def _is_place(value: str) -> bool:
 
 
 def _is_tokenlike(value: str, how: How) -> bool:
-    if len(value) < 8 or " " in value or _NAME_LIKE.match(value):
+    if len(value) < 8:
+        return False
+    if " " in value:
         return len(value) >= 24 and is_random(value)
     digits = sum(c.isdecimal() for c in value)
     if digits == 0:
@@ -127,7 +124,7 @@ def _is_passwordlike(value: str, how: How) -> bool:
         return (how == "bare" and "-" in value) or (value.isalpha() and len(value) >= 18)
     if how == "told" and _TECHNICAL.match(value):
         return False
-    return any(c.isdecimal() for c in value) or how_many_marks(value.rstrip("!?")) > 0 or how == "bare"
+    return any(c.isdecimal() for c in value) or bool(_MARKS.search(value.rstrip("!?"))) or how == "bare"
 
 
 def _is_passphrase(value: str) -> bool:

@@ -10,6 +10,7 @@ Formats that show what they are come from `secret_formats`, secrets that only th
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .secret_context import LEADS, find_named
 from .secret_formats import SHORTEST, Secret, find_tokens
@@ -21,27 +22,16 @@ _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
 
 
-class _Harmless(dict[str, bool]):
-    """Words that can be part of no secret and lead to none, each judged once: most texts hold nothing else."""
-
-    def __missing__(self, word: str) -> bool:
-        if len(word) < SHORTEST and word.strip(_AROUND_NUMBERS).isdecimal():
-            return True  # there are too many numbers to keep
-        if len(self) > _WORDS_KEPT:
-            self.clear()
-        lower = word.lower()
-        self[word] = judged = len(word) < SHORTEST and not any(lead in lower for lead in LEADS)
-        return judged
-
-
-_WORDS_KEPT = 50_000
-_AROUND_NUMBERS = ".,:;!?()"
-_HARMLESS = _Harmless()
+@lru_cache(maxsize=50_000)
+def _is_harmless(word: str) -> bool:
+    """Whether a word is part of no secret and leads to none. Each is judged once: most texts hold no other."""
+    lower = word.lower()
+    return len(word) < SHORTEST and not any(lead in lower for lead in LEADS)
 
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets in `text` in order, none overlapping another, and none inside a `[REDACTED:kind]`."""
-    if all(map(_HARMLESS.__getitem__, text.split())):
+    if all(map(_is_harmless, text.split())):
         return []
     secrets: list[Secret] = []
     current = text

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from ..text.later import later
+from .later import later
 
 DEEPEST = 50  # brackets in one value
 WIDTH = 100  # columns that a list may take before each of its items gets a line of its own

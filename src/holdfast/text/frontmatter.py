@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from .. import files
+from .. import text as texts
 from ..errors import InvalidInput, Refused
+from ..values import dataclass, replace
 from . import plain_yaml
 from .plain_yaml import NotPlain
 
@@ -144,8 +144,8 @@ def _says(yaml: str, wanted: Mapping[str, Any]) -> bool:
 
 def _load(yaml: str) -> dict[str, Any]:
     try:
-        return files.full_yaml.load(yaml)
-    except files.full_yaml.NotYAML as error:
+        return texts.full_yaml.load(yaml)
+    except texts.full_yaml.NotYAML as error:
         # The frontmatter begins on the second line of the file.
         raise Broken(f"this is not valid YAML: {error}", 1 + error.line) from error
 
@@ -155,7 +155,7 @@ def _load(yaml: str) -> dict[str, Any]:
 
 def _cut_and_paste(document: Document, changes: Mapping[str, Any], order: Sequence[str]) -> str | None:
     """The YAML with new values in the places of the old ones; None where that is not so simple."""
-    entries = files.full_yaml.entries(document.yaml)
+    entries = texts.full_yaml.entries(document.yaml)
     if entries is None:
         return None
     edits = [_edit(document, entries, key, value, order) for key, value in changes.items()]
@@ -200,7 +200,7 @@ def _line_end(yaml: str, place: int) -> int:
 def _round_trip(document: Document, changes: Mapping[str, Any], _: Sequence[str]) -> str | None:
     """The YAML as a library writes it again, which is the next best."""
     plain_changes = {key: plain(value) for key, value in changes.items()}
-    again = files.full_yaml.written_again(document.yaml, plain_changes)
+    again = texts.full_yaml.written_again(document.yaml, plain_changes)
     return None if again is None else again.replace("\n", document.eol)
 
 
