@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from holdfast import Holdfast, Settings
 from holdfast.files.past import survey, take_in
+from holdfast.memory.opened import author_of
 from holdfast.memory.project import project_at
 from holdfast.types import from_datetime
 
@@ -38,8 +39,8 @@ def example() -> dict[str, str]:
         settings = Settings(embedding_models="none")
         with Holdfast.open(home / "memory.db", scope="user:ann", settings=settings, clock=lambda: NOW) as hf:
             found = survey(home, {})
-            for _ in take_in(hf.store, found.projects, lambda: hf._author("import"), data=home, max_bytes=100_000):
-                pass
+            for past in found.projects:
+                take_in(hf.store, past, author_of(hf, "import"), data=home, max_bytes=100_000)
             project = project_at(hf, repository, data=home)
             project.build()
             files = project.standing().files

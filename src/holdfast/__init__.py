@@ -1,5 +1,8 @@
 """Long-term memory for AI agents: one SQLite file, no server, no API key.
 
+Belongs here: the nouns, the errors, the settings, and what every layer stands on. Does not: anything that only one
+layer needs.
+
     from holdfast import Holdfast
 
     with Holdfast.open("memory.db", scope="user:me") as hf:

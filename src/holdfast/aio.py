@@ -52,6 +52,7 @@ from .write.policy import Judged
 
 if TYPE_CHECKING:
     from .files.extract import Extracted
+    from .files.past import PastProject
     from .files.publish import Published
 
 T = TypeVar("T")
@@ -63,6 +64,11 @@ class AsyncHoldfast:
 
     def __init__(self, holdfast: Holdfast) -> None:
         self._holdfast = holdfast
+
+    @property
+    def blocking(self) -> Holdfast:
+        """The same open memory, for code that may wait."""
+        return self._holdfast
 
     @property
     def last_run(self) -> str:
@@ -443,6 +449,7 @@ class AsyncHoldfast:
         until: Moment = None,
         as_of: Moment = None,
         exclude_session: str | None = None,
+        expired: bool = False,
         tokens: int | None = None,
     ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question."""
@@ -457,6 +464,7 @@ class AsyncHoldfast:
             until=until,
             as_of=as_of,
             exclude_session=exclude_session,
+            expired=expired,
             tokens=tokens,
         )
 
@@ -576,6 +584,19 @@ class AsyncHoldfast:
     ) -> index_.Indexed:
         """Makes files and folders of a project findable, and notes them; without `paths`, all that were noted."""
         return await to_thread(self._holdfast.index, paths, plan=plan, progress=progress)
+
+    async def import_sessions(
+        self,
+        sessions: str | Path | PastProject,
+        *,
+        into: ScopeLike | None = None,
+        progress: Callable[[Path], None] = lambda path: None,
+    ) -> index_.Indexed:
+        """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
+
+        Importing twice equals once.
+        """
+        return await to_thread(self._holdfast.import_sessions, sessions, into=into, progress=progress)
 
     async def extract(
         self,

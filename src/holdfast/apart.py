@@ -18,7 +18,8 @@ import apsw
 from .errors import StoreClosed, StoreError
 from .store.opening import check_place, is_server, shown
 from .store.rows import Rows
-from .store.sqlite import BUSY_MILLISECONDS, IN_MEMORY, translated
+from .store.sqlite import IN_MEMORY
+from .store.sqlite_file import BUSY_MILLISECONDS, translated
 
 
 class Table:
@@ -101,7 +102,8 @@ class Table:
 
 @contextmanager
 def _server(url: str, location: str) -> Iterator[Any]:
-    from .store.postgres.connections import Connections, explained  # noqa: PLC0415 (the driver is an extra)
+    from .store.postgres.connections import Connections  # noqa: PLC0415 (the driver is an extra)
+    from .store.postgres.explaining import explained  # noqa: PLC0415 (the driver is an extra)
 
     with Connections(url, location).connect() as connection, explained(location):
         yield connection

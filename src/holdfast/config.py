@@ -10,13 +10,13 @@ import getpass
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import InvalidInput, UnknownSetting
+from .errors import InvalidInput, UnknownSetting, meant, reason
 from .modes import ALIASES, MODES
+from .values import dataclass, field, fields
 
 PREFIX = "HOLDFAST_"
 
@@ -26,7 +26,7 @@ def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
     return field(default=default, metadata={"help": help_, "choices": choices})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """Everything that can be set."""
 
@@ -50,6 +50,12 @@ class Settings:
     )
     model_url: str = setting("", "Base URL of an OpenAI-compatible server for that model.")
     model_key_env: str = setting("", "Name of the variable that holds the key for that model.")
+    model_tokens_per_run: int = setting(
+        1_000_000, "How many tokens memory may ask of language models in one command, call or round of work."
+    )
+    model_tokens_per_day: int = setting(
+        3_000_000, "How many tokens memory may ask of language models in a day (UTC), for one scope."
+    )
     maintenance: str = setting(
         "enrich 0 2 * * *; consolidate 0 3 * * *; decay 0 4 * * *; reflect 0 3 * * 0",
         "When `holdfast maintain` does what, as cron expressions in UTC, separated by semicolons.",
@@ -75,7 +81,7 @@ class Settings:
     rate_limit: int = setting(600, "How many requests a minute `holdfast serve` answers for one key.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Origin:
     """A setting's value and where it came from."""
 
@@ -109,7 +115,7 @@ def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) 
 def _read_file(file: Path) -> dict[str, Any]:
     try:
         written = file.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
@@ -134,18 +140,10 @@ def _read_environ(environ: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
-    """What was meant by a misspelt name; empty if that cannot be told."""
-    from difflib import get_close_matches  # noqa: PLC0415 (only a mistake needs it)
-
-    return get_close_matches(name, list(known), n=1)
-
-
 def _check_name(name: str, where: str) -> None:
     known = [known.name for known in fields(Settings)]
     if name not in known:
-        near = _nearest(name, known)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = meant(name, known)
         raise UnknownSetting(f"There is no setting {name!r} ({where}).{hint} `holdfast settings` lists them all.")
 
 
@@ -182,13 +180,13 @@ PROJECT_FILE = "holdfast.yaml"
 PROJECT_KEYS = ("memories", "models", "prompts")
 
 
-def project_file(folder: Path | None, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+def project_file(folder: Path | None) -> dict[str, Any]:
     """What holdfast.yaml says about the memory of projects: the person's, beside config.toml, then that of `folder`.
 
     `memories` and `models` are mappings, of which a project may change single keys; `prompts` is a folder.
     """
     merged: dict[str, Any] = {"memories": {}, "models": {}, "prompts": ""}
-    for file in (config_file(environ).with_name(PROJECT_FILE), folder and folder / PROJECT_FILE):
+    for file in (config_file().with_name(PROJECT_FILE), folder and folder / PROJECT_FILE):
         values = _read_yaml(file) if file and file.is_file() else {}
         for key in ("memories", "models"):
             merged[key] |= _mapping(values.get(key), f"{key} in {file}")
@@ -204,13 +202,12 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     try:
         values = _mapping(YAML(typ="safe").load(file.read_text("utf-8")), str(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {file}: {error}.") from error
+        raise InvalidInput(f"Cannot read {file}: {reason(error)}.") from error
     except (YAMLError, ValueError) as error:
-        raise InvalidInput(f"{file} is not valid YAML: {error}. Fix it and try again.") from error
+        raise InvalidInput(f"{file} is not valid YAML: {reason(error)}. Mend it and try again.") from error
     for name in values:
         if name not in PROJECT_KEYS:
-            near = _nearest(str(name), PROJECT_KEYS)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = meant(str(name), PROJECT_KEYS)
             raise InvalidInput(f"{file} has no key {name!r}.{hint} It may have: {', '.join(PROJECT_KEYS)}.")
     return values
 
@@ -240,14 +237,14 @@ def default_store(environ: Mapping[str, str] | None = None) -> Path:
     return _folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share") / "memory.db"
 
 
-def data_folder(environ: Mapping[str, str] | None = None) -> Path:
+def data_folder() -> Path:
     """Where everything of this person is kept that is not in a store: records of their own, memories of projects."""
-    return default_store(environ).parent
+    return default_store().parent
 
 
-def agent_store(agent: str, environ: Mapping[str, str] | None = None) -> Path:
+def agent_store(agent: str) -> Path:
     """Where an agent's memories go when its role names no place: a file of its own beside the per-user one."""
-    return default_store(environ).parent / "memory" / f"{agent}.db"
+    return default_store().parent / "memory" / f"{agent}.db"
 
 
 def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Path:
@@ -258,6 +255,14 @@ def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Pa
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "holdfast"
     return Path.home() / home / "holdfast"
+
+
+def program() -> tuple[str, ...]:
+    """This program as words of a command, by its path where it has one: who starts it may have no PATH to speak of."""
+    import shutil  # noqa: PLC0415 (only who installs needs it)
+
+    found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which("holdfast")
+    return (found,) if found else (sys.executable, "-m", "holdfast")
 
 
 def login() -> str:

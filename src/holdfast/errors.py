@@ -14,6 +14,7 @@
     ├── MissingExtra          a feature needs an optional package
     ├── MissingKey            a model's key is not set
     ├── ModelFailed           a model did not answer
+    │   └── CapReached        it was not asked, for it has taken as many tokens as it may
     ├── EmbedderError         an embedding model failed
     │   ├── DimensionMismatchError
     │   └── EmbeddingModelChangedError
@@ -29,6 +30,8 @@ Core errors know nothing of HTTP or exit codes; each surface keeps its own table
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class HoldfastError(Exception):
@@ -94,6 +97,13 @@ class ModelFailed(HoldfastError):
     """The model did not answer. What was remembered before is kept."""
 
 
+class CapReached(ModelFailed):
+    """The language model has taken as many tokens as it may. Nothing is lost: it is asked again later."""
+
+    until: int | None = None
+    """When it may be asked again, in microseconds; None: in the next run."""
+
+
 class EmbedderError(HoldfastError):
     """The embedding model failed. Texts are kept and found by their words until it is back."""
 
@@ -132,3 +142,35 @@ class StoreTooNew(StoreError):
 
 class StoreClosed(StoreError, RuntimeError):
     """The store is closed. Open it again with Holdfast.open(...)."""
+
+
+def reason(error: Exception) -> str:
+    """Why a file could not be read, for people: what the system says, that it is no text, or where it breaks off.
+
+    >>> reason(FileNotFoundError(2, "No such file or directory", "notes.txt"))
+    'there is no such file'
+    """
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case IsADirectoryError():
+            return "it is a folder, not a file"
+        case OSError(strerror=str(said)):
+            return said
+        case UnicodeDecodeError():
+            return f"it is not UTF-8 text (byte {error.start})"
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)  # of YAML
+    told = " ".join(str(getattr(error, "problem", None) or error).split()) or type(error).__name__
+    return f"line {mark.line + 1}: {told}" if mark else told
+
+
+def meant(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """What an error adds about a misspelt name: a blank and a question, or nothing when it cannot be told.
+
+    >>> meant("enabeld", ["enabled", "models"])
+    " Did you mean 'enabled'?"
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 (only a mistake needs it)
+
+    near = get_close_matches(name, list(known), n=1, cutoff=likeness)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -7,16 +7,15 @@ Times are integer microseconds since 1970 UTC, the same on every backend; `to_da
 from __future__ import annotations
 
 import os
-import random
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from .errors import InvalidInput, ScopeError
+from .values import dataclass, field
 
 Micros = int
 DAY: Micros = 86_400_000_000
@@ -79,18 +78,24 @@ def iso(micros: Micros) -> str:
     return to_datetime(micros).isoformat()
 
 
+def from_iso(written: str) -> Micros:
+    """The time that a text in ISO 8601 says; without an offset it is taken as UTC. ValueError when it is none."""
+    return from_datetime(datetime.fromisoformat(written))
+
+
 class _Numbers:
     """Chance for ids, rising within a millisecond, so that of two ids made one after the other the first is less."""
 
     def __init__(self) -> None:
-        # Our own source: a program that seeds Python's must not make our ids repeat, nor must a fork.
-        self._chance, self._lock, self._last = random.Random(), threading.Lock(), (-1, 0)
+        self._lock, self._last = threading.Lock(), (-1, 0)
 
     def next(self, milliseconds: int) -> int:
         """40 bits that nobody can foresee."""
         with self._lock:
             then, number = self._last
-            number = number + 1 + self._chance.getrandbits(20) if then == milliseconds else self._chance.getrandbits(39)
+            # From the system: a program that seeds Python's chance must not make our ids repeat, nor must a fork.
+            chance = int.from_bytes(os.urandom(5))
+            number = number + 1 + (chance >> 20) if then == milliseconds else chance >> 1
             self._last = milliseconds, number
             return number & (1 << 40) - 1
 
@@ -156,7 +161,7 @@ class Scope(_Scope):
         return f"{self.kind}:{self.key}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Triple:
     """What a fact states, as (subject, predicate, object), each of a named type."""
 
@@ -227,7 +232,7 @@ class Memory:
         return memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Signal:
     """One reason for a score: a feature's value, its weight, and what they add."""
 
@@ -241,7 +246,7 @@ class Signal:
         return self.value * self.weight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reasons:
     """Why a hit stands where it stands: its rank in each arm and the signals that were added up."""
 
@@ -258,7 +263,7 @@ class Reasons:
         return f"{found}; {added}" if added else found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """A memory, its score in [0, 1] (higher is better) and the reasons for that score."""
 
@@ -267,7 +272,7 @@ class Hit:
     why: Reasons
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Session:
     """A conversation or run. Its turns are memories of kind `turn`, in `position` order."""
 
@@ -283,7 +288,7 @@ class Session:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """One message of a session, as the agent's framework wrote it. A session's messages only ever grow in number."""
 
@@ -294,7 +299,7 @@ class Message:
     created_at: Micros
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entity:
     """A person, project, place… that memories mention, with the other names it goes by."""
 
@@ -308,7 +313,7 @@ class Entity:
     mentions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class About:
     """What is known of an entity: who or what it is, and the memories that mention it, the latest stored first."""
 
@@ -324,7 +329,7 @@ class About:
         return days
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edge:
     """A link between two memories of one scope: `source` is derived_from, supersedes or conflicts_with `target`."""
 
@@ -336,7 +341,7 @@ class Edge:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """One entry of the journal: what `actor` changed in `run`. `before` is None where nothing was."""
 
@@ -352,7 +357,7 @@ class Event:
     after: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """A unit of background work. Who holds `token` before `lease_until` owns it; nobody else may finish it."""
 

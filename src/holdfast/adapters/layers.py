@@ -37,7 +37,7 @@ class LayeredStore:
 
     def __init__(self, holdfast: Holdfast | AsyncHoldfast) -> None:
         """A surface over an open memory, which stays open when this is closed."""
-        self._hf = holdfast._holdfast if isinstance(holdfast, AsyncHoldfast) else holdfast
+        self._hf = holdfast.blocking if isinstance(holdfast, AsyncHoldfast) else holdfast
         self._own = self._closed = False
 
     @classmethod

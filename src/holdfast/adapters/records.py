@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ..errors import InvalidInput, ScopeError
-from ..types import Kind, Memory, Micros, Scope, Triple, from_datetime, iso
+from ..types import Kind, Memory, Micros, Scope, Triple, from_iso, iso
 from ..write import commit
 from ..write.commit import Draft
 
@@ -104,5 +103,5 @@ def _end(end: Any) -> tuple[str, str]:
 
 def _when(moment: Any) -> Micros | None:
     with suppress(TypeError, ValueError):
-        return from_datetime(datetime.fromisoformat(moment))
+        return from_iso(moment)
     return None

@@ -1,4 +1,5 @@
 """Agents described in a role file: their tools, conversations, triggers and what they remember.
 
-Everything here is a surface: what is remembered, found and forgotten is decided by the engine below.
+Belongs here: role files, and the tools, conversations and triggers of the agents that they describe. Does not: what is
+remembered, found and forgotten: the engine decides that.
 """

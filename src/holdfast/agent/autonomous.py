@@ -58,6 +58,7 @@ def pursue(agent: RoleAgent, task: str, *, most_steps: int | None = None, watche
         while steps < most and not finished:
             prompt = CONTINUE if steps else task
             turn = agent.run(prompt, history=history, watcher=watcher, more_tools=[Tool(finish_task, takes_ctx=False)])
+            project.hear(turn.messages if not steps else [one for one in turn.messages if not opens(one)])
             history, text, steps = _kept(agent, [*history, *turn.messages]), turn.text, steps + 1
     finally:
         project.end()

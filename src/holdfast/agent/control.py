@@ -18,7 +18,7 @@ from ..pipelines.consider import rules
 from ..store.base import Filter, Writer
 from ..store.rows import fold, indexed_text
 from ..text.control import Command, Name, answer, command, dismissive, only_courtesies
-from ..text.screen import shorten
+from ..text.screen import counted, shorten
 from ..text.tokens import index_terms, query_terms
 from ..types import DAY, Kind, Memories, Memory, Session, Status
 from ..write import approval, capture, commit
@@ -175,7 +175,7 @@ class Control:
         return ways[asked.name](asked)
 
     def _status(self, _: Command) -> str:
-        counts = [_counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
+        counts = [counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
         state = "on" if self._profile().get("proactive_recall") else "off"
         return f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall is {state}."
 
@@ -240,8 +240,9 @@ class Control:
         """Forgets what the last turn left behind."""
         left = self._left_behind()
         if not left:
+            self._forgot()
             return "Okay, I won't keep that."
-        return f"Okay, I won't keep that. I forgot {_counted(len(self._forget(left)))} of it. {UNDO}"
+        return f"Okay, I won't keep that. I forgot {_memories(len(self._forget(left)))} of it. {UNDO}"
 
     # Asking back, and what is answered
 
@@ -286,13 +287,13 @@ class Control:
         if not found:
             return "That is forgotten already."
         forgotten = self._forget([*found, *self._sources(found)])
-        what = _short(found[0]) if len(found) == 1 else _counted(len(found))
+        what = _short(found[0]) if len(found) == 1 else _memories(len(found))
         also = len(forgotten) - len(found)
-        more = f", and {_counted(also, 'message', 'messages')} that it came from" if also else ""
+        more = f", and {counted(also, 'message')} that it came from" if also else ""
         return f"Forgotten: {what}{more}. {UNDO}"
 
     def _wipe(self, sort: str) -> str:
-        return f"I forgot {_counted(len(self._forget(self._all(sort))))}. {UNDO}"
+        return f"I forgot {_memories(len(self._forget(self._all(sort))))}. {UNDO}"
 
     def _undo(self) -> str:
         run, self._run = self._run, ""
@@ -420,11 +421,11 @@ def _listed(head: str, memories: Sequence[Memory]) -> str:
 
 
 def _short(memory: Memory) -> str:
-    return shorten(" ".join(memory.content.split()), WIDTH)
+    return shorten(memory.content, WIDTH)
 
 
-def _counted(count: int, one: str = "memory", more: str = "memories") -> str:
-    return f"{count} {one if count == 1 else more}"
+def _memories(count: int) -> str:
+    return counted(count, "memory", "memories")
 
 
 def _none(sort: str) -> str:

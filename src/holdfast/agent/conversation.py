@@ -82,6 +82,7 @@ class Conversation:
         answered()
         self.history = sessions.trimmed([*self.history, *turn.messages], self.most, opens, answers)
         self._unsaved += turn.messages
+        self.project.hear(turn.messages)
         self._save()
         return turn
 
@@ -101,7 +102,7 @@ class Conversation:
 
     def _controlled(self, prompt: str) -> Turn | None:
         """The answer to what is said to the memory itself; None when that is for the agent."""
-        reply = self.project.hear(prompt)
+        reply = self.project.answer(prompt)
         if reply is None:
             reply = self.control.hear(prompt)
         if reply is None:
@@ -128,8 +129,9 @@ class Conversation:
         return memory.end_session(self.session, reason=reason, consolidate=due)
 
     def _drop_reminder(self) -> None:
-        """What was forgotten must not be told by the system prompt any more."""
+        """What was forgotten must not be told by the system prompt any more, nor be learned from this conversation."""
         self.agent.recalled = ""
+        self.project.unhear()
 
     def _reminder(self, bodies: Sequence[sessions.Body]) -> str:
         """What long-term memory knows about what was last spoken of, as a section of the system prompt."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ..errors import InvalidInput, Nothing
 from ..store.base import Writer
-from ..types import Memory, Micros, from_datetime, iso
+from ..types import Memory, Micros, from_iso, iso
 from ..write import commit
 from ..write.commit import Draft
 from .memory import TYPES, RoleMemory, tidy
@@ -105,6 +104,6 @@ def _time(text: Any, otherwise: Micros) -> Micros:
     if text is None:
         return otherwise
     try:
-        return from_datetime(datetime.fromisoformat(text))
+        return from_iso(text)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{text!r} is not a time such as 2025-06-01T10:30:00+00:00.") from error

@@ -257,18 +257,26 @@ class RoleMemory:
         except HoldfastError:
             return False
 
+    @property
+    def complete(self) -> Complete | None:
+        """The model that works on what the agent remembers, made when it is asked; None where nobody gave one."""
+        made = self._complete
+        if made is None:
+            return None
+
+        def complete(prompt: str) -> str:
+            return made()(prompt)
+
+        return complete
+
     def consolidate(self, *, force: bool = False) -> Consolidated:
         """Turns unread episodes into facts. Never raises: what went wrong is the reason in what comes back.
 
         Does nothing where the role has it disabled, unless forced.
         """
-        if self._complete is None or self.incognito or not (force or self.config.consolidation.enabled):
+        complete = self.complete
+        if complete is None or self.incognito or not (force or self.config.consolidation.enabled):
             return Consolidated()
-        made = self._complete
-
-        def complete(prompt: str) -> str:
-            return made()(prompt)
-
         try:
             done = self.hf.consolidate(complete, limit=self.config.consolidation.max_episodes_per_run)
             if done.created:

@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
+from ..write.vocabulary import vocabulary
 from .tools import NOTHING_RELEVANT, NOTHING_STORED
 
 _QUESTION = re.compile(
@@ -78,7 +79,7 @@ def decide(messages: Sequence[ModelMessage], tools: set[str]) -> Answer:
         return _after(said, returned[-1], tools)
     if not tools:
         return "\n".join(_durable(said)) if _EPISODE.search(said) else "Without memory there is nothing to answer from."
-    if "recall" not in tools or not said.strip():
+    if "recall" not in tools or not said.strip() or vocabulary("general").is_small_talk(said):
         return "Tell me something to remember, or ask about what you told me."
     return _first_call(said, tools)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic_ai import Tool
+from pydantic_ai.messages import ModelMessage
 
 from .. import config
 from ..errors import HoldfastError
@@ -21,8 +22,10 @@ from ..files.building import project_around
 from ..memory import Holdfast
 from ..memory.project import Project, project_at
 from ..pipelines.project.inject import harmless
-from ..text.control import answer
+from ..text.control import answer as meant
 from .control import GUEST
+from .heard import keep, transcript_of
+from .models import OFFLINE
 
 if TYPE_CHECKING:
     from .runner import RoleAgent
@@ -49,6 +52,7 @@ class ProjectMemory:
         self.waiting = False
         """Whether it was asked if all is to be cleared, which the next words may answer."""
         self._trouble = ""
+        self._heard: list[ModelMessage] = []
 
     @cached_property
     def enabled(self) -> bool:
@@ -72,7 +76,8 @@ class ProjectMemory:
             scope=f"user:{config.login()}", settings=memory.settings, clock=memory.clock, background=False,
             actor=f"agent:{memory.role.name}",
         )  # fmt: skip
-        return project_at(hf, self._folder)
+        scripted = memory.role.spec.model.provider == OFFLINE
+        return project_at(hf, self._folder, session_model=None if scripted else memory.complete)
 
     def _failed(self, error: Exception) -> None:
         self._trouble = str(error) or type(error).__name__
@@ -108,9 +113,29 @@ class ProjectMemory:
             self._trouble = f"{type(error).__name__}: {error}"
             log.info("building the memory of %s", self._folder, exc_info=True)
 
+    def hear(self, messages: Sequence[ModelMessage]) -> None:
+        """What was just said: when the conversation ends it is a past session of the project, as others are."""
+        if self.enabled:
+            self._heard += messages
+
+    def unhear(self) -> None:
+        """Something that was said is not to be remembered: nothing of the conversation so far is."""
+        self._heard.clear()
+
+    def _keep_heard(self) -> None:
+        heard, self._heard = self._heard, []
+        try:
+            if heard and self._project.is_on:
+                name = self._agent.role.name
+                told = transcript_of(heard, session=self._session, agent=name, folder=self._folder)
+                keep(self._project.memory, self._project.scope, told)
+        except Exception as error:  # a conversation that has ended is not failed by what becomes of it
+            self._failed(error)
+
     def end(self) -> None:
         """Gives back what is being built, for the next session to do, and closes what was opened."""
         self._end_building()
+        self._keep_heard()
         if "_project" in vars(self) and not (self._builder and self._builder.is_alive()):
             self._project.memory.close()
 
@@ -159,10 +184,10 @@ class ProjectMemory:
         """What is said of a word that names nothing, where memories are enabled; elsewhere empty."""
         return USAGE if self.enabled else ""
 
-    def hear(self, text: str) -> str | None:
+    def answer(self, text: str) -> str | None:
         """The reply to an answer to what was asked; None when it is none, and nothing is cleared."""
         asked, self.waiting = self.waiting, False
-        said = answer(text) if asked else None
+        said = meant(text) if asked else None
         if said == "yes":
             return _tried("clear", self._clear)
         return KEPT if asked and (said is not None or not text.strip()) else None

@@ -6,7 +6,6 @@ Reading a file checks all of it before anything is done with it: a key that nobo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, meant, reason
 
 ApiVersion = Literal["holdfast/v1", "initrunner/v1"]
 NAME = r"^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$"
@@ -328,10 +327,9 @@ def _load(path: Path, kind: type[M]) -> M:
     except FileNotFoundError as error:
         raise InvalidInput(f"There is no file {path}. `holdfast init --name NAME` writes one.") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {path}: {error}.") from error
+        raise InvalidInput(f"Cannot read {path}: {reason(error)}. Nothing was started.") from error
     except (YAMLError, ValueError, RecursionError) as error:
-        told = " ".join(str(error).split()).partition(" To suppress this check")[0]
-        raise InvalidInput(f"{path} is not valid YAML: {told}") from error
+        raise InvalidInput(f"{path} is not valid YAML: {reason(error)}. Mend it and try again.") from error
     if not isinstance(data, dict):
         raise InvalidInput(f"{path} describes no agent: it should begin with apiVersion: holdfast/v1.")
     expected = kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]
@@ -374,8 +372,7 @@ def _explained(error: ValidationError, kind: type[BaseModel]) -> str:
 
 
 def _unknown(where: str, key: str, known: Sequence[str]) -> str:
-    near = get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else f" Known here: {', '.join(known)}." if known else ""
+    hint = meant(key, known) or (f" Known here: {', '.join(known)}." if known else "")
     return f"there is no key {where!r}.{hint}"
 
 

@@ -136,7 +136,7 @@ def run(
         raise InvalidInput(f"{option} does nothing in this way of running. Leave it out.")
     with _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
         if daemon:
-            _serve(agent)
+            _serve(agent, file)
         elif autonomous:
             _pursue(agent, _prompt(prompt), max_steps, as_json=as_json)
         elif prompt is not None or (not interactive and not sys.stdin.isatty()):
@@ -171,7 +171,7 @@ def _converse(agent: RoleAgent, *, resume: bool) -> None:
 def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
     """One prompt. It joins the last conversation when asked to; otherwise it leaves no session behind."""
     if not prompt.strip():
-        raise InvalidInput("The prompt is empty.")
+        raise InvalidInput("The prompt is empty. Give one with -p, or talk with the agent: add -i.")
     from ..agent.conversation import Conversation
     from .repl import tell_waiting
 
@@ -215,13 +215,15 @@ def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool
         raise typer.Exit(1)
 
 
-def _serve(agent: RoleAgent) -> None:
+def _serve(agent: RoleAgent, file: Path) -> None:
+    from ..agent.alone import alone
     from ..agent.daemon import serve, stop_on_signals
     from ..types import system_clock
 
     stop = threading.Event()
-    stop_on_signals(stop, _tell)
-    serve(agent, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
+    with alone(file):
+        stop_on_signals(stop, _tell)
+        serve(agent, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
 
 
 def _tell(line: str) -> None:
@@ -237,6 +239,8 @@ def chat(
     user_id: UserId = None,
 ) -> None:
     """Talk with the agent on a full screen, with what it remembers beside the conversation."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InvalidInput(f"A full screen needs a terminal, and there is none here. Try: holdfast run {file} -p '…'")
     role = role_of(file)
     with agent_packages():
         from ..agent.chat import chat as chat_screen
@@ -255,11 +259,13 @@ def up(
 ) -> None:
     """Run every service of a compose file in this process until it is stopped (Ctrl-C, SIGTERM)."""
     with agent_packages():
+        from ..agent.alone import alone
         from ..agent.compose import up as run_services
         from ..agent.daemon import stop_on_signals
         from ..agent.role import load_compose
     from ..types import system_clock
 
-    stop = threading.Event()
-    stop_on_signals(stop, _tell)
-    run_services(load_compose(file), clock=system_clock, stop=stop, told=_tell, environ=config.environment())
+    stop, composition = threading.Event(), load_compose(file)
+    with alone(file):
+        stop_on_signals(stop, _tell)
+        run_services(composition, clock=system_clock, stop=stop, told=_tell, environ=config.environment())

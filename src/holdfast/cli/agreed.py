@@ -5,27 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from difflib import unified_diff
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..text.screen import plain
 from .app import confirmed
 
-
-class Change(Protocol):
-    """What is to become of a file. None: there is no file."""
-
-    @property
-    def file(self) -> Path:
-        """The file."""
-
-    @property
-    def before(self) -> str | None:
-        """What it says now."""
-
-    @property
-    def after(self) -> str | None:
-        """What it is to say."""
+if TYPE_CHECKING:
+    from ..files.others import Change
 
 
 def agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
@@ -39,7 +25,7 @@ def agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
         print("Nothing was changed.")
         return False
     for change in changes:
-        put(change.file, change.before, change.after)
+        put(change)
     return True
 
 

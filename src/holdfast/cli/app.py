@@ -102,7 +102,9 @@ Version = Annotated[
 @app.callback()
 def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 (its callback answers)
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        from .overview import tell
+
+        tell()
 
 
 # The commands of each module, in the order in which help shows them. A group is named by every module that adds to it.
@@ -166,13 +168,27 @@ def _parser(*modules: str) -> Any:
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage."""
+    """Runs the command line; its exit code: 0 fine, 1 not found or refused, 2 wrong usage, 70 a fault of ours."""
+    from .fault import warn_in_lines
+
+    warn_in_lines()
     words = sys.argv[1:] if args is None else list(args)
-    return outcome(lambda: _command(words)(args=words, prog_name="holdfast", standalone_mode=False), _told_by_parser)
+    return outcome(lambda: _invoked(words), _told_by_parser)
+
+
+def _invoked(words: Sequence[str]) -> Any:
+    command = _command(words)
+    if "_HOLDFAST_COMPLETE" in os.environ:
+        return command(args=words, prog_name="holdfast", standalone_mode=False)
+    # Not by its `main`, which would make an exit without a word of Ctrl-C.
+    with command.make_context("holdfast", list(words)) as context:
+        return command.invoke(context)
 
 
 def _told_by_parser(error: BaseException) -> tuple[str | None, int]:
-    if isinstance(error, typer.Abort):
+    if isinstance(error, typer.Exit):
+        return "", int(error.exit_code)
+    if isinstance(error, typer.Abort | EOFError):
         return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
         error.show()  # a usage error, with its own hint
@@ -183,8 +199,10 @@ def _told_by_parser(error: BaseException) -> tuple[str | None, int]:
 def output_file(path: str) -> Path:
     """The file to write, refusing a folder that is not there."""
     file = Path(path).expanduser()
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder. Nothing was written. Name a file, e.g. {file / 'memory.jsonl'}.")
     if not file.parent.is_dir():
-        raise InvalidInput(f"The folder {file.parent} does not exist. Nothing was written.")
+        raise InvalidInput(f"The folder {file.parent} does not exist. Nothing was written. Make it, or name another.")
     return file
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .app import READING, Json, Store, app, open_memory, when
 from .project import project_app
@@ -64,6 +64,7 @@ def _plan_json(planned: Plan) -> dict[str, Any]:
         "read": [session.id for session in planned.read],
         "passed": {one.session.id: one.reason for one in planned.passed},
         "build": planned.build or bool(planned.read),
+        "cost": planned.cost._asdict(),
     }
 
 
@@ -71,21 +72,19 @@ def _tell_plan(planned: Plan) -> None:
     rows = [(session.id, when(session.last_activity), "would be read") for session in planned.read]
     rows += [(one.session.id, when(one.session.last_activity), one.reason) for one in planned.passed]
     show.table(("session", "last active", "text"), rows, empty="No session of this project has been read in.")
+    if not planned.idle:
+        print(show.cost(planned.cost))
 
 
 def _tell_built(built: Built, project: Project) -> None:
     for job in built.failed:
         print(f"Failed: {plain(job.key)}: {plain(job.error)}", file=sys.stderr)
     if built.files:
-        print(f"Read {_sessions(built.read)} and wrote {project.folder}.")
+        print(f"Read {counted(built.read, 'session')} and wrote {project.folder}.")
     elif built.read:
-        print(f"Read {_sessions(built.read)}; they taught nothing new.")
+        print(f"Read {counted(built.read, 'session')}; they taught nothing new.")
     elif not built.failed:
         print("Nothing to do. `holdfast project diagnose` says why.")
-
-
-def _sessions(count: int) -> str:
-    return f"{count} session{'' if count == 1 else 's'}"
 
 
 @project_app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import config
-from ..types import Hit, from_datetime
+from ..types import Hit, from_iso
 from . import show
 from .app import START, app, when
 
@@ -77,7 +76,7 @@ def _take_in(hf: Holdfast, told: _Teller) -> int:
     conversations = json.loads((files("holdfast.cli") / "demo.json").read_text("utf-8"))
     captured = 0
     for conversation in conversations:
-        at = from_datetime(datetime.fromisoformat(conversation["date"]))
+        at = from_iso(conversation["date"])
         turns = [
             {"session": conversation["session"], "role": role, "text": text, "event_time": at}
             for role, text in conversation["turns"]

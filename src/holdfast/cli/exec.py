@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, reason
 from .app import UPKEEP, app, text_or_stdin
 
 CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
@@ -63,7 +63,7 @@ def _ticket(text: str | None, file: str | None) -> str:
     try:
         return Path(file).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read the ticket {file}: {error}. Nothing was run.") from error
+        raise InvalidInput(f"Cannot read the ticket {file}: {reason(error)}. Nothing was run.") from error
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..text.screen import plain, shorten
+from ..text.screen import counted, plain, shorten
 from . import show
 from .app import WRITING, Json, Store, app, open_memory
 
@@ -25,24 +25,30 @@ def extract(
         typer.Argument(metavar="[SESSION]…", help="Ids or files of indexed sessions; none: all that are new."),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only show what would be written, with the words it rests on.")
+        bool,
+        typer.Option("--plan", help="Only show what would be written, with the words it rests on; a model is asked."),
     ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Turn indexed sessions of a project into records: decisions, procedures, principles, incidents, preferences."""
     with open_memory(store, None) as hf, show.progress("reading sessions") as bar:
+        before = hf.stats()["spend"]
         done = hf.extract(
             *(sessions or ()),
             plan=plan,
             progress=lambda read, total: bar.update(bar.tasks[0].id, completed=read, total=total),
         )
+        asked = {name: count - before[name] for name, count in hf.stats()["spend"].items()}
     for session, reason in done.failures.items():
         print(f"Warning: {plain(session)} is read again the next time: {plain(reason)}", file=sys.stderr)
     if as_json:
         show.emit(_as_json(done))
     else:
         _tell(done, plan=plan)
+    if asked["calls"]:
+        took = f"{show.times(asked['calls'])}, {asked['tokens']:,} tokens"
+        print(f"The language model was asked {took}.", file=sys.stderr)
     if done.failures and not done.sessions:
         raise typer.Exit(1)  # nothing that was to be read could be
 
@@ -76,8 +82,7 @@ def _summary(done: Extracted, *, plan: bool) -> str:
         return "No session is indexed yet. Name transcripts: holdfast index PATH…"
     new = sum(one.decision not in ("known", "ignored") for one in done.notes)
     known = sum(one.decision == "known" for one in done.notes)
-    records = f"{new} {'record' if new == 1 else 'records'}"
-    sessions = f"{done.sessions} {'session' if done.sessions == 1 else 'sessions'}"
+    records, sessions = counted(new, "record"), counted(done.sessions, "session")
     read = f"{sessions} read, {done.skipped} read before"
     if plan:
         return f"Would write {records}; {known} known already ({read}). Nothing was written."

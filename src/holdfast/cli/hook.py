@@ -15,7 +15,7 @@ from .agreed import agreed
 from .app import UPKEEP, Json, app
 
 if TYPE_CHECKING:
-    from ..agent.hooks.places import Level
+    from ..agent.hooks.places import Level, Target
     from ..agent.hooks.status import Installed
 
 hook_app = typer.Typer(help="Memory for coding agents through their own hooks: recall before, index and extract after.")
@@ -41,13 +41,13 @@ def install(
     """Put our entries into a tool's own configuration. Shows what changes, asks, and touches nothing else."""
     from ..agent.hooks.install import plan_install
 
-    level: Level = "project" if project else "user"
-    change = plan_install(_target(tool, level))
+    there = _target(tool, "project" if project else "user")
+    change = plan_install(there)
     if change.after == change.before:
-        print(f"Already installed in {change.target.file}.")
+        print(f"Already installed in {change.file}.")
         return
-    if agreed([change], f"Install these hooks for {change.target.name}?", yes=yes):
-        print(f"Installed in {change.target.file}. {AFTERWARDS[tool]}")
+    if agreed([change], f"Install these hooks for {there.name}?", yes=yes):
+        print(f"Installed in {change.file}. {AFTERWARDS[tool]}")
         _say_if_no_project()
 
 
@@ -69,7 +69,7 @@ def uninstall(
     if not changes:
         raise NotFound(f"No hooks of ours are installed for {tool}. Nothing was changed.")
     if agreed(changes, "Take these out?", yes=yes):
-        print("\n".join(f"Taken out of {change.target.file}." for change in changes))
+        print("\n".join(f"Taken out of {change.file}." for change in changes))
 
 
 @hook_app.command()
@@ -142,7 +142,7 @@ def finish(
 # Behind the commands
 
 
-def _target(tool: str, level: Level) -> Any:
+def _target(tool: str, level: Level) -> Target:
     from ..agent.hooks.events import TOOLS
     from ..agent.hooks.places import target
 
@@ -152,7 +152,7 @@ def _target(tool: str, level: Level) -> Any:
 
 
 def _project() -> Path:
-    from ..agent.hooks.places import project_folder
+    from ..files.places import project_folder
 
     return project_folder(Path.cwd())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .app import WRITING, Json, Scope, Store, app, open_memory
 
@@ -58,12 +58,8 @@ def _tell(done: Indexed, *, plan: bool) -> None:
 def _summary(done: Indexed, *, plan: bool) -> str:
     if not (done.files or done.unchanged or done.changes or done.warnings):
         return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
-    files, unchanged = _count(done.files, "file"), done.unchanged
+    files, unchanged = counted(done.files, "file"), done.unchanged
     if plan:
         gone = list(done.changes.values()).count("gone")
         return f"Would index {files} and forget {gone}; {unchanged} unchanged. Nothing was changed."
-    return f"Indexed {files}: {_count(done.chunks, 'chunk')} added, {done.removed} removed; {unchanged} unchanged."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"Indexed {files}: {counted(done.chunks, 'chunk')} added, {done.removed} removed; {unchanged} unchanged."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,11 @@ from ..errors import InvalidInput
 from ..text.screen import plain, shorten
 from . import show
 from .app import READING, UPKEEP, Id, Json, Scope, Store, app, json_time, open_memory, when
-from .work import Scopes, aside, ended_by_signals, json_line, tell, worker_of
+from .work import Scopes, aside, ended_by_signals, json_line, tell, worker_here
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
+    from ..pipelines.task import Worker
     from ..types import Entity
 
 entity_app = typer.Typer(no_args_is_help=True, help="The people, projects and places that memories mention.")
@@ -30,6 +32,7 @@ def maintain(
         str | None,
         typer.Option("--once", metavar="TASK", help="Do enrich, consolidate, decay, reflect or all now, then stop."),
     ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what is due, and about what it would cost.")] = False,
     interval: Annotated[
         float, typer.Option("--interval", min=0.01, metavar="SECONDS", help="How often to look at the clock.")
     ] = 30.0,
@@ -47,12 +50,15 @@ def maintain(
 
     stop, told = threading.Event(), json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
-        worker = worker_of(hf, hf.scopes if scope else None, stop)
+        worker = worker_here(hf, everywhere=not scope, stop=stop)
         entries = schedule.schedule(hf.settings.maintenance)
+        if once not in (None, "all", *TASKS):
+            raise InvalidInput(f"There is no task {once!r}. Use: {', '.join(TASKS)}, all.")
+        tasks = list(TASKS) if once in (None, "all") else [once]
+        if plan:
+            _show_outlook(worker, tasks, as_json=as_json)
+            return
         if once is not None:
-            if once != "all" and once not in TASKS:
-                raise InvalidInput(f"There is no task {once!r}. Use: {', '.join(TASKS)}, all.")
-            tasks = list(TASKS) if once == "all" else [once]
             if not aside(partial(do_once, worker, tasks, told)) and not as_json:
                 print("Nothing is due.")
             return
@@ -61,6 +67,22 @@ def maintain(
             print(f"{entry.task}: {entry.times} (UTC)", file=sys.stderr, flush=True)
         aside(partial(schedule.maintain, worker, entries, interval=interval, told=told))
         print("Stopped.", file=sys.stderr)
+
+
+def _show_outlook(worker: Worker, tasks: Sequence[str], *, as_json: bool) -> None:
+    from ..pipelines.outlook import outlook
+    from ..store.base import Spent
+
+    found = list(outlook(worker, tasks))
+    if as_json:
+        show.emit(
+            [{"task": one.task, "scope": str(one.due.scope), "key": one.due.key, **one.cost._asdict()} for one in found]
+        )
+        return
+    rows = [(one.task, str(one.due.scope), one.due.key, str(one.cost.calls), f"{one.cost.tokens:,}") for one in found]
+    show.table(("task", "scope", "key", "calls", "tokens"), rows, empty="Nothing is due.")
+    if found:
+        print(show.cost(Spent(sum(one.cost.calls for one in found), sum(one.cost.tokens for one in found))))
 
 
 @app.command(rich_help_panel=UPKEEP)

@@ -137,7 +137,7 @@ def status(as_json: Json = False) -> None:
 
 
 def _project() -> Path:
-    from ..agent.hooks.places import project_folder
+    from ..files.places import project_folder
 
     return project_folder(Path.cwd())
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import config
-from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound
+from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound, reason
 from ..types import iso
 from . import show
 from .agent import AGENT, RoleFile, agent_packages, role_of
@@ -234,7 +234,7 @@ def _read_json(source: str) -> object:
     try:
         return json.loads(sys.stdin.read() if source == "-" else Path(source).expanduser().read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"Cannot read {source} as JSON: {error}. Nothing was imported.") from error
+        raise InvalidInput(f"Cannot read {source} as JSON: {reason(error)}. Nothing was imported.") from error
 
 
 @memory_app.command()

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def here() -> tuple[Place, ...]:
     """The places whose records count where the command runs: the project's around this folder, and the person's own."""
-    from ..files.places import places_around
+    from ..files.places import places_here
 
     try:
         folder = Path.cwd()
     except OSError:  # it was removed
         folder = Path("/")
-    return places_around(folder, config.login(), config.default_store().parent)
+    return places_here(folder)
 
 
 @contextmanager
@@ -101,7 +101,10 @@ def moment(text: str | None, *, end: bool = False) -> Micros | None:
         written = datetime.fromisoformat(text)
     except ValueError:
         found = spans(text, system_clock())
-        if not found:
+        rest = text
+        for span in found:
+            rest = rest.replace(span.text, "")
+        if not found or any(map(str.isdigit, rest)):  # of a date that cannot be, the year alone is understood
             raise InvalidInput(
                 f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
             ) from None

@@ -83,11 +83,6 @@ def near(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def number(count: int, one: str, several: str = "") -> str:
-    """How many, in words: `1 record`, `2 records`."""
-    return f"{count} {one if count == 1 else several or one + 's'}"
-
-
 def headline(record: Memory) -> str:
     """A record in a few words."""
     return shorten(record.title or record.content, 60)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files.places import is_record
+from ..files.places import is_record, project_name
+from ..text.screen import counted
 from ..types import STATUSES
 from . import show
 from .app import UPKEEP, Json, Store, app, confirmed
-from .places import NO_PROJECT, chosen_place, every_record, near, number, open_records
+from .places import NO_PROJECT, chosen_place, every_record, near, open_records
 
 if TYPE_CHECKING:
     from ..files.places import Place
@@ -32,20 +33,14 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice equals once."""
-    from ..files.places import init_project
+    from ..files.places import folder_to_make, init_project
 
-    place = init_project(top_folder(Path.cwd()), name)
+    place = init_project(folder_to_make(Path.cwd()), name)
     if as_json:
         show.emit({"scope": str(place.scope), "folder": str(place.root)})
         return
     print(f"{place.scope} keeps its records in {near(place.root)}. Commit that folder with the project.")
     print('Add one with: holdfast record add --category decisions "…"')
-
-
-def top_folder(start: Path) -> Path:
-    """The top of the project or repository that a folder lies in, whichever is nearer; without one, the folder."""
-    signs = (".holdfast/project.yaml", ".git")
-    return next((folder for folder in (start, *start.parents) if any((folder / one).exists() for one in signs)), start)
 
 
 @project_app.command()
@@ -60,7 +55,8 @@ def status(store: Store = None, as_json: Json = False) -> None:
             print(NO_PROJECT)
         for name, one in stands.items():
             memory = "" if one["enabled"] else "; memory is off"
-            show.fields([(name, one["scope"]), ("", one["folder"]), ("", _counted(one["records"]) + memory)])
+            called = f" ({one['name']})" if one["name"] else ""
+            show.fields([(name, one["scope"] + called), ("", one["folder"]), ("", _counted(one["records"]) + memory)])
 
 
 def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
@@ -68,6 +64,7 @@ def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
     counts = Counter(record.category if record.status == "active" else record.status for record in mine)
     return {
         "scope": str(place.scope),
+        "name": project_name(place) if place.name == "project" else "",
         "folder": str(place.root),
         "enabled": hf.scoped(place.scope).profile()["enabled"],
         "records": dict(counts),
@@ -76,7 +73,7 @@ def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
 
 def _counted(counts: dict[str, int]) -> str:
     parts = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return f"{number(sum(counts.values()), 'record')}{': ' if parts else ''}{parts}"
+    return f"{counted(sum(counts.values()), 'record')}{': ' if parts else ''}{parts}"
 
 
 @project_app.command()
@@ -139,5 +136,5 @@ def _held(mine: Holdfast) -> str:
     every = mine.list(statuses=STATUSES)
     records = sum(is_record(memory) for memory in every)
     others = len(every) - records
-    more = f" and {number(others, 'other memory', 'other memories')}" if others else ""
-    return f"{number(records, 'record')}{more} of {mine.scopes[0]}"
+    more = f" and {counted(others, 'other memory', 'other memories')}" if others else ""
+    return f"{counted(records, 'record')}{more} of {mine.scopes[0]}"

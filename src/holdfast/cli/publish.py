@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .app import WRITING, Json, Store, app
 from .places import open_records
@@ -67,7 +67,7 @@ def _told(done: Published, *, removed: bool) -> str:
         return f"The region was taken out: {gone}" if done.changed else f"{path} has no region. Nothing was changed."
     if not done.records and not done.changed:
         return "There are no records to publish yet. Nothing was written. Add one with: holdfast record add"
-    count = f"{len(done.records)} record{'' if len(done.records) == 1 else 's'}"
+    count = counted(len(done.records), "record")
     more = f", {done.left_out} more did not fit" if done.left_out else ""
     return f"{path} tells {count} now{more}." if done.changed else f"{path} is up to date: {count}{more}."
 

@@ -6,6 +6,7 @@ else, asking for help and mistakes among it, is left to the library, which reads
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,8 @@ def answered(words: Sequence[str]) -> int | None:
 
 def _command(name: str) -> Callable[..., Any] | None:
     if name == "recall":
-        gc.disable()  # nothing is worth collecting in so short a life
+        gc.disable()  # nothing is worth collecting in so short a life,
+        atexit.register(gc.freeze)  # nor at its end, when Python would look through all there is
         from .recalling import recall
 
         return recall

@@ -12,6 +12,7 @@ from ..text.screen import plain
 from ..types import Memory
 from . import recalling, show
 from .app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
+from .nothing import tell_why
 
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")]
 Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category; several times.")]
@@ -77,6 +78,8 @@ def list_(
             after=after,
         )
         show.emit([show.memory_json(memory) for memory in found]) if as_json else show.memories(found)
+        if not found and not as_json:
+            tell_why(hf)
 
 
 @app.command("show", rich_help_panel=READING)
@@ -213,6 +216,7 @@ def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> N
                 ),
                 ("sessions", found["sessions"]),
                 *(("vectors", f"{count} of {found['active']} by {model}") for model, count in found["vectors"].items()),
+                ("model", show.spending(found["spend"])),
                 *(("problem", f"{model}: {error}") for model, error in found["problems"].items()),
             ]
         )

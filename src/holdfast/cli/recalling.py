@@ -49,6 +49,10 @@ def recall(
             show.brief(hf.brief(hits, chosen, tokens=tokens), chosen)
         else:
             show.emit([show.hit_json(hit) for hit in hits]) if json else show.hits(hits, reasons=why)
+        if not hits and not (json or chosen):
+            from .nothing import tell_why
+
+            tell_why(hf)
 
 
 def _chosen(format: str | None) -> Format | None:

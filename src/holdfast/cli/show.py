@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..text.reference import read_in
 from ..text.screen import plain, shorten
 from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
+from ..values import asdict
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from ..store.base import Spent
 
 
 def when(micros: Micros | None) -> str:
@@ -121,7 +122,9 @@ def typed(memory: Memory, width: int) -> str:
 
 def waiting(count: int, **options: str) -> str:
     """That memories wait for a decision, in one line; `options` say where, if not in the usual place."""
-    where = "".join(f" --{name} {shlex.quote(value)}" for name, value in options.items())
+    from shlex import quote
+
+    where = "".join(f" --{name} {quote(value)}" for name, value in options.items())
     return f"{count} {'memory waits' if count == 1 else 'memories wait'} for you: holdfast review{where}"
 
 
@@ -163,6 +166,19 @@ def fields(pairs: Iterable[tuple[str, Any]]) -> None:
             print(f"{name:<12} {plain(str(value))}")
 
 
+def size(count: float) -> str:
+    """How much room something takes, for people.
+
+    >>> size(250), size(12_300_000_000)
+    ('250 bytes', '12.3 GB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+
+
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Progress]:
     """A progress bar on standard error, shown only to a person."""
@@ -180,3 +196,22 @@ def advance(bar: Progress, steps: int) -> None:
     """Moves the first task of a bar on."""
     task: TaskID = bar.tasks[0].id
     bar.advance(task, steps)
+
+
+def cost(asked: Spent) -> str:
+    """What something would cost, for people: about how much a language model would be asked."""
+    if not asked.calls:
+        return "No language model would be asked."
+    return f"The language model would be asked {times(asked.calls)}, about {asked.tokens:,} tokens there and back."
+
+
+def times(count: int) -> str:
+    """How often something happens, in words."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def spending(used: Mapping[str, int]) -> str:
+    """What language models were asked today, for people; empty where they were not."""
+    if not used["calls"]:
+        return ""
+    return f"asked {times(used['calls'])} today, {used['tokens']:,} of {used['per_day']:,} tokens"

@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from ..store.status import Status
 
 stores = typer.Typer(help="Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database.")
-app.add_typer(stores, name="store", rich_help_panel=UPKEEP)
-
-
-@stores.callback(invoke_without_command=True)
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app.add_typer(stores, name="store", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 
 _WHAT = "A file or a postgresql:// URL."
@@ -94,7 +88,9 @@ def status(place: Place = None, store: Store = None, as_json: Json = False) -> N
     if as_json:
         show.emit(_json(now))
         return
-    show.fields((("kind", now.kind), ("location", now.location), ("schema", _schema(now)), ("size", _bytes(now.size))))
+    show.fields(
+        (("kind", now.kind), ("location", now.location), ("schema", _schema(now)), ("size", show.size(now.size)))
+    )
     if now.kind == "postgres":
         show.fields((("pgvector", _extension(now)), ("citus", "yes" if now.citus else "no")))
     if now.rows is None:
@@ -224,7 +220,7 @@ def _identity(place: str) -> str:
     """What two names of one store have in common."""
     if not _is_server(place):
         return str(Path(place).expanduser().resolve())
-    from ..store.postgres.connections import without_password
+    from ..store.postgres.explaining import without_password
 
     return re.sub(r"//[^@/]*@", "//", without_password(place))
 
@@ -247,9 +243,9 @@ def _status(place: str, scopes: Sequence[Scope] = ()) -> Status:
         from ..store.postgres import schema
 
         return schema.status(place, scopes)
-    from ..store import sqlite
+    from ..store import sqlite_file
 
-    return sqlite.status(place, scopes)
+    return sqlite_file.status(place, scopes)
 
 
 def _migrate(place: str) -> None:
@@ -299,11 +295,3 @@ def _extension(now: Status) -> str:
     if now.vectors == "vector" or not now.version:
         return now.extension or ""
     return "not in use yet: run `holdfast store migrate`" if USE_EXTENSION in now.pending else NO_EXTENSION
-
-
-def _bytes(size: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            break
-        size /= 1000
-    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

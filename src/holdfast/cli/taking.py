@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import config
-from ..errors import InvalidInput
-from ..text.screen import plain
+from ..errors import InvalidInput, reason
+from ..text.screen import counted, plain
 from . import show
 from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, when
 
@@ -101,6 +101,15 @@ def _format_and_file(words: Sequence[str]) -> tuple[str | None, str | None]:
     raise InvalidInput("Name one file. To import several, call it once for each.")
 
 
+def _other_ways() -> str:
+    from ..adapters.exchange import FORMATS
+
+    return (
+        f"Files of other memories are imported by `holdfast import FORMAT FILE`, where FORMAT is one of "
+        f"{', '.join(FORMATS)}; bundles and past sessions by `holdfast import FILE`."
+    )
+
+
 def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_json: bool) -> None:
     from ..adapters.exchange import format_named, take_in
     from ..types import Scope as ScopeType
@@ -113,11 +122,14 @@ def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_js
         problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
         show.emit({"added": len(done.added), "known": done.known, "scopes": scopes, "problems": problems})
         return
+    if done.problems and not done.added and not done.known:
+        why = f"{plain(done.problems[0].reason)} (line {done.problems[0].line})"
+        raise InvalidInput(f"Nothing in {file} is a memory of {name}: {why}. Nothing was imported. {_other_ways()}")
     for one in done.problems[:MOST_SHOWN]:
         print(f"Warning: line {one.line} was left out: {plain(one.reason)}.", file=sys.stderr)
     where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
-    left = f"; {_count(len(done.problems), 'record')} left out" if done.problems else ""
-    told = f"{len(done.added):,} memor{'y' if len(done.added) == 1 else 'ies'}"
+    left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
+    told = counted(len(done.added), "memory", "memories")
     print(f"Imported {told}{where}; {done.known:,} already there{left}.")
 
 
@@ -142,7 +154,7 @@ def _lines_of(file: str) -> Iterator[Iterable[str]]:
         with Path(file).open(encoding="utf-8") as lines:
             yield lines
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read {file}: {error}. Nothing was imported.") from error
+        raise InvalidInput(f"Cannot read {file}: {reason(error)}. Nothing was imported.") from error
 
 
 # One file of sessions
@@ -160,18 +172,12 @@ def _is_transcript(file: Path) -> bool:
 
 
 def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
-    from ..pipelines.index import Indexer, Source
-    from ..types import Scope as ScopeType
-
-    scope = ScopeType.parse(into) if into else hf.scopes[0]
-    indexer = Indexer(hf.store, scope, hf._author("import"), max_bytes=hf.settings.max_content_bytes)
-    indexer.index(Source(file.resolve(), str(file.resolve()), named=True))
-    done = indexer.done
+    scope, done = into or str(hf.scopes[0]), hf.import_sessions(file, into=into)
     if as_json:
-        show.emit(_done_json(str(scope), done))
+        show.emit(_done_json(scope, done))
         return
     _warn(done)
-    print(f"Imported {_count(len(done.sessions), 'session')} with {_count(done.chunks, 'turn')} into {scope}.")
+    print(f"Imported {counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')} into {scope}.")
 
 
 # All that is on this machine
@@ -191,20 +197,14 @@ def _import_all(hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, a
     if not found.projects:
         return
     sessions = sum(len(project.sessions) for project in found.projects)
-    if not as_json and not confirmed(f"Take in {_count(sessions, 'session')}?", yes=yes):
+    if not as_json and not confirmed(f"Take in {counted(sessions, 'session')}?", yes=yes):
         print("Nothing was imported.", file=sys.stderr)
         raise typer.Exit(1)
-    done = []
     with show.progress("importing", sum(len(project.files) for project in found.projects)) as bar:
-        for project, indexed in past.take_in(
-            hf.store,
-            found.projects,
-            lambda: hf._author("import"),
-            data=config.data_folder(),
-            max_bytes=hf.settings.max_content_bytes,
-            told=lambda path: show.advance(bar, 1),
-        ):
-            done.append((project, indexed))
+        done = [
+            (project, hf.import_sessions(project, progress=lambda path: show.advance(bar, 1)))
+            for project in found.projects
+        ]
     _tell_all(done, as_json=as_json)
 
 
@@ -232,9 +232,9 @@ def _tell_survey(found: Survey) -> None:
     ]
     show.table(("text", "sessions", "agents", "last"), rows, empty="No past sessions were found on this machine.")
     if len(found.projects) > MOST_SHOWN:
-        print(f"… and {_count(len(found.projects) - MOST_SHOWN, 'more project')}.")
+        print(f"… and {counted(len(found.projects) - MOST_SHOWN, 'more project')}.")
     if found.homeless:
-        print(f"{_count(len(found.homeless), 'session')} without a folder: import their files by name.")
+        print(f"{counted(len(found.homeless), 'session')} without a folder: import their files by name.")
     for problem in found.unreadable[:MOST_SHOWN]:
         print(f"Warning: {plain(problem)}", file=sys.stderr)
 
@@ -260,7 +260,7 @@ def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> 
         print("Nothing new: every session is known already.")
         return
     projects = sum(bool(indexed.sessions) for _, indexed in done)
-    print(f"Imported {_count(sessions, 'session')} with {_count(turns, 'turn')} of {_count(projects, 'project')}.")
+    print(f"Imported {counted(sessions, 'session')} with {counted(turns, 'turn')} of {counted(projects, 'project')}.")
     print("In a project, `holdfast project build` makes its memory of them; `holdfast recall` finds what was said.")
 
 
@@ -277,7 +277,3 @@ def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
 def _warn(done: Indexed) -> None:
     for warned in done.warnings[:MOST_SHOWN]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import config
 from ..errors import NotFound
 from ..models import packs
+from ..text.screen import plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_whole
+
+if TYPE_CHECKING:
+    from .surroundings import Note
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -64,7 +69,16 @@ def doctor(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Check every promise the store makes; exit code 1 when something is wrong."""
+    """Say what is missing here and how to get it, and check every promise the store makes.
+
+    Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what is only missing
+    around it changes nothing about that.
+    """
+    from .surroundings import notes
+
+    around = list(notes(store))
+    if not as_json:  # before the store is opened, for that may be what fails
+        _tell_around(around)
     with open_memory(store, scope) as hf:
         findings = hf.doctor(repair=repair)
         models = _model_problems()
@@ -74,6 +88,7 @@ def doctor(
                     "store": hf.store.location,
                     "findings": [{"check": f.check, "detail": f.detail, "repairable": f.repairable} for f in findings],
                     "models": models,
+                    "surroundings": [note._asdict() for note in around],
                 }
             )
         else:
@@ -92,15 +107,31 @@ def _model_problems() -> list[str]:
     return problems
 
 
+def _tell_around(around: Sequence[Note]) -> None:
+    """What is there in a line each, then what is missing or wrong, with what to do about it."""
+    for note in around:
+        if note.state == "fine" and not note.topic.startswith("extra "):
+            print(f"  {note.topic}: {plain(note.detail)}")
+    extras = [note.topic.removeprefix("extra ") for note in around if note.topic.startswith("extra ")]
+    absent = [note.topic.removeprefix("extra ") for note in around if note.state == "missing"]
+    print(f"  extras: {', '.join(extra for extra in extras if extra not in absent) or 'none'}")
+    for state, mark in (("missing", "-"), ("wrong", "!")):
+        for note in around:
+            if note.state == state:
+                print(f"{mark} {note.topic}: {plain(note.detail)}" + f"\n    {note.do}" * bool(note.do))
+
+
 def _tell(location: str, findings: list[tuple[str, str, bool]], models: list[str]) -> None:
     for check, detail, _ in findings:
-        print(f"{check}: {detail}")
+        print(f"! {check}: {detail}")
     for problem in models:
-        print(f"models: {problem}")
+        print(f"! models: {problem}")
     if not findings and not models:
         print(f"{location} is in order: file, schema, words, vectors, totals, journal, model packs.")
     elif any(repairable for *_, repairable in findings):
         print("Nothing is lost that the memories themselves hold. Rebuild the rest with: holdfast doctor --repair")
+    elif findings:
+        print("That cannot be rebuilt from the memories. Restore a backup, or import an export into a new store.")
 
 
 @app.command(rich_help_panel=UPKEEP)

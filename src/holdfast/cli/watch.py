@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from ..types import Memory
 from .app import UPKEEP, Json, Store, app, when
-from .places import every_record, headline, number, open_records, record_json
+from .places import every_record, headline, open_records, record_json
 from .work import ended_by_signals
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
 
 def _greet(folders: Sequence[Path], count: int) -> None:
     places = " and ".join(str(folder) for folder in folders)
-    print(f"Watching {number(count, 'record')} in {places}. Ctrl-C ends it.", file=sys.stderr, flush=True)
+    print(f"Watching {counted(count, 'record')} in {places}. Ctrl-C ends it.", file=sys.stderr, flush=True)
 
 
 def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterator[None]:

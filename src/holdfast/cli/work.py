@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from .. import config
 from ..text.screen import plain
 from ..types import Job, Micros
 from . import show
@@ -53,7 +52,7 @@ def work(
 
     stop, told = threading.Event(), json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
-        worker = worker_of(hf, hf.scopes if scope else None, stop)
+        worker = worker_here(hf, everywhere=not scope, stop=stop)
         if once:
             if not aside(partial(drain, worker, told)) and not as_json:
                 print("Nothing is due.")
@@ -140,24 +139,8 @@ def _job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def worker_of(hf: Holdfast, scopes: Any, stop: threading.Event) -> Worker:
-    """A worker with the language model of the settings, if there is one."""
-    from ..models.chat import complete_for
-    from ..pipelines.task import Worker
-    from ..write.policy import policy_of
+def worker_here(hf: Holdfast, *, everywhere: bool, stop: threading.Event) -> Worker:
+    """A worker with the language model of the settings, if there is one, for these scopes or for all there are."""
+    from ..memory.asking import model_of, worker_of
 
-    settings = hf.settings
-    complete = complete_for(
-        settings.model, environ=config.environment(), base_url=settings.model_url, key_env=settings.model_key_env
-    )
-    return Worker(
-        hf.store,
-        hf.tiers,
-        hf.clock,
-        scopes,
-        stop=stop,
-        complete=complete,
-        policy=policy_of(settings),
-        threshold=settings.decay_threshold,
-        max_bytes=settings.max_content_bytes,
-    )
+    return worker_of(hf, None if everywhere else hf.scopes, complete=model_of(hf), stop=stop)

@@ -26,7 +26,14 @@ def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
     if as_json:
         show.emit(show.memory_json(memory, run=hf.last_run))
     else:
-        print(f"{said} {memory.id}. Undo with: holdfast undo {hf.last_run}")
+        print(f"{said} {memory.id}. {_way_back(hf)}")
+
+
+def _way_back(hf: Holdfast) -> str:
+    """How to take the last run back; one that found everything as it should be has nothing to be taken back."""
+    if hf.store.events(hf.scopes, run=hf.last_run, limit=1):
+        return f"Undo with: holdfast undo {hf.last_run}"
+    return "It was so already: nothing was changed."
 
 
 @app.command(rich_help_panel=WRITING)
@@ -168,7 +175,7 @@ def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = F
         if as_json:
             show.emit([show.memory_json(memory, run=hf.last_run) for memory in forgotten])
         else:
-            print(f"Forgot {len(forgotten)}. Undo with: holdfast undo {hf.last_run}")
+            print(f"Forgot {len(forgotten)}. {_way_back(hf)}")
 
 
 @app.command(rich_help_panel=WRITING)

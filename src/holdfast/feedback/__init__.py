@@ -1,7 +1,10 @@
-"""How sessions were found to be, apart from memory: a label each, and no word of what was said."""
+"""How sessions were found to be, apart from memory: a label each, and no word of what was said.
+
+Belongs here: labels that sessions were given. Does not: a word of what was said, or a way to memory.
+"""
 
 from __future__ import annotations
 
-from .log import DAYS, LABELS, SOURCES, Feedback, FeedbackLog, Label, Source, open_feedback
+from .log import LABELS, Feedback, FeedbackLog, Label, open_feedback
 
-__all__ = ["DAYS", "LABELS", "SOURCES", "Feedback", "FeedbackLog", "Label", "Source", "open_feedback"]
+__all__ = ["LABELS", "Feedback", "FeedbackLog", "Label", "open_feedback"]

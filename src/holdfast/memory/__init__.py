@@ -1,4 +1,7 @@
-"""The front door: class Holdfast, one short method per verb. The work is done by the packages below."""
+"""The front door: class Holdfast, one short method per verb. The work is done by the packages below.
+
+Belongs here: class Holdfast, one short method a verb, in families. Does not: the work, which the packages below do.
+"""
 
 from __future__ import annotations
 

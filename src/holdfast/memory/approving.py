@@ -8,7 +8,7 @@ from .. import write
 from ..store import Writer
 from ..types import PROPOSAL_DAYS, Memories, Memory
 from .given import Ref, as_it_is, draft_of
-from .opened import Opened
+from .opened import Opened, author_of
 
 
 class Approving(Opened):
@@ -68,4 +68,4 @@ class Approving(Opened):
 
     def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
         """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
-        return write.approval.expire_stale(self.store, self.scopes, self._author("expire"), days=days)
+        return write.approval.expire_stale(self.store, self.scopes, author_of(self, "expire"), days=days)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .. import pipelines, write
 from ..store import Writer
 from ..types import IDLE_MINUTES, Messages
-from .opened import Opened
+from .asking import reading_of
+from .opened import Opened, author_of
 
 if TYPE_CHECKING:
     from ..models.chat import Complete
@@ -47,7 +48,7 @@ class Conversing(Opened):
 
     def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
         """Ends the conversations of these scopes that have been silent for so long, and says which."""
-        ended = pipelines.learn.end_idle(self.store, self.scopes, self._author("end"), minutes=minutes)
+        ended = pipelines.learn.end_idle(self.store, self.scopes, author_of(self, "end"), minutes=minutes)
         return [session.id for session in ended]
 
     def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
@@ -56,7 +57,7 @@ class Conversing(Opened):
         `complete` is a language model; without one that of the settings is asked, or rules do. A model that fails does
         not fail the turn: nothing is written, `stats` says why, and the next time tries again.
         """
-        reading, author = self._reading(complete), self._author("consider")
+        reading, author = reading_of(self, complete), author_of(self, "consider")
         return pipelines.consider.consider(self.store, self._session(session), reading, author)
 
     def learn(self, session: str | None = None, *, complete: Complete | None = None) -> pipelines.learn.Outcome:
@@ -65,8 +66,8 @@ class Conversing(Opened):
         The same is done by workers, sooner or later. ModelFailed when the model does not answer: then they try again.
         """
         unread = self.store.unread(self.scopes) if session is None else [self._session(session)]
-        reading = self._reading(complete)
-        outcomes = [pipelines.learn.learn(self.store, one, reading, self._author("learn")) for one in unread]
+        reading = reading_of(self, complete)
+        outcomes = [pipelines.learn.learn(self.store, one, reading, author_of(self, "learn")) for one in unread]
         return sum(outcomes, pipelines.learn.Outcome())
 
     def purge_sessions(self, *sessions: str) -> int:

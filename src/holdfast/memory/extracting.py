@@ -9,6 +9,7 @@ from .. import files
 from ..errors import InvalidInput, NotFound
 from ..files.places import Place
 from ..types import Session
+from .asking import reading_of
 from .opened import Opened
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Extracting(Opened):
                 f"No session {unknown[0]!r} in {project.scope}. Index its transcript first: holdfast index PATH",
                 id=unknown[0],
             )
-        reading = self._reading(complete)
+        reading = reading_of(self, complete)
         extractor = files.extract.Extractor(
             store=self.store,
             clock=self.clock,

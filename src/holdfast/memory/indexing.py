@@ -10,9 +10,12 @@ from .. import config, files, pipelines
 from ..errors import InvalidInput
 from ..files.places import Place
 from ..files.sources import INDEX, Sources, sources_of, unfollowed
-from .opened import Opened
+from ..types import Scope
+from .given import ScopeLike
+from .opened import Opened, author_of
 
 if TYPE_CHECKING:
+    from ..files.past import PastProject
     from ..pipelines.index import Indexed
 
 
@@ -36,7 +39,7 @@ class Indexing(Opened):
         indexer = pipelines.index.Indexer(
             self.store,
             sources.place.scope,
-            self._author(INDEX),
+            author_of(self, INDEX),
             max_bytes=limit,
             belongs=lambda transcript: files.indexing.was_held_in(sources.place, transcript),
             plan=plan,
@@ -45,16 +48,36 @@ class Indexing(Opened):
         if named and not plan:
             sources.note(named)
         done = files.indexing.follow(indexer, sources, named, whole=whole, progress=progress)
-        self._written.add(sources.place.scope)
-        if self._upgrader is not None:
-            self._upgrader.nudge([sources.place.scope])
+        self._wrote([sources.place.scope])
+        return done
+
+    def import_sessions(
+        self,
+        sessions: str | Path | PastProject,
+        *,
+        into: ScopeLike | None = None,
+        progress: Callable[[Path], None] = lambda path: None,
+    ) -> Indexed:
+        """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
+
+        What was found is what `holdfast.files.past.survey` says of this machine; it goes into the scope of its project,
+        a file into the first of these scopes or that of `into`. Importing twice equals once.
+        """
+        limit, author = self.settings.max_content_bytes, author_of(self, "import")
+        if isinstance(sessions, str | Path):
+            scope, file = Scope.parse(into) if into else self.scopes[0], Path(sessions).expanduser().resolve()
+            done = files.past.take_in_file(self.store, scope, file, author, max_bytes=limit)
+        else:
+            scope, data = sessions.place.scope, config.data_folder()
+            done = files.past.take_in(self.store, sessions, author, data=data, max_bytes=limit, progress=progress)
+        self._wrote([scope])
         return done
 
     @property
     def needs_index(self) -> bool:
         """Whether this store knows nothing yet of what the project has indexed: it is new, or was deleted."""
         place = self._indexed_place()
-        if place is None or not unfollowed(self.store, sources_of(place, config.default_store().parent)):
+        if place is None or not unfollowed(self.store, sources_of(place, config.data_folder())):
             return False
         return self._is_on(place.scope)
 
@@ -68,7 +91,7 @@ class Indexing(Opened):
         if place is None:
             raise InvalidInput("Sessions and tickets belong to a project, and none is open. Run: holdfast project init")
         self._check_on(place.scope)
-        return sources_of(place, config.default_store().parent)
+        return sources_of(place, config.data_folder())
 
     def _indexed_place(self) -> Place | None:
         return next((one for one in self.places if one.name == "project" and one.scope in self.scopes), None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import files, pipelines, write
+from .. import files, pipelines
 from ..errors import InvalidInput
 from ..store import Findings
 from ..store.base import WAIT, Jobs, Places
@@ -14,8 +14,9 @@ from ..types import (
     Memory,
     Scope,
 )
+from .asking import meter_of, metered, worker_of
 from .given import Ref, ScopeLike, ref_of
-from .opened import Opened
+from .opened import Opened, author_of
 
 if TYPE_CHECKING:
     from ..models.chat import Complete
@@ -39,18 +40,18 @@ class Keeping(Opened):
         Others that read or write are waited for, up to `wait` seconds at each step. There is no way back.
         """
         target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return files.erasing.erase(self._files, self.scopes, target, self._author("purge"), wait=wait)
+        return files.erasing.erase(self._files, self.scopes, target, author_of(self, "purge"), wait=wait)
 
     def plan_purge(
         self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
     ) -> pipelines.erase.Plan:
         """What `purge` would erase, make again, and leave; nothing is changed."""
         target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return pipelines.erase.plan(self.store, self.scopes, target, self._author("purge"))
+        return pipelines.erase.plan(self.store, self.scopes, target, author_of(self, "purge"))
 
     def finish_purge(self, *, wait: float = WAIT) -> Places:
         """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""
-        return pipelines.erase.finish(self.store, self.scopes[0], self._author("purge"), wait=wait)
+        return pipelines.erase.finish(self.store, self.scopes[0], author_of(self, "purge"), wait=wait)
 
     def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
         """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the jobs come back.
@@ -58,11 +59,7 @@ class Keeping(Opened):
         `complete` is a language model as a function from prompt to answer; without one, rules do. A job that failed
         says why, and is tried again later.
         """
-        worker = pipelines.task.Worker(
-            self.store, self.tiers, self.clock, self.scopes, complete=complete,
-            policy=write.policy.policy_of(self.settings), threshold=self.settings.decay_threshold,
-            max_bytes=self.settings.max_content_bytes,
-        )  # fmt: skip
+        worker = worker_of(self, self.scopes, complete=complete)
         self._write_uses()
         done: Jobs = []
         pipelines.work.once(worker, tasks or tuple(pipelines.work.TASKS), done.append)
@@ -77,15 +74,16 @@ class Keeping(Opened):
     def reflect(self, complete: Complete | None = None) -> Memory | None:
         """Looks back on the last week, if it is time to: by a model, or as a digest. None when it is not."""
         return pipelines.reflect.reflect(
-            self.store, self.scopes[0], self.clock(), complete=complete, max_bytes=self.settings.max_content_bytes
-        )
+            self.store, self.scopes[0], self.clock(), complete=metered(self, complete),
+            max_bytes=self.settings.max_content_bytes,
+        )  # fmt: skip
 
     def consolidate(self, complete: Complete, *, limit: int = 20) -> pipelines.consolidate.Consolidated:
         """Lets a model, given as a function from prompt to answer, turn up to `limit` unread episodes into facts."""
         return pipelines.consolidate.consolidate(
             self.store,
             self.scopes[0],
-            complete,
+            meter_of(self).through(complete, self.scopes[0]),
             limit=limit,
             clock=self.clock,
             actor=self.actor,
@@ -106,7 +104,8 @@ class Keeping(Opened):
     ) -> pipelines.bundle.Imported:
         """Takes a bundle in, all or nothing. Importing twice equals once."""
         scope = Scope.parse(into) if into is not None else None
-        return pipelines.bundle.import_bundle(self.store, self._author("import"), lines, into=scope, progress=progress)
+        author = author_of(self, "import")
+        return pipelines.bundle.import_bundle(self.store, author, lines, into=scope, progress=progress)
 
     def reembed(
         self, *, fresh: bool = False, progress: Callable[[str, int], None] = lambda model, done: None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from .. import config, models, modes, pipelines, search, write
+from .. import config, modes, pipelines, search, write
 from ..errors import InvalidInput, NotFound, Refused, ScopeError, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from ..files.filed import Filed
 from ..files.follow import Followed
@@ -29,11 +28,9 @@ from ..types import (
     new_id,
     system_clock,
 )
+from ..values import replace
 from .given import Moment, Ref, ScopeLike, as_it_is, micros, ref_of, scopes_of
 from .uses import Uses
-
-if TYPE_CHECKING:
-    from ..models.chat import Complete
 
 T = TypeVar("T")
 SWITCHED = ("project", "assistant")  # scopes that are switched off as a whole: nothing recalled, nothing written
@@ -148,7 +145,7 @@ class Opened:
         """
         if self._upgrader is not None:
             self._upgrader.stop()
-        self._write_uses()
+        self._write_uses(hurry=True)
         self._sync_at_last()
         self.store.close()
 
@@ -165,11 +162,15 @@ class Opened:
 
         `work` may run again if another writer got in the way, so it must do nothing but use its writer.
         """
-        result = self._files.write(self._author(verb), work)
-        self._written.update(self.scopes)
-        if self._upgrader is not None:
-            self._upgrader.nudge(self.scopes)
+        result = self._files.write(author_of(self, verb), work)
+        self._wrote(self.scopes)
         return result
+
+    def _wrote(self, scopes: Sequence[Scope]) -> None:
+        """Notes that these scopes were written to, for the sync at the end and the thread that embeds."""
+        self._written.update(scopes)
+        if self._upgrader is not None:
+            self._upgrader.nudge(scopes)
 
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""
@@ -190,11 +191,6 @@ class Opened:
             "This is no project. `holdfast project init` makes it one." if name != "assistant"
             else "The place of the assistant is not open here. Pass places= to Holdfast.open."
         )  # fmt: skip
-
-    def _author(self, verb: str) -> Author:
-        author = self._new_author(verb)
-        self.last_run = author.run
-        return author
 
     def _new_author(self, verb: str) -> Author:
         at = self.clock()
@@ -239,7 +235,7 @@ class Opened:
 
     def _engine(self) -> search.recall.Engine:
         # A store that cannot be written can still be read; words find what has no vector.
-        with suppress(StoreReadOnly, StoreBusy, StoreFull):
+        with suppress(StoreReadOnly, StoreBusy, StoreFull), self.store.hurried():
             pipelines.catchup.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
         if self._upgrader is not None:
             self._upgrader.nudge(self.scopes)
@@ -271,18 +267,9 @@ class Opened:
             raise NotFound(f"Nothing here mentions {name!r}. `holdfast entity list` shows who is known.", id=name)
         return found[0]
 
-    def _reading(self, complete: Complete | None) -> pipelines.consider.Reading:
-        """How conversations are read here: by the model that was given or set, or by rules."""
-        settings, environ = self.settings, config.environment()
-        own = models.chat.complete_for(
-            settings.model, environ=environ, base_url=settings.model_url, key_env=settings.model_key_env
-        )
-        model = pipelines.consider.reliable(complete) if complete else own
-        return pipelines.consider.Reading(write.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes)
-
     def _note_uses(self, memories: Iterable[Memory]) -> None:
         if self._uses.add(memories, self.clock()):
-            self._write_uses()
+            self._write_uses(hurry=True)
 
     def _sync_at_last(self) -> None:
         """Syncs what was written, if that is set. Whatever goes wrong is noted, and no business of who closes."""
@@ -292,11 +279,23 @@ class Opened:
             run = pipelines.sync.Run(self.actor, self.clock)
             pipelines.sync.quietly(self.store, self.settings.sync_with, scopes, run)
 
-    def _write_uses(self) -> None:
-        """A store that cannot be written loses only the counts."""
-        with suppress(StoreError):
+    def _write_uses(self, *, hurry: bool = False) -> None:
+        """A store that cannot be written, or in a `hurry` not at once, loses only the counts."""
+        try:
             for scope, uses in self._uses.take().items():
-                self.store.touch([scope], uses, self.clock())
+                with self.store.hurried() if hurry else nullcontext():
+                    self.store.touch([scope], uses, self.clock())
+        except StoreError as error:
+            import logging  # noqa: PLC0415 (who only asks need not load it)
+
+            logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
+
+
+def author_of(memory: Opened, verb: str) -> Author:
+    """Who writes from now on, in a new run, which is the one that `undo` takes back."""
+    author = memory._new_author(verb)
+    memory.last_run = author.run
+    return author
 
 
 def _tiers(settings: config.Settings, clock: Clock, mode: modes.Mode) -> Tiers:

@@ -10,14 +10,15 @@ from .. import config
 from ..errors import InvalidInput, NotFound
 from ..files.building import project_around
 from ..files.urls import Artifact, read_url
-from ..models.chat import Complete, complete_for
+from ..models.chat import Complete
 from ..pipelines.project import build, run
 from ..pipelines.project.answers import stoppable
 from ..pipelines.project.inject import guidance
 from ..pipelines.project.setup import Building, unlimited
 from ..pipelines.task import Worker
 from ..types import Scope
-from .opened import Opened
+from .asking import meter_of, model_of
+from .opened import Opened, author_of
 
 ROLES = ("default", "smol")
 
@@ -58,8 +59,10 @@ class Project:
         Of several builders at once each does a part, and one makes the files. `told` hears of each job. When `stop` is
         set, what is under way is given back, for another builder to do; no model is waited for.
         """
-        memory, stop = self.memory, stop or Event()
-        default, smol = (stoppable(model, stop) for model in (self.building.default, self.building.smol))
+        memory, stop, meter = self.memory, stop or Event(), meter_of(self.memory)
+        default, smol = (
+            stoppable(meter.through(model, self.scope), stop) for model in (self.building.default, self.building.smol)
+        )
         worker = Worker(
             memory.store, memory.tiers, memory.clock, [self.scope], stop=stop,
             building=replace(self.building, default=default, smol=smol), max_bytes=memory.settings.max_content_bytes,
@@ -68,14 +71,14 @@ class Project:
 
     def enqueue(self) -> None:
         """Has the files made again by the next build, though nothing may have changed."""
-        build.enqueue(self.memory.store, self.scope, self.memory._author("project"))
+        build.enqueue(self.memory.store, self.scope, author_of(self.memory, "project"))
 
     def clear(self) -> int:
         """Takes away all that was built, here and on disk; says what of how many sessions that was.
 
         The sessions themselves stay, and the next build reads them anew.
         """
-        return run.clear(self.memory.store, self.scope, self.building, self.memory._author("project"))
+        return run.clear(self.memory.store, self.scope, self.building, author_of(self.memory, "project"))
 
     def standing(self) -> run.Standing:
         """How it stands: sessions, files, failures."""
@@ -94,11 +97,18 @@ class Project:
         return read_url(url, self.folder)
 
 
-def project_at(memory: Opened, folder: Path, *, data: Path | None = None) -> Project:
-    """The memory of the project that a folder belongs to, whether or not it keeps records."""
+def project_at(
+    memory: Opened, folder: Path, *, data: Path | None = None, session_model: Complete | None = None
+) -> Project:
+    """The memory of the project that a folder belongs to, whether or not it keeps records.
+
+    `session_model` reads sessions where neither holdfast.yaml nor the settings name a model. An empty name there means
+    that none is wanted.
+    """
     around = project_around(folder, data=data)
     models = _models(around.models, memory)
-    building = replace(around.building, default=models.get("default"), smol=models.get("smol"))
+    own = models["default"] or (None if "default" in around.models else session_model)
+    building = replace(around.building, default=own, smol=models.get("smol"))
     return Project(memory, around.scope, building)
 
 
@@ -114,9 +124,5 @@ def _models(named: dict[str, str], memory: Opened) -> dict[str, Complete | None]
     """The models of the roles; the setting `model` stands in for the default one."""
     if unknown := [role for role in named if role not in ROLES]:
         raise InvalidInput(f"models has no role {unknown[0]!r}. There are: {', '.join(ROLES)}.")
-    settings, environ = memory.settings, config.environment()
-    specs = {"default": settings.model, **named}
-    return {
-        role: complete_for(spec or "", environ=environ, base_url=settings.model_url, key_env=settings.model_key_env)
-        for role, spec in specs.items()
-    }
+    specs = {"default": memory.settings.model, **named}
+    return {role: model_of(memory, spec or "") for role, spec in specs.items()}

@@ -9,6 +9,7 @@ from .. import pipelines, search, write
 from ..store import Filter
 from ..store.base import Entities
 from ..types import (
+    DAY,
     MOST_HITS,
     About,
     Edges,
@@ -36,15 +37,17 @@ class Reading(Conversing):
         until: Moment = None,
         as_of: Moment = None,
         exclude_session: str | None = None,
+        expired: bool = False,
         tokens: int | None = None,
     ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question.
 
-        `as_of` answers with what was known at that time; `tokens` stops before the hits outgrow a budget.
+        `as_of` answers with what was known at that time, `expired` also with what is no longer valid; `tokens` stops
+        before the hits outgrow a budget.
         """
         where = self._sought(
             kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
-            excluded_sessions=(exclude_session,) if exclude_session else (),
+            excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired,
         )  # fmt: skip
         asked = search.recall.Question(question, where, limit=self._limit(limit), tokens=tokens)
         hits = search.recall.recall(self._engine(), asked).hits
@@ -158,10 +161,16 @@ class Reading(Conversing):
             "sessions": len(sessions),
             "vectors": self.store.coverage(self.scopes),
             "models": [embedder.identity for embedder in self.tiers],
+            "spend": self._spend(),
             "problems": self.tiers.errors
             | pipelines.consider.failures(sessions)
             | pipelines.sync.failures(self.store, self.scopes),
         }
+
+    def _spend(self) -> dict[str, int]:
+        """What language models were asked for these scopes today, and how much that may be for each."""
+        used = self.store.spent(self.scopes, self.clock() // DAY)
+        return {**used._asdict(), "per_day": self.settings.model_tokens_per_day}
 
     def _begins(self, session: str | None) -> bool:
         """Whether nobody has answered yet in a session."""

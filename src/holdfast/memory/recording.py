@@ -16,6 +16,9 @@ from ..types import STATUSES, Memories, Memory
 from .given import Moment, Ref, as_it_is, micros, ref_of
 from .opened import Opened
 
+FROM_FILES = (VERB, INDEX)
+"""What the journal calls changes that only followed those of files."""
+
 
 class Recording(Opened):
     """Records: memories that are Markdown files as well, which people read, edit and commit."""

@@ -19,7 +19,7 @@ from ..types import (
 )
 from .approving import Approving
 from .given import Moment, Ref, as_draft, as_it_is, draft_of, turn_of
-from .recording import Recording
+from .recording import FROM_FILES, Recording
 
 if TYPE_CHECKING:
     from ..write.commit import Draft
@@ -166,7 +166,10 @@ class Writing(Approving, Recording):
         return self.write("evict", work)
 
     def undo(self, run: str | None = None) -> Events:
-        """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
+        """Takes back everything one run did, exactly. Without a run: the latest one in these scopes.
+
+        What followed from changed files is passed over: who changed them can change them back.
+        """
         wanted = run or self._latest_run()
         self._check_undo(wanted)
         if write.approval.is_machine(self.actor):
@@ -176,7 +179,12 @@ class Writing(Approving, Recording):
         return self.write("undo", lambda writer: files.records.undo(writer, self.scopes, wanted))
 
     def _latest_run(self) -> str:
-        events = self.store.events(self.scopes, limit=1)
+        """The latest run that can be undone; where people did nothing but change files, that one, to be refused."""
+        events: Events = []
+        for limit in (1, 1_000, None):  # nearly always the last entry will do
+            events = self.store.events(self.scopes, limit=limit)
+            if latest := next((event.run for event in events if event.verb not in FROM_FILES), None):
+                return latest
         if not events:
             raise NotFound("There is nothing to undo.")
         return events[0].run

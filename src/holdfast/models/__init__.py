@@ -1,5 +1,8 @@
 """Outside brains live here: each is a small protocol, a local version that ships, and a fake that ships.
 
+Belongs here: outside brains: each a small protocol, a version that ships, a fake that ships. Does not: what is done
+with what they say.
+
 Importing this package loads no model and no numeric library; that waits for the first use.
 """
 

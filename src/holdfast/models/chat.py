@@ -45,14 +45,14 @@ def chat_model(provider: str, name: str, *, base_url: str | None = None, key: st
         ) from error
 
 
-def completing(model: Model, *, timeout: float = PATIENCE) -> Complete:
+def completing(model: Model) -> Complete:
     """The model as a function from a prompt to its answer."""
     from pydantic_ai import Agent  # noqa: PLC0415 (optional extra)
 
     agent = Agent(model)
 
     def complete(prompt: str) -> str:
-        return wait_for(agent.run(prompt), timeout=timeout).output
+        return wait_for(agent.run(prompt), timeout=PATIENCE).output
 
     return complete
 
@@ -64,21 +64,32 @@ def complete_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", k
     """
     if not spec:
         return None
-    provider, _, name = spec.partition(":")
-    if not name:
-        raise InvalidInput(f"{spec!r} names no model. Write it as provider:name, such as openai:gpt-5-mini.")
+    _parts(spec)
     made: list[Complete] = []
 
     def complete(prompt: str) -> str:
         if not made:
-            key = _key(environ, key_env) if key_env else None
-            made.append(completing(chat_model(provider, name, base_url=base_url or None, key=key)))
+            made.append(completing(model_for(spec, environ=environ, base_url=base_url, key_env=key_env)))
         try:
             return made[0](prompt)
         except Exception as error:  # providers, their clients and pydantic-ai share no base
             raise ModelFailed(f"{spec} did not answer: {error or type(error).__name__}") from error
 
     return complete
+
+
+def model_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = "") -> Model:
+    """The model that a setting names, or what is missing for it, as `chat_model` says; nothing is sent."""
+    provider, name = _parts(spec)
+    key = _key(environ, key_env) if key_env else None
+    return chat_model(provider, name, base_url=base_url or None, key=key)
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    provider, _, name = spec.partition(":")
+    if not name:
+        raise InvalidInput(f"{spec!r} names no model. Write it as provider:name, such as openai:gpt-5-mini.")
+    return provider, name
 
 
 def _key(environ: Mapping[str, str], variable: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,12 @@ QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 # The model could read 512 tokens at twice the price; a memory says what it is about in half of that.
 MAX_TOKENS = 256
 MAX_CHARACTERS = 10_000  # more than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text
+THREADS = 2  # cores that one text may use
 _LOADING = Lock()
 
 
 class OnnxEmbedder:
-    """snowflake-arctic-embed-s. Loaded once per process and thread count; about 15 ms a short text.
+    """snowflake-arctic-embed-s. Loaded once per process; about 15 ms a short text.
 
     Texts run one by one: int8 scales are taken over a whole batch, so in a batch a text's vector would depend
     on its neighbours, and on a CPU batching wins almost no time.
@@ -36,10 +37,6 @@ class OnnxEmbedder:
     identity = "local:arctic-embed-s"
     quick = False
     dimensions = 384
-
-    def __init__(self, *, threads: int = 2) -> None:
-        """`threads` is how many cores one text may use."""
-        self._threads = threads
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text; a blank text is a row of zeros."""
@@ -54,7 +51,7 @@ class OnnxEmbedder:
         return self.embed_documents([QUERY_PREFIX + text if text.strip() else ""]).ravel()
 
     def _embed(self, text: str) -> NDArray[np.float32]:
-        tokenizer, session = _load(self._threads)
+        tokenizer, session = _load()
         ids = np.array([tokenizer.encode(legible(text, MAX_CHARACTERS)).ids], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         try:
@@ -65,19 +62,19 @@ class OnnxEmbedder:
         return first_token
 
 
-def _load(threads: int) -> tuple[Tokenizer, InferenceSession]:
+def _load() -> tuple[Tokenizer, InferenceSession]:
     with _LOADING:
-        return _load_once(threads)
+        return _load_once()
 
 
-@lru_cache(maxsize=4)
-def _load_once(threads: int) -> tuple[Tokenizer, InferenceSession]:
+@cache
+def _load_once() -> tuple[Tokenizer, InferenceSession]:
     from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415 (heavy; waits for the first text)
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     folder = packs.find(packs.ARCTIC)
     options = SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = THREADS
     # A memory is a guest in someone's process: between texts its threads sleep, they do not spin.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:

@@ -1,6 +1,6 @@
 """Work that takes a while: embedding, export and import, sessions, consolidation.
 
-Belongs here: jobs over many memories, built from the store's promises. Does not: SQL, ranking, printing.
+Belongs here: work over many memories, built from the store's promises. Does not: SQL, ranking, printing.
 
 Each module is loaded when it is first used, as in `pipelines.sync.failures(…)`: a recall needs few of them.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import index as index
     from . import learn as learn
     from . import reflect as reflect
+    from . import spend as spend
     from . import sync as sync
     from . import task as task
     from . import work as work

@@ -7,7 +7,6 @@ that goes on after its end gets a new arc in the place of the old one, so there 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -18,7 +17,9 @@ from typing import Any
 from ..errors import ModelFailed
 from ..models.chat import Complete
 from ..store.base import Writer
+from ..text.answers import line, object_in
 from ..text.fences import neutralise
+from ..text.screen import shorten
 from ..text.tokens import query_terms
 from ..types import Edge, Memory, Micros, Session, iso
 from ..write import commit
@@ -81,7 +82,9 @@ def arc(turns: Sequence[Memory], words: Vocabulary, complete: Complete | None) -
 
 def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
     told = (f"{one.author or one.role or 'somebody'}: {neutralise(one.content)}" for one in turns[-MOST_TOLD:])
-    answer = _object(complete(prompt("summarise_session", turns="\n".join(told))))
+    answer: Any = object_in(complete(prompt("summarise_session", turns="\n".join(told))))
+    if answer is None:
+        raise ModelFailed("The model gave no summary of the session that can be read.")
     if "arc" in answer:
         answer = answer["arc"]
     if answer is None:
@@ -103,18 +106,8 @@ def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
     )
 
 
-def _object(answer: str) -> dict[str, Any]:
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        found = json.loads(answer[start : end + 1])
-    except (ValueError, RecursionError) as error:
-        raise ModelFailed("The model gave no summary of the session that can be read.") from error
-    return found if isinstance(found, dict) else {}
-
-
 def _line(value: Any, longest: int) -> str:
-    line = " ".join(value.split()) if isinstance(value, str) else ""
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+    return shorten(line(value), longest)
 
 
 def _lines(value: Any, most: int, longest: int) -> tuple[str, ...]:

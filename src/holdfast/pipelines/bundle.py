@@ -100,7 +100,10 @@ def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
     line = next(source, (1, ""))[1]
     header = _parsed(1, line) if line.strip() else {}
     if header.get("bundle") != "holdfast":
-        raise InvalidInput("This is not a Holdfast bundle: its first line does not say so. Nothing was imported.")
+        raise InvalidInput(
+            "This is not a Holdfast bundle: its first line does not say so. Nothing was imported. "
+            "The file of another memory needs its format: holdfast import FORMAT FILE"
+        )
     if header.get("version") != VERSION:
         raise InvalidInput(
             f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. Nothing was imported. "

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from ..errors import ModelFailed
 from ..models.chat import Complete
 from ..store.rows import fold
+from ..text.answers import objects_in
 from ..text.fences import neutralise
 from ..text.tokens import query_terms
 from ..types import Memory
 from ..write.candidates import Candidate
 from ..write.reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede
-from .extract.llm import elements
 from .prompts import prompt
 
 SAME = {"bump": "bump", "skip": "bump", "supersede": "supersede", "replace": "supersede"}
@@ -54,7 +54,7 @@ def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
     if not asked:
         return [one.decision for one in matters]
     answer = complete(prompt("compare_statements", statements="\n".join(_told(matters, asked))))
-    verdicts = {one.get("new"): one for one in elements(answer)}
+    verdicts = {one.get("new"): one for one in objects_in(answer)}
     decisions = [one.decision for one in matters]
     for place, number in enumerate(asked, start=1):
         decisions[number] = _decision(matters[number], verdicts.get(place))

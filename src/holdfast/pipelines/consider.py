@@ -125,7 +125,8 @@ def remembers(store: Store, scope: Scope) -> bool:
 
 def turns_of(store: Store, session: Session) -> Memories:
     """The turns of a session that may be remembered, in order."""
-    return store.list(Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest")
+    found = store.list(Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest")
+    return sorted(found, key=lambda turn: (turn.position or 0, turn.seq))
 
 
 def look(store: Store, session: Session, turns: Memories, reading: Reading) -> Considered:

@@ -49,7 +49,7 @@ def retention(memory: Memory, now: Micros) -> float:
 
 def last_use(memory: Memory) -> Micros:
     """When a memory was last said or used."""
-    return max(memory.created_at, memory.last_accessed or 0)
+    return max(memory.created_at, memory.last_accessed or memory.created_at)
 
 
 def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:

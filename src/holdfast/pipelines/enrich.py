@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..errors import CapReached
+from ..models.chat import Complete
 from ..models.entities.base import Found
 from ..models.entities.strategies import Recognition, standard
 from ..store.base import Filter, Store, Writer
@@ -46,12 +48,12 @@ def unseen(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key != STAMP}
 
 
-def _recognition(worker: Worker) -> Recognition:
-    return worker.recognition or standard(answer=worker.complete)
+def _recognition(worker: Worker, complete: Complete | None) -> Recognition:
+    return worker.recognition or standard(answer=complete)
 
 
 def _due(worker: Worker) -> Iterator[Due]:
-    if not _recognition(worker).accurate_available():
+    if not _recognition(worker, worker.complete).accurate_available():
         return  # a second look by the eyes of the first finds nothing new
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
         waiting = candidates(worker.store, scope, limit=1)
@@ -61,11 +63,16 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 def _run(task: Task) -> Output | None:
     worker, at = task.worker, task.worker.clock()
-    recognition = _recognition(worker)
+    recognition = _recognition(worker, task.complete)
     waiting = candidates(worker.store, task.job.scope)
     found = []
     for memory in waiting:  # before the transaction, which must not wait for a model
-        found.append((memory, recognition.recognise(memory.content, "accurate")))
+        try:
+            found.append((memory, recognition.recognise(memory.content, "accurate")))
+        except CapReached:
+            if not found:
+                raise
+            break  # the others have their turn when the model may be asked again
         task.heartbeat()
     return lambda writer: [look_again(writer, memory, named, at=at) for memory, named in found]
 

@@ -37,6 +37,7 @@ RETRY = 60_000_000
 
 ROWS = (
     "memories", "journal", "messages", "sessions", "entities", "names", "links", "vectors", "jobs", "profiles", "files",
+    "spend",
 )  # fmt: skip
 
 
@@ -152,6 +153,8 @@ def _work(writer: Writer, scopes: Sequence[Scope], target: Target, author: Autho
     named = list(_of_session(writer, scopes[0], target) if of_session else _by_ref(writer, scopes, target))
     scope = named[0].memory.scope if named else scopes[0]
     found = fallout(writer, named)
+    if elsewhere := list(_made_elsewhere(writer, scopes, [one.memory for one in found.going], target.session)):
+        found = fallout(writer, [*named, *elsewhere])
     going = [one.memory for one in found.going]
     going += [left for one in going for left in _left_behind(writer, scopes, one)]
     items = [Item("memory", one.id, seal(nonce, one.content)) for one in going]
@@ -224,6 +227,23 @@ def _of_session(writer: Writer, scope: Scope, target: Target) -> Iterator[Going]
             yield Going(memory, IN_SESSION)
         elif not any(edge.source == memory.id for edge in writer.edges(scope, memory.id)):
             yield Going(memory, ALONE)  # it names the session and nothing else that it could rest on
+
+
+def _made_elsewhere(writer: Writer, scopes: Sequence[Scope], going: Memories, session: str | None) -> Iterator[Going]:
+    """Records in other scopes that were made of what goes: no link leads there, but they name the session and quote it.
+
+    So a preference that a project's session taught, and that is kept for all projects, goes with the session.
+    """
+    said: dict[tuple[Scope, str], str] = {}
+    for one in going:
+        if one.session:
+            said[one.scope, one.session] = said.get((one.scope, one.session), "") + f"\n{fold_text(one.content)}"
+    for (home, name), words in said.items():
+        for scope in scopes:
+            for record in writer.of_session(scope, name) if scope != home else ():
+                quoted = bool(record.quote) and fold_text(record.quote) in words
+                if record.session != name and (quoted or name == session):
+                    yield Going(record, ALONE)
 
 
 def _purge_memories(writer: Writer, going: Memories) -> None:

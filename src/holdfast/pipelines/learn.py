@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from ..errors import Conflict
 from ..store.base import Author, Filter, Store, Writer
-from ..text.tokens import query_terms
 from ..types import IDLE_MINUTES, Memories, Memory, Micros, Scope, Session, new_id
 from ..write import profile
-from ..write.candidates import Candidate
+from ..write.candidates import Candidate, as_candidate
+from ..write.known import sharing_words
 from ..write.policy import HELD, PEOPLE
 from ..write.promote import NOT_KEPT, SURE, Held, Promotion, Refusal, promote
 from ..write.reconcile import Decision
@@ -24,7 +24,7 @@ from ..write.sessions import end
 from . import arc as arc_
 from .consider import Considered, Reading, considered, look, notes, remembers, turns_of, usual, write_down
 from .consolidate import EXTRACTED, NO_OUTPUT
-from .settle import PROMOTION, SESSION_END, Scribe, as_candidate, decided
+from .settle import PROMOTION, SESSION_END, Scribe, decided
 from .task import Due, Kind, Output, Task, Worker
 
 MINUTE: Micros = 60_000_000
@@ -154,13 +154,13 @@ def _held(store: Store, session: Session, key: str, candidate: Candidate, turns:
 
 def _prior(store: Store, session: Session, candidate: Candidate) -> tuple[str, ...]:
     """What other sessions told about the same matter: their arcs, and what was said in them too seldom to be kept."""
-    terms = query_terms(f"{candidate.quote} {candidate.content}")
+    said = f"{candidate.quote} {candidate.content}"
     arcs = Filter((session.scope,), kinds=("episode",), categories=(arc_.CATEGORY,))
     waited = Filter((session.scope,), kinds=(candidate.kind,), statuses=("archived",))
     found = [
         memory
         for where in (arcs, waited)
-        for memory in store.get([session.scope], [seq for seq, _ in store.by_text(where, terms, PRIOR)])
+        for memory in sharing_words(store, where, said, limit=PRIOR)
         if memory.metadata.get("session") not in (None, session.id)
         and (memory.status == "active" or memory.status_reason.startswith(NOT_KEPT))
     ]
@@ -294,8 +294,9 @@ def end_silent(worker: Worker) -> None:
         end_idle(worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end"))
 
 
-def _reading(worker: Worker) -> Reading:
-    return Reading(worker.policy or usual(), worker.complete, worker.extractor, worker.max_bytes)
+def _reading(task: Task) -> Reading:
+    worker = task.worker
+    return Reading(worker.policy or usual(), task.complete, worker.extractor, worker.max_bytes)
 
 
 def _due(worker: Worker) -> Iterator[Due]:
@@ -308,7 +309,7 @@ def _run(task: Task) -> Output | None:
     session = store.session(job.scope, job.key)
     if session is None or not is_unread(session):
         return None  # purged, opened again, or read by somebody else meanwhile
-    learned, at = read(store, session, _reading(worker)), worker.clock()
+    learned, at = read(store, session, _reading(task)), worker.clock()
     return lambda writer: keep(writer, learned, at=at, actor=f"worker:{worker.name}")
 
 

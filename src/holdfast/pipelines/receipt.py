@@ -7,11 +7,10 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ..store.base import Place
-from ..types import Micros, from_datetime, iso
+from ..types import Micros, from_iso, iso
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Receipt:
     def from_json(cls, text: str) -> Receipt:
         """A receipt that was filed, as it was."""
         known = json.loads(text)
-        at = from_datetime(datetime.fromisoformat(known["at"]))
+        at = from_iso(known["at"])
         return cls(
             known["receipt"], at, known["actor"], known["run"], known["store"], known["scope"], known["nonce"],
             known["erased"], tuple(Item(**item) for item in known["items"]),

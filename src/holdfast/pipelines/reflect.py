@@ -177,7 +177,7 @@ def _run(task: Task) -> Output | None:
     if not due(worker.store, scope, now):
         return None
     seen = week(worker.store, scope, now)
-    text = reflection(worker.store, scope, seen, worker.complete)
+    text = reflection(worker.store, scope, seen, task.complete)
     return lambda writer: keep(writer, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes)
 
 

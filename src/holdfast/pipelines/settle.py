@@ -15,12 +15,12 @@ from ..errors import Nothing, TooLarge
 from ..models.chat import Complete
 from ..models.entities.strategies import Recognition, standard
 from ..store.base import Filter, Store, Writer
-from ..text.tokens import query_terms
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from ..write import approval, commit, entities
 from ..write.candidates import Candidate, Extractor, grounded
 from ..write.commit import Draft
 from ..write.dedup import merge_batch
+from ..write.known import sharing_words
 from ..write.policy import Judged, Policy, Verdict, short
 from ..write.reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide
 from .compare import Matter, collisions, compared
@@ -28,7 +28,6 @@ from .consolidate import SOURCE
 from .decay import RATE
 
 PAGE = 30  # turns that are read together
-NEAR = 20  # memories that a candidate is compared with
 OF_A_SORT = 200  # of its category that are looked through for the same subject and predicate
 DEMOTED_CONFIDENCE, DEMOTED_RATE = 0.3, 0.5  # of a fact that another has taken the place of
 IMMEDIATE, SESSION_END, PROMOTION, WAITING = "immediate", "session_end", "promotion", "held"
@@ -54,9 +53,7 @@ def found_in(turns: Sequence[Memory], extractor: Extractor) -> list[Candidate]:
 
 def near(store: Store, scope: Scope, candidate: Candidate) -> Memories:
     """The active memories of the candidate's kind that share most words with it."""
-    where = Filter((scope,), kinds=(candidate.kind,))
-    ranked = store.by_text(where, query_terms(candidate.content), NEAR)
-    return store.get([scope], [seq for seq, _ in ranked])
+    return sharing_words(store, Filter((scope,), kinds=(candidate.kind,)), candidate.content)
 
 
 def decided(
@@ -81,19 +78,6 @@ def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories
     where = Filter((scope,), kinds=(candidate.kind,), categories=(candidate.category,))
     seen = {one.id for one in but}
     return [one for one in store.list(where, limit=OF_A_SORT) if one.id not in seen]
-
-
-def as_candidate(memory: Memory) -> Candidate:
-    """A held memory as the candidate it was."""
-    return Candidate(
-        content=memory.content,
-        quote=memory.quote,
-        kind=memory.kind,
-        category=memory.category,
-        confidence=memory.confidence,
-        triple=memory.triple,
-        author=memory.author,
-    )
 
 
 # Writing

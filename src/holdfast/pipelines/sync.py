@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import InvalidInput, StoreError
-from ..store import open_store, sqlite
+from ..store import open_store
 from ..store.base import BEHIND, Adopted, Author, Filter, Met, Store, T, Writer
 from ..store.erasing import session_entry
 from ..store.lineage import Lineage
@@ -31,10 +31,11 @@ from ..store.mtimes import UNSURE
 from ..store.opening import check_place, is_server, shown
 from ..store.peers import SYNC, WHOLE_SCOPE, referents
 from ..store.rows import to_json
-from ..text.tokens import query_terms
+from ..store.sqlite_file import status
 from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
 from ..write import commit
 from ..write.commit import kept_once
+from ..write.known import sharing_words
 from ..write.reconcile import contradiction
 from . import erase
 
@@ -368,7 +369,7 @@ def _contradicted(source: _Side, target: _Side, lineages: Sequence[Lineage]) -> 
 
 def _near(side: _Side, fact: Memory) -> list[Memory]:
     where = Filter((side.scope,), kinds=("fact",))
-    return side.store.get([side.scope], [seq for seq, _ in side.store.by_text(where, query_terms(fact.content), NEAR)])
+    return sharing_words(side.store, where, fact.content, limit=NEAR)
 
 
 # The other store
@@ -438,7 +439,7 @@ def _refuse_older(file: Path) -> None:
     """A file that an older version still uses must not change its tables because somebody else syncs with it."""
     if not file.is_file() or not file.stat().st_size:
         return
-    found = sqlite.status(file)
+    found = status(file)
     if found.pending and found.version:
         raise StoreError(
             f"{file} has the tables of an older Holdfast (schema {found.version}). Nothing was synced. Bring it up to "

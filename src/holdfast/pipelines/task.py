@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..write.candidates import Extractor
     from ..write.policy import Policy
     from .project.setup import Building
+    from .spend import Meter
 
 LEASE: Micros = 300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
 REVIVAL: Micros = 3_600_000_000  # when a job that used up its tries gets new ones, though nothing else has changed
@@ -54,7 +55,9 @@ class Worker:
     extractor: Extractor | None = None
     """What finds facts in conversations; None stands for the model, or for rules where there is none."""
     complete: Complete | None = None
-    """The language model; None where there is none."""
+    """The language model; None where there is none. A job asks the `complete` of its task, which keeps to the caps."""
+    meter: Meter | None = None
+    """What holds models to the caps; None where whoever gives the models sees to that."""
     policy: Policy | None = None
     """What of it is kept, and when; None stands for the usual one."""
     recognition: Recognition | None = None
@@ -75,6 +78,12 @@ class Task:
     job: Job
 
     lease: Micros = LEASE
+
+    @property
+    def complete(self) -> Complete | None:
+        """The worker's language model, asked on the account of the job's owner; None where there is none."""
+        complete, meter = self.worker.complete, self.worker.meter
+        return complete if meter is None else meter.through(complete, self.job.scope)
 
     def heartbeat(self) -> None:
         """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must be no other step."""

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..errors import Conflict, HoldfastError, InvalidInput, StoreClosed
+from ..errors import CapReached, Conflict, HoldfastError, InvalidInput, StoreClosed
 from ..models.tiers import Tiers
 from ..store.base import Author, Store, Writer
-from ..types import Clock, Job, Micros, Scope, new_id, system_clock
+from ..types import DAY, Clock, Job, Micros, Scope, new_id, system_clock
 from .decay import DECAY
 from .embed import EMBED
 from .enrich import ENRICH
@@ -37,6 +37,7 @@ TASKS: Mapping[str, str] = {
 
 TRIES = 3  # as many as a new job has
 BACKOFF: Micros = 30_000_000  # after the first failure; doubled after each further one
+KEPT_FOR = 30 * DAY  # how long jobs that are done are listed, where there may be any number of them
 DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
 TOGETHER = 100  # scopes that the background looks at in one go
 
@@ -112,6 +113,8 @@ def _done(task: Task) -> Job:
     except LeaseLost:
         log.info("%s %s of %s was lost to another worker", job.kind, job.key, job.scope)
         return job
+    except CapReached as error:
+        return _put_off(task, error)
     except HoldfastError as error:
         return _failed(task, str(error))
     except Exception as error:  # a fault in one kind of job must not keep the others from being done
@@ -144,8 +147,18 @@ def _failed(task: Task, reason: str) -> Job:
     return replace(job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1)
 
 
+def _put_off(task: Task, error: CapReached) -> Job:
+    """Gives a job back until the language model may be asked again; that is no failure, and uses up no try."""
+    job, retry_at = task.job, error.until or task.worker.clock() + BACKOFF
+    if not task.worker.store.fail(job, error=str(error), retry_at=retry_at, tried=False):
+        return job
+    return replace(job, status="error", error=str(error), retry_at=retry_at)
+
+
 def drain(worker: Worker, told: Told = lambda job: None, kinds: Sequence[str] = ALWAYS) -> int:
     """Plans, then does jobs until none is due or the worker is stopped, and says how many. `told` hears of each."""
+    if worker.meter is not None:
+        worker = replace(worker, meter=worker.meter.anew())
     if LEARN.name in kinds:
         end_silent(worker)
     plan(worker, kinds)
@@ -161,6 +174,9 @@ def once(worker: Worker, tasks: Sequence[str], told: Told = lambda job: None) ->
     for task in tasks:
         if task not in TASKS:
             raise InvalidInput(f"There is no task {task!r}. Use: {', '.join(TASKS)}.")
+    if "consolidate" in tasks:
+        # One for each conversation there ever was; their watermark is when it was last active.
+        worker.store.forget_done(LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes)
     return drain(worker, told, [TASKS[task] for task in tasks])
 
 
@@ -206,7 +222,8 @@ class Upgrader:
         """Ends the thread after the step it is in; what it has not finished, another may take at once."""
         self._stop.set()
         self._wake.set()
-        if self._thread is not None:
+        # A memory that nobody closed is collected in whichever thread does that, and it may be this one itself.
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _work(self) -> None:

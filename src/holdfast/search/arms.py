@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..models.tiers import Tiers
@@ -12,6 +11,7 @@ from ..store.base import Corpus, Filter, Ranked, Store
 from ..store.rows import fold
 from ..text.tokens import query_terms
 from ..types import Memory
+from ..values import replace
 from .features import ENCODER, STATIC
 from .query import Query
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
@@ -20,6 +19,7 @@ from ..text.fences import fence, neutralise
 from ..text.reference import read_in
 from ..text.screen import plain, shorten
 from ..types import Hit, Memory, Scope, iso
+from ..values import asdict, dataclass
 
 Format = Literal["snippets", "prompt", "json"]
 State = Literal["FRESH", "MOVED", "STALE", "UNVERIFIABLE"]
@@ -37,7 +37,7 @@ NOTE = 24  # tokens kept free for saying how many were left out
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.55}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """Whether something that a record cites still says what it said."""
 

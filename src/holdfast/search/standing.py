@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
 from ..types import Memory
+from ..values import replace
 from .brief import text_of
 
 LABEL = "standing memory"

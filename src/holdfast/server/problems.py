@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ..errors import (
+    CapReached,
     Conflict,
     EmbedderError,
     HoldfastError,
@@ -40,6 +41,7 @@ STATUS: Mapping[type[HoldfastError], int] = {
     StoreFull: 507,
     MissingExtra: 501,
     MissingKey: 503,
+    CapReached: 503,
     ModelFailed: 502,
     EmbedderError: 502,
     StoreError: 500,

@@ -5,11 +5,8 @@ Belongs here: SQL, rows, transactions, the journal, migrations. Does not: rankin
 
 from __future__ import annotations
 
-from .base import Author, Corpus, Filter, Finding, Findings, Store, Writer
+from .base import Author, Filter, Findings, Store, Writer
 from .opening import open_store
 from .sqlite import InMemoryStore, SQLiteStore
 
-__all__ = [
-    "Author", "Corpus", "Filter", "Finding", "Findings", "InMemoryStore", "SQLiteStore", "Store", "Writer",
-    "open_store",
-]  # fmt: skip
+__all__ = ["Author", "Filter", "Findings", "InMemoryStore", "SQLiteStore", "Store", "Writer", "open_store"]

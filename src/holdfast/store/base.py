@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
@@ -34,6 +33,7 @@ from ..types import (
     Sessions,
     Status,
 )
+from ..values import dataclass, field
 
 if TYPE_CHECKING:
     from .lineage import Lineage
@@ -43,7 +43,7 @@ Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Filter:
     """Which memories may be found. It narrows the candidates before any limit is taken."""
 
@@ -98,6 +98,13 @@ class Author(NamedTuple):
     verb: str
 
 
+class Spent(NamedTuple):
+    """What a language model was asked: how many times, and how many tokens went there and back."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
 class Finding(NamedTuple):
     """One thing the check-up found: where, what, and whether a repair can mend it."""
 
@@ -114,7 +121,7 @@ class Met(NamedTuple):
     at: Micros | None = None
 
 
-@dataclass(slots=True)
+@dataclass
 class Adopted:
     """What was taken in from another store: how many things by noun, and what may want a second look."""
 
@@ -171,7 +178,11 @@ class KnownFile(NamedTuple):
     mtime: int
     """When it was last changed, in nanoseconds, as its file system says."""
     hash: str
-    """SHA-256 of its bytes, in hexadecimal digits."""
+    """SHA-256 of its bytes, in hexadecimal digits.
+
+    A folder that is followed is itself noted, in the root "". Its hash may be a seal, by which whoever follows it knows
+    that nothing in it has changed; whatever is noted or forgotten of a file in it takes the seal away.
+    """
 
 
 KnownFiles = list[KnownFile]
@@ -311,7 +322,10 @@ class Writer(Protocol):
         """The edges from or to a memory, oldest first."""
 
     def of_session(self, scope: Scope, session: str) -> Memories:
-        """The memories that were said in a session, or that name it in their metadata, in any status, oldest first."""
+        """The memories that were said in a session, or that name it in their metadata, in any status, oldest first.
+
+        A record names it as the session of its source.
+        """
 
     def entities_of(self, scope: Scope, memory: str) -> Entities:
         """Whom a memory mentions, or mentioned before they were merged or split, with their names."""
@@ -413,6 +427,13 @@ class Store(Protocol):
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:
         """Reads of these scopes by this thread inside the block belong together, and may be quicker for it."""
+
+    def hurried(self) -> AbstractContextManager[None]:
+        """Inside the block, this thread waits for other writers no longer than a moment: StoreBusy then.
+
+        For what is noted on the way while somebody waits for an answer. Where writers do not wait for each other, it
+        changes nothing.
+        """
 
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones are left out."""
@@ -594,14 +615,30 @@ class Store(Protocol):
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
         """Extends a lease; False when it was lost."""
 
-    def fail(self, job: Job, *, error: str, retry_at: Micros) -> bool:
-        """Gives a job back with a reason; False when the lease was lost."""
+    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
+        """Gives a job back with a reason; False when the lease was lost.
+
+        One that was not `tried`, but put off, uses up no try.
+        """
 
     def release(self, job: Job) -> bool:
         """Gives a job back unfinished: it is due at once, and no try is used up; False when the lease was lost."""
 
+    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
+        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how many."""
+
     def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
         """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs rights of upkeep."""
+
+    def spend(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
+        """Books what a language model is asked for an owner on a day, counted in days since 1970.
+
+        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than that; others who
+        book at the same time are counted. Not journalled, exported or kept equal elsewhere.
+        """
+
+    def spent(self, scopes: Sequence[Scope], day: int) -> Spent:
+        """What was booked for these owners on a day."""
 
     def check(self) -> Iterable[Finding]:
         """Everything that is not as promised; empty when all is well."""

@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import NotFound
 from ..types import Edges, Entity, Memories, Memory, Names, Scope
 from .base import Author
+from .files import UNSEAL
 from .filters import marks
 from .jobs import ENQUEUE
 from .journalled import PAGE, PURGED
@@ -40,7 +41,7 @@ from .rows import (
 # Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is counted apart.
 _OWNED = (
     "vectors", "embedded", "mentions", "edges", "entity_names", "entities", "messages", "memories", "sessions", "jobs",
-    "profiles", "files",
+    "profiles", "files", "spend",
 )  # fmt: skip
 # Where words of a memory may be quoted outside of it: the key of a row, and its columns, of JSON and of plain text.
 _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
@@ -88,7 +89,7 @@ class ErasingWriter(NounWriter):
             (self.known(scope), session, named),
         )
         found = [memory_from(row, self.scope) for row in rows]
-        return [one for one in found if session in (one.session, one.metadata.get("session"))]
+        return [one for one in found if session in (one.session, one.metadata.get("session"), _taught_by(one))]
 
     def entities_of(self, scope: Scope, memory: str) -> list[Entity]:
         found = (self.entity(scope, id_) for id_ in sorted(self._mentioned_by(scope, memory)))
@@ -152,6 +153,8 @@ class ErasingWriter(NounWriter):
         elif self.removed(scope, memory.id) is None:
             raise NotFound(f"No memory {memory.id!r} in scope '{scope}'.", id=memory.id)
         files = self.execute("DELETE FROM files WHERE scope = ? AND memory = ? RETURNING path", (number, memory.id))
+        if files:
+            self.execute(UNSEAL, (number,))
         self.erased += Counter(memories=1, files=len(files))
         self._blank(MEMORIES, scope, memory.id, {PURGED: True, "seq": memory.seq})
         for link in links:
@@ -374,3 +377,9 @@ def _like(text: str) -> str:
 def hidden_session(session: str) -> str:
     """What the journal calls a session that was purged: the same in every store, and not its name."""
     return f"({hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:32]})"
+
+
+def _taught_by(record: Memory) -> object:
+    """The session that the source of a record names."""
+    source = record.metadata.get("source")
+    return source.get("session") if isinstance(source, Mapping) else None

@@ -12,6 +12,7 @@ from .rows import Rows
 from .scoped import ScopedSQL
 
 _COLUMNS = "root, path, memory, size, mtime, hash"
+UNSEAL = "UPDATE files SET hash = '' WHERE scope = ? AND root = ''"
 SELECT_FILES = f"SELECT {_COLUMNS} FROM files WHERE scope = ? AND root = ? ORDER BY path"
 
 
@@ -47,6 +48,8 @@ class FilesWriter(JournalledRows):
             )
 
     def drop_files(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
+        if paths:
+            self.execute(f"{UNSEAL} AND path = ?", (self.known(scope), root))
         for start in range(0, len(paths), PAGE):
             page = paths[start : start + PAGE]
             self.execute(

@@ -65,16 +65,25 @@ class SQLJobs(ScopedSQL):
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
         return self._if_held(job, "lease_until = ?", (now + lease,), "lease_until > ?", (now,))
 
-    def fail(self, job: Job, *, error: str, retry_at: Micros) -> bool:
+    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
         return self._if_held(
             job,
             "status = 'error', token = '', worker = '', lease_until = NULL, error = ?, retry_at = ?, "
-            "retries_left = retries_left - 1",
-            (error, retry_at),
+            "retries_left = retries_left - ?",
+            (error, retry_at, int(tried)),
         )
 
     def release(self, job: Job) -> bool:
         return self._if_held(job, "status = 'pending', token = '', worker = '', lease_until = NULL", ())
+
+    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
+        numbers = None if scopes is None else self.numbers(scopes)
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        old = f"FROM jobs WHERE kind = ? AND status = 'done' AND done_watermark >= watermark AND watermark < ?{within}"
+        values = (kind, before, *(numbers or ()))
+        if numbers == [] or not self.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
+            return 0  # nearly always, and then nothing is written
+        return len(self.transact(numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values)))
 
     def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
         numbers = None if scopes is None else self.numbers(scopes)

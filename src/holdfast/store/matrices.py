@@ -55,20 +55,21 @@ class Matrices:
     def vectors(self, read: Read, model: int, scope: int, seqs: Sequence[int]) -> dict[int, Vector]:
         """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
         with self._lock:
-            matrix = self._held.get((model, scope))
-            if matrix is None:
-                return {}
-            matrix.refresh(read)
-            return dict(matrix.vectors(seqs))
+            matrix = self._at_hand(read, model, scope)
+            return {} if matrix is None else dict(matrix.vectors(seqs))
 
     def similarities(self, read: Read, model: int, scope: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
         """How near to a vector these memories are, as far as the matrix of their scope is at hand."""
         with self._lock:
-            matrix = self._held.get((model, scope))
-            if matrix is None:
-                return {}
+            matrix = self._at_hand(read, model, scope)
+            return {} if matrix is None else matrix.similarities(vector, seqs)
+
+    def _at_hand(self, read: Read, model: int, scope: int) -> Matrix | None:
+        """The matrix of a scope as it is now, if there is one. Under the lock."""
+        matrix = self._held.get((model, scope))
+        if matrix is not None:
             matrix.refresh(read)
-            return matrix.similarities(vector, seqs)
+        return matrix
 
     def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
         ((size,),) = read(

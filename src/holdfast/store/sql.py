@@ -1,8 +1,8 @@
-"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities and files are next door."""
+"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities, files: next door."""
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from .rows import (
     session_from,
 )
 from .scoped import Reach
+from .spend import SQLSpend
 from .vectors import SQLVectors
 
 PAGE = 500
@@ -36,7 +37,7 @@ Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
-class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles):
+class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
     """The portable half of a store; see `Store` in base.py for what each method promises."""
 
     # Memories
@@ -290,4 +291,5 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles):
                 "JOIN memories m ON m.scope = v.scope AND m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
                 (number,),
             ):
-                yield {"model": identity, "memory": memory, "vector": b64encode(self.unpack(vector).tobytes()).decode()}
+                written = b2a_base64(self.unpack(vector).tobytes(), newline=False).decode()
+                yield {"model": identity, "memory": memory, "vector": written}

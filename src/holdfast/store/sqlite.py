@@ -8,13 +8,10 @@ and -shm, so a copy of the three is a copy of the memory.
 from __future__ import annotations
 
 import os
-import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -22,14 +19,7 @@ from weakref import WeakSet
 import apsw
 
 from ..errors import (
-    InvalidInput,
-    NotFound,
-    StoreBusy,
     StoreClosed,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
 )
 from ..floats import Vector, packed
 from ..types import Micros, Names, Scope, system_clock
@@ -40,12 +30,21 @@ from .matrices import Read
 from .rows import TABLES, Row, Rows, Statements
 from .scoped import Reach
 from .sql import PAGE, SQLStore
+from .sqlite_file import (
+    APPLICATION_ID,
+    BUSY_MILLISECONDS,
+    SQLiteStatements,
+    how_to_open,
+    make_private_file,
+    refuse_foreign_file,
+    translated,
+    use_log,
+    vector_extension,
+)
 from .sqlite_terms import ADD_TO_META, quoted, scope_prefix
-from .status import Status, jobs_by_status, rows_by_noun
 
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
-APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
-BUSY_MILLISECONDS = 30_000
+MOMENT_MILLISECONDS = 250  # for who only notes something on the way
 IN_MEMORY = ":memory:"
 # In this order: words of removed rows leave the index, then every page is written anew, then the log is emptied.
 SCRUBBING = {
@@ -53,19 +52,6 @@ SCRUBBING = {
     "free pages": "VACUUM",
     "log": "PRAGMA wal_checkpoint(TRUNCATE)",
 }
-
-
-class SQLiteStatements:
-    """Statements on one connection."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
-    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        return self._connection.execute(sql, values).fetchall()
-
-    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, rows)
 
 
 class SQLiteStore(SQLStore):
@@ -92,7 +78,7 @@ class SQLiteStore(SQLStore):
         self._uri = f"file:/{os.urandom(16).hex()}?vfs=memdb" if self._private else self.location
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
-            _make_private_file(Path(self._uri))
+            make_private_file(Path(self._uri))
         try:
             with translated(self.location):
                 self._writer = self._connect()
@@ -104,12 +90,12 @@ class SQLiteStore(SQLStore):
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(*_how_to_open(self._uri, private=self._private))
+        connection = apsw.Connection(*how_to_open(self._uri, private=self._private))
         self._connections.add(connection)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
-        _refuse_foreign_file(connection, self.location)
+        refuse_foreign_file(connection, self.location)
         if not connection.readonly("main"):
-            _use_log(connection)
+            use_log(connection)
         # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
         # One plan for one statement: otherwise SQLite plans most of them anew for every value that is bound to them.
@@ -117,26 +103,9 @@ class SQLiteStore(SQLStore):
         if self._private:
             connection.execute("PRAGMA temp_store = MEMORY")  # or large sorts would go through a file
         connection.enable_load_extension(True)
-        connection.load_extension(_vector_extension())
+        connection.load_extension(vector_extension())
         connection.enable_load_extension(False)
         return connection
-
-    def _how_to_open(self) -> tuple[str, int]:
-        if self._private or os.access(self._uri, os.W_OK):
-            return self._uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-        path = Path(self._uri)
-        # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
-        alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-        return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-
-    def _refuse_foreign_file(self, connection: apsw.Connection) -> None:
-        # Tables first: a store that another process makes at this moment gets both in one commit.
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
-            raise StoreCorrupt(
-                f"{self.location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
-                "Choose another path with --store."
-            )
 
     def _migrate(self) -> None:
         connection = self._writer
@@ -155,6 +124,8 @@ class SQLiteStore(SQLStore):
         self._check_open()
         if getattr(self._local, "pid", None) != os.getpid():
             self._local.connection = self._connect()
+            # A question reads every vector once, and memory for all of them is not had for nothing.
+            self._local.connection.execute("PRAGMA cache_size = -2000")
             self._local.pid = os.getpid()
         connection: apsw.Connection = self._local.connection
         return connection
@@ -224,7 +195,7 @@ class SQLiteStore(SQLStore):
                 raise RuntimeError("A transaction is already open in this thread; use its writer.")
             self._writing, connection = True, self._writer
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                self._begin(connection)
                 result = work(connection)
                 connection.execute("COMMIT")
             except BaseException:
@@ -235,6 +206,24 @@ class SQLiteStore(SQLStore):
             finally:
                 self._writing = False
             return result
+
+    def _begin(self, connection: apsw.Connection) -> None:
+        if not getattr(self._local, "hurried", False):
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        connection.set_busy_timeout(MOMENT_MILLISECONDS)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        self._local.hurried = True
+        try:
+            yield
+        finally:
+            self._local.hurried = False
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
         return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
@@ -457,133 +446,3 @@ class InMemoryStore(SQLiteStore):
 
     def __init__(self, *, clock: Callable[[], Micros] = system_clock) -> None:
         super().__init__(IN_MEMORY, clock=clock)
-
-
-def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
-    """How the file at `path` stands, whatever version its tables have; NotFound when it is not there.
-
-    Rows are counted in these scopes or, when none is named, in all.
-    """
-    file = Path(path).expanduser().absolute()
-    if not file.is_file():
-        raise NotFound(f"There is no store at {file}. Make one with `holdfast store init`.")
-    with translated(str(file)), closing(apsw.Connection(*_how_to_open(str(file), private=False))) as connection:
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
-        _refuse_foreign_file(connection, str(file))
-        version, execute = int(connection.pragma("user_version")), SQLiteStatements(connection)
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        return Status(
-            "sqlite",
-            str(file),
-            version,
-            tuple(step.name for step in migrate.pending("sqlite", version, str(file))),
-            sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()),
-            rows_by_noun(execute, tables, scopes) if tables else None,
-            execute("SELECT count(*) FROM scopes")[0][0] if tables else 0,
-            jobs_by_status(execute) if tables else {},
-        )
-
-
-def _vector_extension() -> str:
-    """Where sqlite-vec is. Importing the package would say so too, and load numpy on the way."""
-    package = find_spec("sqlite_vec")
-    assert package is not None and package.origin is not None
-    return str(Path(package.origin).with_name("vec0"))
-
-
-def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
-    if private or os.access(uri, os.W_OK):
-        return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-    path = Path(uri)
-    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
-    alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-
-
-def _refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
-    # Tables first: a store that another process makes at this moment gets both in one commit.
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
-        raise StoreCorrupt(
-            f"{location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
-            "Choose another path with --store."
-        )
-
-
-def _use_log(connection: apsw.Connection) -> None:
-    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take turns."""
-    connection.set_busy_timeout(0)
-    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
-        except apsw.BusyError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(random.uniform(0.001, 0.02))
-    connection.set_busy_timeout(BUSY_MILLISECONDS)
-
-
-def _make_private_file(path: Path) -> None:
-    """Creates the file for its owner only; a folder that is made on the way is private too."""
-    try:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}.")
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except PermissionError as error:
-        raise StoreReadOnly(
-            f"Cannot create {path}: {error.strerror}. Choose a folder you may write to with --store."
-        ) from error
-    except OSError as error:
-        raise StoreError(f"Cannot create {path}: {error.strerror}.") from error
-
-
-_TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
-    (
-        (apsw.BusyError, apsw.LockedError),
-        StoreBusy,
-        "is being written by another process. Try again in a moment.",
-    ),
-    (
-        (apsw.FullError,),
-        StoreFull,
-        "could not grow: the disk is full. The change was not made; free some space.",
-    ),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError),
-        StoreReadOnly,
-        "cannot be written. Check the permissions of the file and its folder.",
-    ),
-    (
-        (apsw.NotADBError,),
-        StoreCorrupt,
-        "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path with --store.",
-    ),
-    (
-        (apsw.CorruptError, apsw.FormatError),
-        StoreCorrupt,
-        "is damaged. Keep a copy of the file, then restore a backup, or export what can still be read: "
-        "`holdfast export -o rescue.jsonl`.",
-    ),
-    ((apsw.CantOpenError,), StoreError, "cannot be opened. Check that the path is right and readable."),
-)
-
-
-@contextmanager
-def translated(location: str) -> Iterator[None]:
-    """Turns SQLite's errors into ours, with what to do next."""
-    try:
-        yield
-    except apsw.ConnectionClosedError as error:
-        raise StoreClosed() from error
-    except UnicodeEncodeError as error:
-        raise InvalidInput("A text holds half a surrogate pair, which no database can keep. Remove it.") from error
-    except apsw.Error as error:
-        for kinds, ours, advice in _TRANSLATIONS:
-            if isinstance(error, kinds):
-                raise ours(f"{location} {advice} ({error})") from error
-        raise StoreError(f"{location}: {error}") from error

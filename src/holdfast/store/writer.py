@@ -138,8 +138,10 @@ class RowWriter(PeerWriter, FilesWriter):
         touched = (touched & set(table.columns)) - table.observed - {"updated_at"}
         existed = later[0].before is not None
         if (row is not None) != existed or (row and any(row[column] != then[column] for column in touched)):
-            run = later[-1].run
-            raise Conflict(f"{changes[0].target} was changed again by run {run}. Undo that run first.", run=run)
+            target, run = changes[0].target, later[-1].run
+            if later[-1].verb == "undo":
+                raise Conflict(f"That was undone already, by run {run}: undoing {run} brings it back.", run=run)
+            raise Conflict(f"{target} was changed again by run {run}. Undo that run first.", run=run)
 
     def _later(self, changes: Events) -> Events:
         """What other runs did to a thing after the first of these changes, oldest first."""

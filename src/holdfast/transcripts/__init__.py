@@ -1,5 +1,8 @@
 """Past sessions of coding agents, read from where each tool keeps them. One small reader per tool.
 
+Belongs here: past sessions read from where each tool keeps them, a small reader a tool. Does not: remembering them,
+which is for `pipelines/index/`.
+
 `READERS` is all of them; a path is read by the first that claims it, so the more particular formats come first.
 """
 
@@ -8,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .aider import Aider
-from .base import Cursor, Entry, Reader, Role, Transcript
+from .base import Cursor, Reader, Transcript
 from .chatgpt import ChatGPT
 from .claude_ai import ClaudeAi
 from .claude_code import ClaudeCode
@@ -40,4 +43,4 @@ def reader_for(path: Path) -> Reader | None:
     return next((reader for reader in READERS if reader.claims(path)), None)
 
 
-__all__ = ["READERS", "Cursor", "Entry", "Reader", "Role", "Transcript", "reader_for"]
+__all__ = ["READERS", "Cursor", "Reader", "Transcript", "reader_for"]

@@ -1,11 +1,13 @@
-"""Tool calls, condensed: what was called on what, how it went, and how its output began and ended."""
+"""Tool calls, condensed: what was called on what, how it went, and how its output began, failed and ended."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+from ..text.screen import shorten
 from .values import as_dict, as_int, as_text, parsed
 from .words import own_words, without_data
 
@@ -31,6 +33,17 @@ _ABOVE = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Total output lines|Original token count|Process (?:exited|running)|Exit code)\b.*\n)+"
     r"(?:Output:\n)?"
 )
+# A line that says what went wrong, as compilers, test runners, shells and interpreters write it; not one that counts.
+_ERROR = re.compile(
+    r"(?!.{0,40}\b(?:0|no) errors?\b)"
+    r"(?:[ \t]*(?:E[ \t]{2,}\S|FAIL(?:ED)?\b|panic(?:ked)?\b|fatal\b|npm ERR!|Traceback )"
+    r"|.{0,160}?(?:\b[A-Z]\w{2,40}(?:Error|Exception)\b|\b(?:error|ERROR|Error)(?:\[\w{1,10}\])?:|\bcommand not found\b"
+    r"|\bNo such file or directory\b|\b[Pp]ermission denied\b)).{0,400}",
+)
+# Plain words: looking for them takes hardly longer than reading the text.
+_SIGN = re.compile(r"rror|xception|ERR|FAIL|panic|fatal|not found|denied|No such file|Traceback|\nE {2}")
+_MOST_SUSPICIOUS = 1_000  # lines that are looked at
+_ERROR_LIMIT = 160  # characters of one such line
 _VARIABLE = re.compile(r"(?:export |declare -x |\$env:)?[A-Za-z_][A-Za-z0-9_]*=")
 _MANY_VARIABLES = 4  # lines in a row: a dump of an environment, and no place for it is right
 
@@ -53,29 +66,66 @@ def condense(
         status = _exit_status(output)
     failed = status != 0 if failed is None and status is not None else failed
     outcome = _outcome(failed, status)
-    shown = excerpt(_without_environment(_ABOVE.sub("", _ends(output))), LIMIT - len(head) - len(outcome) - 2)
+    whole = _without_environment(_ABOVE.sub("", _ends(output, errors=failed is not False)))
+    shown = excerpt(whole, LIMIT - len(head) - len(outcome) - 2, errors=failed is not False)
     return "\n".join(part for part in (head, outcome, shown) if part), failed
 
 
-def excerpt(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters: its first and last lines, with a mark where some are left out."""
+def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
+    """`text` in at most `limit` characters: its first and last lines, and such between them as look like `errors`.
+
+    A mark stands where some are left out.
+    """
     text = own_words(text, role="tool")
     if len(text) <= limit:
         return text
     if limit < 20:
         return ""
-    first = text[: limit // 2 - 3]
-    last = text[-(limit - limit // 2 - 3) :]
+    first, last = _cut(text, limit)
+    found = _telling(text[len(first) : len(text) - len(last)], limit // 3) if errors else ""
+    if not found:
+        return f"{first}\n…\n{last}"
+    first, last = _cut(text, limit - len(found) - 3)
+    return f"{first}\n…\n{found}\n…\n{last}"
+
+
+def _cut(text: str, limit: int) -> tuple[str, str]:
+    """Whole lines from both ends of a text, as far as that is possible."""
+    first, last = text[: limit // 2 - 3], text[-(limit - limit // 2 - 3) :]
     if "\n" in first:
         first = first[: first.rindex("\n")]
     if "\n" in last:
         last = last[last.index("\n") + 1 :]
-    return f"{first}\n…\n{last}"
+    return first, last
 
 
-def _ends(text: str) -> str:
-    """The first and last part of a very long text, which are all that will be shown of it."""
-    return text if len(text) <= 2 * _ENOUGH else f"{text[:_ENOUGH]}\n…\n{text[-_ENOUGH:]}"
+def _telling(text: str, limit: int) -> str:
+    """The first lines of a text that look like errors, each once, in at most `limit` characters."""
+    kept: dict[str, None] = {}
+    for line in islice(_suspicious(text), _MOST_SUSPICIOUS):
+        if _ERROR.match(line):
+            kept.setdefault(line.strip()[:_ERROR_LIMIT])
+            if sum(map(len, kept)) + len(kept) > limit:
+                kept.popitem()
+                break
+    return "\n".join(kept)
+
+
+def _suspicious(text: str) -> Iterator[str]:
+    """The lines with a word in them that errors have; found quickly, for a log may be very long."""
+    position = 0
+    while found := _SIGN.search(text, position):
+        start, end = text.rfind("\n", 0, found.end()) + 1, text.find("\n", found.end())
+        position = len(text) if end < 0 else end
+        yield text[start:position]
+
+
+def _ends(text: str, *, errors: bool) -> str:
+    """The first and last part of a very long text, and what looks like errors between them: all that is looked at."""
+    if len(text) <= 2 * _ENOUGH:
+        return text
+    found = _telling(text[_ENOUGH:-_ENOUGH], LIMIT) if errors else ""
+    return "\n".join(filter(None, (text[:_ENOUGH], "…", found, text[-_ENOUGH:])))
 
 
 def _argument(given: Any) -> str:
@@ -88,8 +138,7 @@ def _argument(given: Any) -> str:
         given = _command(given)
     text = as_text(given)
     files = _PATCHED.findall(text) if "*** Begin Patch" in text else []
-    text = " ".join(without_data(", ".join(files) or text).split())
-    return text if len(text) <= _ARGUMENT_LIMIT else text[: _ARGUMENT_LIMIT - 1] + "…"
+    return shorten(without_data(", ".join(files) or text), _ARGUMENT_LIMIT)
 
 
 def _command(argv: list[Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..text.screen import shorten
 from ..types import Micros
 from .base import Entry, Role, Transcript
 from .calls import condense
@@ -121,5 +122,4 @@ def _spanned(text: str, line: int) -> tuple[int, int]:
 
 
 def _headline(words: str) -> str:
-    line = next(filter(None, map(str.strip, words.splitlines())), "")
-    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+    return shorten(next(filter(None, map(str.strip, words.splitlines())), ""), _TITLE)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Any, TypeVar
 
-from ..types import Micros, from_datetime
+from ..types import Micros, from_iso
 
 T = TypeVar("T")
 _YEAR_3000 = 32_503_680_000  # in seconds; whatever is later was never a time
@@ -72,7 +71,7 @@ def micros(value: Any) -> Micros | None:
     """
     if isinstance(value, str):
         try:
-            return from_datetime(datetime.fromisoformat(value))
+            return from_iso(value)
         except (ValueError, OverflowError):
             return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -17,14 +17,14 @@ from ..errors import Conflict, NeedsPerson
 from ..search import recall as recall_
 from ..store.base import Author, Filter, Store, Writer
 from ..store.rows import claim
-from ..text.tokens import dedup_tokens, query_terms
+from ..text.tokens import dedup_tokens
 from ..types import DAY, PROPOSAL_DAYS, Edge, Events, Memories, Memory, Micros, Scope, iso
 from . import commit
-from .candidates import Candidate
+from .candidates import as_candidate
 from .guard import without_secrets
+from .known import sharing_words
 from .reconcile import Add, Bump, Coexist, Decision, Supersede, decide
 
-NEAR = 20  # memories that a proposal is compared with
 ALIKE = 0.2  # of the words in common: below it, a diff would show two texts that have nothing to do with each other
 AKIN = 0.55  # cosine of the vectors, for the same when the words differ
 MACHINES = ("agent:", "mcp:", "worker:")
@@ -137,8 +137,7 @@ def proposal(memory: Memory, *, by: str, reason: str = "") -> Memory:
 def said_before(store: Store, memory: Memory) -> Memory | None:
     """The memory that makes the same claim and leaves nothing to decide: known, waiting already, or turned down."""
     where = Filter((memory.scope,), kinds=(memory.kind,), statuses=("active", "proposed", "archived"))
-    ranked = store.by_text(where, query_terms(memory.content), NEAR)
-    twins = [one for one in store.get([memory.scope], [seq for seq, _ in ranked]) if claim(one) == claim(memory)]
+    twins = [one for one in sharing_words(store, where, memory.content) if claim(one) == claim(memory)]
     settled = [one for one in twins if one.status != "archived" or one.status_reason.startswith(REJECTED)]
     order = ("active", "proposed", "archived")
     return min(settled, key=lambda one: order.index(one.status), default=None)
@@ -159,19 +158,9 @@ def weigh(engine: recall_.Engine, memory: Memory, *, at: Micros) -> Weighed:
 
 def decided(store: Store, memory: Memory, *, at: Micros) -> Decision:
     """What to do with a memory that a person stands behind, given what is known."""
-    candidate = Candidate(
-        memory.content,
-        memory.quote,
-        kind=memory.kind,
-        category=memory.category,
-        confidence=memory.confidence,
-        triple=memory.triple,
-        author=memory.author,
-    )
-    ranked = store.by_text(Filter((memory.scope,), kinds=(memory.kind,)), query_terms(memory.content), NEAR)
-    near = store.get([memory.scope], [seq for seq, _ in ranked])
+    near = sharing_words(store, Filter((memory.scope,), kinds=(memory.kind,)), memory.content)
     # Whoever approves says it now, so nothing known is newer.
-    return decide(candidate, [one for one in near if one.id != memory.id], at)
+    return decide(as_candidate(memory), [one for one in near if one.id != memory.id], at)
 
 
 def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:

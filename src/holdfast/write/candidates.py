@@ -45,3 +45,16 @@ def grounded(candidate: Candidate, text: str) -> bool:
     """Whether the candidate's words occur in a text; spacing does not count, everything else does."""
     quote = " ".join(candidate.quote.split())
     return bool(quote) and quote in " ".join(text.split())
+
+
+def as_candidate(memory: Memory) -> Candidate:
+    """What a memory says, as a candidate says it."""
+    return Candidate(
+        content=memory.content,
+        quote=memory.quote,
+        kind=memory.kind,
+        category=memory.category,
+        confidence=memory.confidence,
+        triple=memory.triple,
+        author=memory.author,
+    )

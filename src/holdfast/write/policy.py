@@ -154,7 +154,7 @@ def sentence_of(quote: str, text: str) -> str:
     at = text.find(quote)
     if at < 0:
         return quote
-    start = max((mark.end() for mark in SENTENCES.finditer(text, 0, at + 1) if mark.end() <= at), default=0)
+    start = max((mark.end() for mark in SENTENCES.finditer(text[:at])), default=0)
     end = next((mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)), len(text))
     return text[start:end]
 
@@ -167,7 +167,7 @@ def short(reason: str) -> str:
 
 def _advised(advice: Advice) -> Verdict:
     action = next(one for one in ACTIONS if one == advice.action)
-    return Verdict(action, f"llm_policy: {advice.reason}".strip(), MODEL)
+    return Verdict(action, f"llm_policy: {advice.reason}", MODEL)
 
 
 def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) -> dict[str, str]:

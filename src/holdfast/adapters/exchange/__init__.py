@@ -1,20 +1,23 @@
-"""Files of other memories, in and out: one small module for each format, behind one seam (`base.Format`)."""
+"""Files of other memories, in and out: one small module for each format, behind one seam (`base.Format`).
+
+Belongs here: files of other memories, in and out, one small module a format. Does not: our own bundle, which is
+`pipelines/bundle.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...errors import InvalidInput
+from ...errors import InvalidInput, meant
 from ...memory import Holdfast
-from .base import Format, Found, Taken, take_in
-from .json_values import Problem
+from .base import Format, take_in
 from .langgraph import LANGGRAPH
 from .letta import LETTA
 from .mcp_memory import MCP_MEMORY
 from .mem0 import MEM0
 from .zep import ZEP
 
-__all__ = ["FORMATS", "Format", "Found", "Problem", "Taken", "format_named", "take_in", "written"]
+__all__ = ["FORMATS", "format_named", "take_in", "written"]
 
 FORMATS: Mapping[str, Format] = {one.name: one for one in (MEM0, LANGGRAPH, MCP_MEMORY, LETTA, ZEP)}
 
@@ -23,7 +26,10 @@ def format_named(name: str, *, to_write: bool = False) -> Format:
     """The format of this name; InvalidInput names those that there are."""
     known = {one.name: one for one in FORMATS.values() if one.write or not to_write}
     if name not in known:
-        raise InvalidInput(f"There is no format {name!r}. There are: {', '.join(known)}.")
+        otherwise = "" if to_write else " Past sessions of coding agents need none: holdfast import FILE"
+        raise InvalidInput(
+            f"There is no format {name!r}.{meant(name, known)} There are: {', '.join(known)}.{otherwise}"
+        )
     return known[name]
 
 

@@ -1,6 +1,6 @@
-"""Letta: the memory blocks of an agent file (`.af`), and the passages of an archival memory as its API lists them.
+"""Letta: memory blocks and messages of an agent file (`.af`), and archival passages as its API lists them.
 
-An agent's messages are no memories of it and are left out.
+Of the messages, what people and the agent said to each other is taken in, as turns; what system and tools said is not.
 """
 
 from __future__ import annotations
@@ -8,23 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...transcripts.values import as_dict, as_list, as_text, micros
+from ...transcripts.values import as_dict, as_list, as_text, micros, parsed
 from ...write.commit import Draft
 from .base import Format, Found, object_in, text_in
 from .json_values import Problem, Value
 from .reading import each
 
 BLOCKS = ("blocks", "core_memory", "memory_blocks")
+MESSAGES, AGENTS = "messages", "agents"  # older files have the messages of their one agent at the top
 PASSAGES = ("passages", "archival_memory", "archival_passages")
 
 
 def read(text: str) -> Iterator[Found | Problem]:
-    """The blocks and passages in a file."""
-    return each(text, _record, lists=(*BLOCKS, *PASSAGES))
+    """The blocks, messages and passages in a file."""
+    return each(text, _record, lists=(*BLOCKS, *PASSAGES, MESSAGES, AGENTS))
 
 
 def _record(one: Value) -> Iterable[Found]:
     record = object_in(one.value)
+    if one.list_name == AGENTS:
+        said = map(as_dict, as_list(record.get(MESSAGES)))
+        return [found for message in said for found in _message(one.line, message)]
+    if one.list_name == MESSAGES or "role" in record:
+        return _message(one.line, record)
     is_block = one.list_name in BLOCKS or "label" in record
     if is_block and not as_text(record.get("value")).strip():
         return []  # a block that nothing was written into yet
@@ -33,6 +39,28 @@ def _record(one: Value) -> Iterable[Found]:
     key = (id_, draft.title, draft.content)
     created, updated = micros(record.get("created_at")), micros(record.get("updated_at"))
     return [Found(one.line, draft, key, created_at=created, updated_at=updated)]
+
+
+def _message(line: int, message: dict[str, Any]) -> Iterable[Found]:
+    role, said = as_text(message.get("role")), _said(message.get("content"))
+    if role not in ("user", "assistant") or not said:
+        return []
+    at = micros(message.get("created_at"))
+    draft = Draft(
+        content=said, kind="turn", category="conversation", role=role, source="letta", event_time=at,
+        trust="user" if role == "user" else "agent",
+    )  # fmt: skip
+    return [Found(line, draft, (as_text(message.get("id")) or str(at), role, said), created_at=at)]
+
+
+def _said(content: Any) -> str:
+    """The words of a message. Letta wraps what a person says in JSON, and what only happened, a login say, too."""
+    parts = as_list(content) if isinstance(content, list) else [{"text": as_text(content)}]
+    text = "\n".join(filter(None, (as_text(as_dict(part).get("text")) for part in parts))).strip()
+    wrapped = as_dict(parsed(text)) if text.startswith("{") else {}
+    if "type" not in wrapped:
+        return text
+    return as_text(wrapped.get("message")).strip() if wrapped["type"] == "user_message" else ""
 
 
 def _block(block: dict[str, Any]) -> Draft:

@@ -1,5 +1,7 @@
 """mem0's `Memory` over the one engine, for programs that were written against it: the same calls, the same shapes.
 
+Belongs here: mem0's calls with mem0's shapes, over verbs. Does not: its HTTP routes, which are in `server/routes/`.
+
 Items are memories, so they are found by recall, have a journal and can be undone. A user's are in `user:<user_id>`, an
 agent's own in `agent:<agent_id>`; a run is noted with them, and the ids say everything else.
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from ... import search
 from ...errors import InvalidInput, NotFound, Nothing, Refused
 from ...files.places import is_record
 from ...memory import Holdfast
+from ...memory.asking import reading_of
 from ...pipelines import learn
 from ...store import Writer
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
@@ -245,7 +245,9 @@ class Mem0:
             sessions.end(writer, scope, session, at=at, reason="added")
 
         view.write("capture", hear)
-        learned = learn.read(view.store, view._session(session), view._reading(None))
+        heard = view.store.session(scope, session)
+        assert heard is not None  # it was just written
+        learned = learn.read(view.store, heard, reading_of(view))
 
         def work(writer: Writer) -> list[Item]:
             learn.keep(writer, learned, at=at, actor=view.actor)
@@ -287,7 +289,8 @@ def likeness(hit: Hit) -> float:
 
     mem0's thresholds are made for that; our own scores say how likely a hit answers, which is much less for all.
     """
-    words = next((signal.value for signal in hit.why.signals if signal.name == "covered"), 0.0)
+    signals = {signal.name: signal.value for signal in hit.why.signals}
+    words = signals.get("words", 0.0) * signals.get("covered", 0.0)  # against the best hit, and how well that one does
     return max(hit.score, hit.why.similarity or 0.0, words)
 
 
@@ -298,10 +301,7 @@ def _found(hit: Hit, *, explain: bool) -> Item:
 def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> Hits:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
-    if not show_expired:
-        return view.recall(query, kinds=KINDS, limit=limit)
-    asked = search.recall.Question(query, view._sought(kinds=KINDS, valid=False), limit=limit)
-    return search.recall.recall(view._engine(), asked).hits
+    return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired)
 
 
 def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:

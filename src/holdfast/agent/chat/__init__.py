@@ -1,5 +1,7 @@
 """A conversation on a whole screen: what is said on the left, what the agent remembers on the right.
 
+Belongs here: the conversation on a whole screen. Does not: what a turn does, which is `agent/conversation.py`.
+
 What a memory or a model says is text and nothing else here: it cannot style the screen, steer the terminal, or put a
 link under words that say something else.
 """

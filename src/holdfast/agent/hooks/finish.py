@@ -11,8 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import config
-from ...files.places import places_around
+from ...files.places import places_here
 from .events import OVER
 from .taught import build
 
@@ -63,7 +62,7 @@ def open_here(folder: Path) -> Holdfast:
     """The memory of the project around a folder, if there is one, and of the person; of nobody else."""
     from ...memory import Holdfast  # noqa: PLC0415
 
-    places = places_around(folder, config.login(), config.default_store().parent)
+    places = places_here(folder)
     scopes = [place.scope for place in places]
     return Holdfast.open(scope=scopes, actor="hook", background=False, places=places)
 

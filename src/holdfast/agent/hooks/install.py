@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import InvalidInput
-from ...files.others import read
+from ...files.others import Change, read
 from ...text import jsontext
 from . import tomltext
 from .events import EVENTS, TOOLS
@@ -23,29 +22,16 @@ SECONDS = 3  # more than ten times what a hook takes; Codex allows no more at th
 OURS = re.compile(r"holdfast[\"']?(?:\.exe[\"']?)? hook run (\w+)")
 
 
-class Change(NamedTuple):
-    """What is to become of a file. None: there is no file."""
-
-    target: Target
-    before: str | None
-    after: str | None
-
-    @property
-    def file(self) -> Path:
-        """The file."""
-        return self.target.file
-
-
 def plan_install(target: Target) -> Change:
     """What installing would do; nothing, when all our entries are there. InvalidInput for a file that is broken."""
     before = read(target.file)
-    return Change(target, before, with_ours(before, target))
+    return Change(target.file, before, with_ours(before, target))
 
 
 def plan_uninstall(target: Target) -> Change:
     """What uninstalling would do; nothing, when none of our entries is there."""
     before = read(target.file)
-    return Change(target, before, without_ours(before, target))
+    return Change(target.file, before, without_ours(before, target))
 
 
 def with_ours(text: str | None, target: Target) -> str | None:

@@ -18,7 +18,7 @@ LARGEST = 1_000_000  # bytes; then the file makes room for a new one, and the on
 
 def log_file() -> Path:
     """Where the log lies."""
-    return config.default_store().parent / "hooks.log"
+    return config.data_folder() / "hooks.log"
 
 
 def note(**what: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -69,15 +68,6 @@ def installed_for_person(tool: str) -> bool:
     return False
 
 
-def project_folder(start: Path) -> Path:
-    """The folder of the project around `start`: the nearest with .holdfast or .git, else `start` itself."""
-    around = (start, *start.parents)
-    for sign in (".holdfast/project.yaml", ".git"):
-        if found := next((folder for folder in around if (folder / sign).exists()), None):
-            return found
-    return start
-
-
 def command(tool: str, level: Level, event: str) -> str:
     """What a tool is to run for an event.
 
@@ -87,13 +77,6 @@ def command(tool: str, level: Level, event: str) -> str:
     call = f"hook run {event} --tool {tool}"
     if level == "project":
         return f"command -v holdfast >/dev/null && holdfast {call} --project || true"
-    return f"{program()} {call}"
+    import shlex  # noqa: PLC0415 (only who installs needs it, and every hook loads this file)
 
-
-def program() -> str:
-    """This program, as a shell finds it."""
-    import shlex  # noqa: PLC0415 (only who installs needs these, and every hook loads this file)
-    import shutil  # noqa: PLC0415
-
-    found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which("holdfast")
-    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m holdfast"
+    return f"{shlex.join(config.program())} {call}"

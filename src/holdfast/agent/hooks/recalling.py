@@ -8,16 +8,16 @@ of its own follows them, so that the next prompt has what they say now.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import config, modes
 from ...errors import HoldfastError
-from ...files.places import Place, places_around
+from ...files.places import Place, places_here
 from ...search.standing import standing
 from ...store import Filter, Store, open_store
 from ...types import Hit, Memory, Micros, system_clock
+from ...values import dataclass, replace
 from .answer import time_left
 from .believed import Files
 from .events import EXEC, MOST_CHARACTERS, MOST_TOKENS, Call
@@ -155,7 +155,7 @@ def look_around(call: Call, facts: dict[str, Any]) -> Here | None:
     settings = config.load()
     if modes.mode_of(settings.memory_mode) == "incognito":
         return None
-    places = places_around(Path(call.cwd or "."), config.login(), config.default_store().parent)
+    places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
     store, now = open_store(settings.store or config.default_store(), replica=settings.replica), system_clock()
     on = tuple(place for place in places if store.profile(place.scope).get("enabled", True))

@@ -1,5 +1,8 @@
 """An InitRunner database, taken into the memory of a role: memories, conversations and vectors.
 
+Belongs here: InitRunner databases, read from a copy and taken in. Does not: files of other memories, which are for
+`adapters/exchange/`.
+
 The original is only ever copied, byte by byte; SQLite opens the copy. So nothing is written to it or beside it, and
 what its log holds is read all the same.
 

@@ -13,7 +13,7 @@ import apsw
 
 from ...errors import InvalidInput, StoreBusy
 from ...store.opening import is_server
-from ...store.sqlite import APPLICATION_ID
+from ...store.sqlite_file import APPLICATION_ID
 from ..memory import RoleMemory
 from .rows import columns
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import apsw
@@ -14,7 +13,7 @@ import sqlite_vec
 from ...errors import Nothing, TooLarge
 from ...floats import Vector
 from ...pipelines.consolidate import EXTRACTED
-from ...types import ID_PREFIXES, Kind, Memory, Micros, from_datetime, new_id
+from ...types import ID_PREFIXES, Kind, Memory, Micros, from_iso, new_id
 from ...write import commit
 from ...write.commit import Draft
 from ...write.guard import guard_data
@@ -54,7 +53,7 @@ class Database:
     def _time(self, text: str | None, row: str) -> Micros | None:
         """A time of a row, or None when it cannot be read."""
         try:
-            return from_datetime(datetime.fromisoformat((text or "").strip()))
+            return from_iso((text or "").strip())
         except (ValueError, OverflowError):
             self.remarks.note("Times that cannot be read became the time of this import, of", row)
             return None

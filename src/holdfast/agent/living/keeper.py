@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...memory import Holdfast
+from ...memory.asking import metered
 from ...models.chat import Complete
 from ...models.entities.strategies import Recognition, standard
 from ...pipelines import enrich, reflect
@@ -27,7 +28,7 @@ class Keeper:
         self.hf = hf
         self.session: str | None = None
         """The conversation that goes on: the one of the latest message."""
-        self._recognition = recognition or standard(answer=complete)
+        self._recognition = recognition or standard(answer=metered(hf, complete))
 
     def get_tools(self) -> Functions:
         """The six tools of the agent that talks."""

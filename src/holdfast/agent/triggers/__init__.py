@@ -1,5 +1,8 @@
 """What sets a daemon in motion: a time that has come, a file that changed, a request.
 
+Belongs here: what sets a daemon in motion, each kind a thread. Does not: what is done then, which is
+`agent/daemon.py`.
+
 Each trigger is a thread. Making one checks all it needs and takes hold of it (a port, a watched folder), so that what
 is wrong with any of them is known before the first one runs.
 """
@@ -16,7 +19,7 @@ from .cron import CronThread
 from .files import FileWatchThread
 from .webhook import WebhookThread
 
-__all__ = ["Fire", "Firing", "Told", "TriggerThread", "WebhookThread", "excerpt", "prepare", "start"]
+__all__ = ["Firing", "Told", "TriggerThread", "WebhookThread", "excerpt", "prepare", "start"]
 
 
 def start(

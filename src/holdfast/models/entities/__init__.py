@@ -1,7 +1,11 @@
-"""Recognisers of entities: people, projects, organisations, places, addresses and dates in a text."""
+"""Recognisers of entities: people, projects, organisations, places, addresses and dates in a text.
+
+Belongs here: recognisers: from a text to whom and what it names. Does not: what becomes of them, which is
+`write/entities.py`.
+"""
 
 from __future__ import annotations
 
-from .base import TYPES, EntityType, Found, Recogniser, resolve
+from .base import Found, resolve
 
-__all__ = ["TYPES", "EntityType", "Found", "Recogniser", "resolve"]
+__all__ = ["Found", "resolve"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ...text.answers import line, objects_in
 from .base import NOWHERE, TYPES, EntityType, Found
 
 CONFIDENCE = 0.9
@@ -45,32 +44,15 @@ def _prompt() -> str:
 
 
 def _findings(answer: str) -> Iterable[Found]:
-    for item in _objects(answer):
+    for item in objects_in(answer):
         name, raw = (_label(item.get(key)) for key in ("name", "raw"))
         if name or raw:
             yield Found(name or raw, _type(item.get("type")), NOWHERE, NOWHERE, CONFIDENCE, raw or name)
 
 
-def _objects(answer: str) -> list[dict[str, Any]]:
-    """The objects of an answer: of its JSON list, or each that can be read where the list as a whole cannot."""
-    start, end = answer.find("["), answer.rfind("]")
-    whole = _read(answer[start : end + 1]) if 0 <= start < end else None
-    if isinstance(whole, list):
-        return [item for item in whole if isinstance(item, dict)]
-    pieces = (_read(piece) for piece in re.findall(r"\{[^{}]*\}", answer))
-    return [piece for piece in pieces if isinstance(piece, dict)]
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _label(value: Any) -> str:
     """A name out of an answer, on one line; empty when it is none."""
-    label = " ".join(value.split()) if isinstance(value, str) else ""
+    label = line(value)
     return label if len(label) <= _LONGEST_NAME else ""
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 
+from ...errors import CapReached
 from .base import Found, Recogniser, resolve
 from .llm import LLMRecogniser
 from .names import NameRecogniser
@@ -15,7 +16,6 @@ from .spacy import SpacyRecogniser
 
 log = logging.getLogger(__name__)
 
-STRATEGIES = ("fast", "local", "accurate")
 KEPT = 512  # texts whose findings are remembered: a conversation is looked at more than once
 _Key = tuple[str, bytes]
 
@@ -57,6 +57,8 @@ class Recognition:
             try:
                 if recogniser.available():
                     found += recogniser.recognise(text)
+            except CapReached:
+                raise  # what it would find is not missing: it is looked for later
             except Exception:  # whatever a model or a library raises, the others still have their say
                 log.exception("The recogniser %r failed; its findings are missing.", recogniser.name)
                 complete = False
@@ -69,10 +71,8 @@ class Recognition:
             self._known[key] = found
 
 
-def standard(*, answer: Callable[[str], str] | None = None, spacy_model: str = "") -> Recognition:
-    """The three strategies. `answer` asks a language model; `spacy_model` names one that is installed."""
+def standard(*, answer: Callable[[str], str] | None = None) -> Recognition:
+    """The three strategies. `answer` asks a language model."""
     fast: list[Recogniser] = [PatternRecogniser()]
     local: list[Recogniser] = [*fast, NameRecogniser()]
-    return Recognition(
-        {"fast": fast, "local": local, "accurate": [*local, SpacyRecogniser(spacy_model), LLMRecogniser(answer)]}
-    )
+    return Recognition({"fast": fast, "local": local, "accurate": [*local, SpacyRecogniser(), LLMRecogniser(answer)]})

@@ -55,6 +55,8 @@ class Statement:
     """Whether such clauses always begin in the first person: others need not be compared with it."""
     for_agents: bool = False
     """Whether an agent may be believed that says so: of what was done it knows as much as the user does."""
+    for_a_while: bool = False
+    """Whether "for now" does not speak against it: what a project leaves out for the time being is worth knowing."""
 
     def fits(self, clause: str) -> re.Match[str] | None:
         """Where the clause opens like this statement, if it is one."""

@@ -7,13 +7,12 @@ possible; an element whose quote does not occur in its turn is dropped.
 
 from __future__ import annotations
 
-import json
 import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...models.chat import Complete
+from ...text.answers import line, objects_in
 from ...text.fences import neutralise
 from ...types import Memory, Triple
 from ...write.candidates import Advice, Candidate, grounded
@@ -24,8 +23,6 @@ log = logging.getLogger(__name__)
 
 MOST = 20  # candidates of one page
 DEFAULT_CONFIDENCE = 0.8
-_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
-_TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 
 
 class LLMExtractor:
@@ -41,7 +38,7 @@ class LLMExtractor:
         if not turns:
             return []
         answer = self._complete(self._asked(turns))
-        found = [candidate for one in elements(answer) if (candidate := _candidate(one, turns)) is not None]
+        found = [candidate for one in objects_in(answer) if (candidate := _candidate(one, turns)) is not None]
         return found[:MOST]
 
     def _asked(self, turns: Sequence[Memory]) -> str:
@@ -66,31 +63,9 @@ def _told(turns: Sequence[Memory]) -> Iterator[str]:
         yield f"[{number}] {turn.author or turn.role or 'somebody'}: {neutralise(turn.content)}"
 
 
-def elements(answer: str) -> list[Mapping[str, Any]]:
-    """The JSON objects of an answer, whatever stands around them and however it was cut off."""
-    text = _TRAILING_COMMA.sub("", answer)
-    start, end = text.find("["), text.rfind("]")
-    if 0 <= start < end:
-        try:
-            whole = json.loads(text[start : end + 1])
-            return [one for one in whole if isinstance(one, dict)]
-        except (ValueError, RecursionError):
-            pass
-    return list(_single(text))
-
-
-def _single(text: str) -> Iterator[Mapping[str, Any]]:
-    for found in _OBJECT.finditer(text):
-        try:
-            one = json.loads(found[0])
-        except (ValueError, RecursionError):
-            continue
-        yield one
-
-
 def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate | None:
-    content, quote = _text(element, "content"), _text(element, "quote")
-    turn = _source(element.get("turn"), quote, turns)
+    content, quote = line(element.get("content")), line(element.get("quote"))
+    turn = turn_with(quote, element.get("turn"), turns)
     if not content or turn is None:
         log.debug("dropped what the turns do not say: %r", element)
         return None
@@ -99,8 +74,8 @@ def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate
         quote=quote,
         source=turn.id,
         kind="rule" if element.get("kind") == "rule" else "fact",
-        category=_text(element, "category").lower() or "general",
-        confidence=_confidence(element.get("confidence")),
+        category=line(element.get("category")).lower() or "general",
+        confidence=confidence(element.get("confidence")),
         triple=_triple(element),
         author=turn.author,
         advice=_advice(element),
@@ -110,23 +85,21 @@ def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate
 def _advice(element: Mapping[str, Any]) -> Advice | None:
     if element.get("safety_conflict") is True:
         return Advice("drop", "following it would keep somebody from being looked after")
-    action = _text(element, "action").lower()
-    return Advice(action, _text(element, "reason")) if action else None
+    action = line(element.get("action")).lower()
+    return Advice(action, line(element.get("reason"))) if action else None
 
 
-def _source(number: Any, quote: str, turns: Sequence[Memory]) -> Memory | None:
-    """The turn that has the quote: the one that was named, or any other, for models cannot count."""
+def turn_with(
+    quote: str, number: Any, turns: Sequence[Memory], said: Callable[[Memory], str] = lambda turn: turn.content
+) -> Memory | None:
+    """The turn that has the quote in what is `said`: the one that was named, or any other, for models cannot count."""
     likely = [turns[number - 1]] if isinstance(number, int) and 0 < number <= len(turns) else []
     probe = Candidate(content=quote, quote=quote)
-    return next((turn for turn in (*likely, *turns) if grounded(probe, turn.content)), None)
+    return next((turn for turn in (*likely, *turns) if grounded(probe, said(turn))), None)
 
 
-def _text(element: Mapping[str, Any], key: str) -> str:
-    value = element.get(key)
-    return " ".join(value.split()) if isinstance(value, str) else ""
-
-
-def _confidence(value: Any) -> float:
+def confidence(value: Any) -> float:
+    """How sure a model says it is, in [0, 1]."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return min(max(float(value), 0.0), 1.0)
     return DEFAULT_CONFIDENCE
@@ -134,7 +107,7 @@ def _confidence(value: Any) -> float:
 
 def _triple(element: Mapping[str, Any]) -> Triple | None:
     subject, predicate, object_, subject_type, object_type = (
-        _text(element, key) for key in ("subject", "predicate", "object", "subject_type", "object_type")
+        line(element.get(key)) for key in ("subject", "predicate", "object", "subject_type", "object_type")
     )
     if not (subject and predicate and object_):
         return None

@@ -254,7 +254,7 @@ class _Told:
             return False
         if rule and language.warns("moment", self.plain):
             return language.warns("lasting", clause) and not language.warns("moment", clause)
-        return not language.warns("moment", clause)
+        return statement.for_a_while or not language.warns("moment", clause)
 
     def _is_unsure(self, clause: str) -> bool:
         return self.language.warns("unsure", self.plain) or self.language.warns("unsure_clause", clause)

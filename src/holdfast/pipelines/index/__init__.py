@@ -1,11 +1,11 @@
 """Texts that were written elsewhere become memories: sessions of coding agents, tickets, notes.
 
-Belongs here: what a file says, cut into chunks, and the chunks of a file put in the place of those it had. Does not:
-which files there are to index, which is for `files/sources.py`.
+Belongs here: what a file says, cut into chunks that take the place of those it had. Does not: which files there are,
+which is `files/sources.py`.
 """
 
-from .report import Indexed, Source, Warned
+from .report import Indexed, Source
 from .run import Indexer
-from .seen import ROOT, can_be_indexed
+from .seen import can_be_indexed
 
-__all__ = ["ROOT", "Indexed", "Indexer", "Source", "Warned", "can_be_indexed"]
+__all__ = ["Indexed", "Indexer", "Source", "can_be_indexed"]

@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 from ...errors import InvalidInput
+from ...text import frontmatter
 from ...text.screen import shorten
 from ...transcripts.values import micros
 from ...types import Micros
@@ -32,7 +33,6 @@ _LABELS = ("labels", "tags", "keywords")
 _FACETS = ("status", "type", "priority")  # each becomes a tag such as `status:done`
 _LISTS = ("tickets", "issues", "items")
 
-_FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)", re.DOTALL)
 _TOP_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _FACET_LINE = re.compile(rf"^[\s*_>-]*({'|'.join(_FACETS)})[\s*_]*:[\s*_]*([\w][\w /-]{{0,40}})", re.IGNORECASE)
 _FACET_LINES = 12  # from the top: further down such a line is prose
@@ -79,19 +79,12 @@ def tickets(text: str) -> list[Piece]:
 
 def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
     """What stands between the two lines of dashes at the top, the text behind it, and how many lines those were."""
-    match = _FRONTMATTER.match(text)
-    if match is None:
-        return {}, text, 0
-    from ruamel.yaml import YAML  # noqa: PLC0415 (only who has frontmatter needs it, and loading it takes a while)
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-
     try:
-        fields = YAML(typ="safe").load(match[1] or "")
-    except (YAMLError, ValueError):
+        document = frontmatter.split(text)
+        fields = frontmatter.read(document)
+    except frontmatter.Broken:
         return {}, text, 0  # whatever it is, its words can be found
-    if not isinstance(fields, dict):
-        return {}, text, 0
-    return fields, text[match.end() :], match[0].count("\n")
+    return fields, document.body, text.count("\n", 0, len(text) - len(document.body))
 
 
 def _written_facets(body: str) -> dict[str, str]:

@@ -1,5 +1,5 @@
 """A project's memory, built out of its past sessions: what each taught, then all of it together, as files.
 
-Belongs here: the two phases as jobs, the prompts' inputs and outputs, the composer that needs no model, and the files.
-Does not: finding notes in a session (`extract/notes`), or reading transcripts (`transcripts/`).
+Belongs here: a project's memory in two phases, with what models are asked and the files that come out. Does not:
+finding notes (`pipelines/extract/notes/`) and reading transcripts (`transcripts/`).
 """

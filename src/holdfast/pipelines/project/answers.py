@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future, wait
 from threading import Event, Thread
 from typing import Any
 
-from ...errors import MissingKey, ModelFailed
+from ...errors import CapReached, MissingKey, ModelFailed
 from ...models.chat import Complete
+from ...text.answers import object_in
 from ..task import Stopping
 
+LONGEST_SLUG = 20  # characters
 STEP = 0.1  # seconds between two looks at whether to stop
 
 
@@ -21,13 +22,13 @@ def answer_of(complete: Complete, said: str, keys: Collection[str], *, stage: st
     keys in it were the reason."""
     try:
         text = complete(said)
-    except Stopping:
+    except (Stopping, CapReached):
         raise
     except MissingKey as error:
         raise ModelFailed(f"No API key available for {stage}: {error}") from error
     except Exception as error:  # providers, their clients and pydantic-ai share no base
         raise ModelFailed(f"{stage} model error: {error or type(error).__name__}") from error
-    found = _object(text)
+    found = object_in(text)
     if found is None:
         raise ModelFailed(f"{stage} JSON parse failure")
     if set(found) != set(keys):
@@ -59,23 +60,10 @@ def _ask(complete: Complete, prompt: str, answer: Future[str]) -> None:
         answer.set_exception(error)
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    """The whole text as an object, or the outermost one in it: models wrap their answers in fences and chatter."""
-    start, end = text.find("{"), text.rfind("}")
-    for part in (text, text[start : end + 1] if 0 <= start < end else ""):
-        try:
-            found = json.loads(part)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return None
-
-
-def slug_of(text: str, limit: int = 20) -> str:
+def slug_of(text: str) -> str:
     """A name for a file out of a few words: small letters, figures, underscores.
 
     >>> slug_of("Fix the login page!")
     'fix_the_login_page'
     """
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:limit].strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:LONGEST_SLUG].strip("_")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...text.budget import count_tokens
-from ...text.screen import shorten
+from ...text.screen import counted, shorten
 from ...types import Micros, iso
 from ...write.candidates import Candidate
 from ...write.dedup import first_duplicate
@@ -118,7 +118,7 @@ def _notes(output: Output, category: Category) -> Iterator[Note]:
 def _memory(known: dict[Category, list[_Known]], kept: Sequence[Output], names: Mapping[str, str]) -> str:
     parts = [
         "# Memory",
-        f"What {_count(len(kept), 'session')} of this project taught, from {_day(kept[-1])} to {_day(kept[0])}. "
+        f"What {counted(len(kept), 'session')} of this project taught, from {_day(kept[-1])} to {_day(kept[0])}. "
         "Advice, not truth: the repository and the user come first.",
         f"{OWN}\n{OWN_BEGIN}\n{OWN_END}",
     ]
@@ -141,7 +141,7 @@ def _line(known: _Known, names: Mapping[str, str]) -> str:
 def _where(known: _Known, names: Mapping[str, str]) -> str:
     """Where a note comes from: the latest session, and how many others."""
     latest, *others = known.sessions
-    also = f", and in {_count(len(others), 'other session')}" if others else ""
+    also = f", and in {counted(len(others), 'other session')}" if others else ""
     return f"({names[latest.session]}, {_day(latest)}{also})"
 
 
@@ -151,10 +151,6 @@ def _session(output: Output, names: Mapping[str, str]) -> str:
 
 def _day(output: Output) -> str:
     return iso(output.updated_at)[:10]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 # What to know first

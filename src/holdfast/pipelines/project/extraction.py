@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import reduce
 
 from ...errors import ModelFailed, NotFound
-from ...store.base import Filter, Store, Writer
+from ...store.base import Store, Writer
 from ...text.screen import shorten
 from ...text.secrets import redact
 from ...types import DAY, Job, Memories, Micros, Scope, Session
 from ...write.policy import PEOPLE
+from ..consider import turns_of
 from ..extract.notes import CATEGORIES, Note, find_notes
 from ..task import Due, Kind, Output, Task, Terms, Worker
 from . import outputs
@@ -130,12 +131,6 @@ def dirty(writer: Writer, store: Store, scope: Scope, at: Micros) -> None:
     kind, key = NEXT
     known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == NEXT]
     writer.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
-
-
-def turns_of(store: Store, session: Session) -> Memories:
-    """What was said and done in a session, in order."""
-    found = store.list(Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest")
-    return sorted(found, key=lambda turn: (turn.position or 0, turn.seq))
 
 
 def teaches(session: Session, turns: Memories, building: Building) -> Taught:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...store.base import Author, Store, Writer
+from ...errors import ModelFailed
+from ...store.base import Author, Spent, Store, Writer
 from ...types import Job, Micros, Scope, Session
 from .. import work
+from ..consider import turns_of
+from ..spend import ANSWER, Estimate
 from ..task import Worker
 from . import build, extraction, outputs
 from .artifacts import remove_files
@@ -29,6 +33,8 @@ class Plan:
     """Those that would not, and why."""
     build: bool
     """Whether the files would be made again, whatever the sessions teach."""
+    cost: Spent = field(default_factory=Spent)
+    """About how much models would be asked."""
 
     @property
     def idle(self) -> bool:
@@ -77,11 +83,24 @@ class Standing:
 def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
     """What `build_memory` would do; nothing is changed."""
     found = list(candidates(store, scope, building, now))
-    return Plan(
-        [one for one in found if isinstance(one, Session)],
-        [one for one in found if isinstance(one, Passed)],
-        _build_due(store, scope, now),
-    )
+    to_read, build_due = [one for one in found if isinstance(one, Session)], _build_due(store, scope, now)
+    passed = [one for one in found if isinstance(one, Passed)]
+    return Plan(to_read, passed, build_due, _cost(store, scope, building, to_read, build_due=build_due))
+
+
+def _cost(store: Store, scope: Scope, building: Building, to_read: list[Session], *, build_due: bool) -> Spent:
+    """About how much models would be asked: each session once, and once for what all of them taught."""
+    reads, builds = Estimate(), Estimate()
+    if building.default is not None:
+        rehearsed = replace(building, default=reads)
+        for session in to_read:
+            with suppress(ModelFailed):  # the estimate has nothing to say
+                extraction.teaches(session, turns_of(store, session), rehearsed)
+    if (building.smol or building.default) is not None and (to_read or build_due):
+        with suppress(ModelFailed):
+            build.by_model(outputs.outputs(store, scope), replace(building, smol=builds))
+        builds.tokens += reads.calls * ANSWER  # what the sessions teach is read along
+    return Spent(reads.calls + builds.calls, reads.tokens + builds.tokens)
 
 
 def _build_due(store: Store, scope: Scope, now: Micros) -> bool:

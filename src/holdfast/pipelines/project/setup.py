@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InvalidInput
+from ...errors import InvalidInput, meant
 from ...types import DAY, Micros, Scope
 
 if TYPE_CHECKING:
@@ -100,10 +100,7 @@ def settings_from(values: Mapping[str, Any], where: str) -> ProjectSettings:
     for written, value in values.items():
         name = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda letter: f"_{letter[1].lower()}", str(written))
         if name not in known:
-            from difflib import get_close_matches  # noqa: PLC0415 (only a mistake needs it)
-
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(known)}."
+            hint = meant(name, known) or f" There are: {', '.join(known)}."
             raise InvalidInput(f"memories has no key {written!r} ({where}).{hint}")
         chosen[name] = _checked(name, value, known[name].default, where)
     return ProjectSettings(**chosen)

@@ -1,4 +1,8 @@
-"""Prompts are prose in files beside this one, loaded by name."""
+"""Prompts are prose in files beside this one, loaded by name.
+
+Belongs here: what models are told, as prose in files loaded by name. Does not: what is told for a project's memory,
+which is in `pipelines/project/prompts/`.
+"""
 
 from __future__ import annotations
 

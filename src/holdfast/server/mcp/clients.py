@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,15 +73,9 @@ def levels(client: str) -> tuple[Level, ...]:
 
 def entry(of: Target, options: Sequence[str] = ()) -> dict[str, Any]:
     """What a client is to start. A project's file is for everybody who has it, so it names no path."""
-    command, *words = ("holdfast",) if of.level == "project" else program()
+    command, *words = ("holdfast",) if of.level == "project" else config.program()
     kind = {"type": "stdio"} if of.about.typed else {}
     return {**kind, "command": command, "args": [*words, "mcp", *options]}
-
-
-def program() -> tuple[str, ...]:
-    """This program, by its path: clients have no PATH to speak of."""
-    found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which("holdfast")
-    return (found,) if found else (sys.executable, "-m", "holdfast")
 
 
 def _own_file(client: str) -> Path:

@@ -14,19 +14,11 @@ from typing import Any, NamedTuple
 
 from ...agent.hooks import tomltext
 from ...errors import InvalidInput
-from ...files.others import read
+from ...files.others import Change, read
 from ...text import jsontext
 from .clients import NAME, Target, entry
 
 HEAD = "\n# Holdfast: long-term memory. `holdfast mcp uninstall codex` takes this out again.\n"
-
-
-class Change(NamedTuple):
-    """What is to become of a client's file. None: there is no file."""
-
-    file: Path
-    before: str | None
-    after: str | None
 
 
 def plan_install(target: Target, options: Sequence[str] = ()) -> Change:

@@ -11,7 +11,7 @@ from .. import checkup, migrate
 from ..base import Finding
 from ..checkup import Look, Unpack
 from ..rows import Statements
-from .connections import APP, WORKER
+from .statements import APP, WORKER
 from .writer import marked
 
 _POSTINGS = """

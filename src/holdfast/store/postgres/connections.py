@@ -7,158 +7,44 @@ the next user of the connection, finds none of it.
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import re
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import errors, sql
-from psycopg.abc import Buffer
-from psycopg.adapt import Loader
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import Format, TransactionStatus
+from psycopg import errors
+from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from ...errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
+from ...errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from ..base import T
 from ..rows import Row, Rows
+from .explaining import explained, lost, well_formed
+from .statements import (
+    READING,
+    UNKNOWN,
+    WRITING,
+    Connection,
+    Sight,
+    UnknownType,
+    findable,
+    opening,
+    rows_of,
+    translated,
+)
 
-APP, WORKER = "holdfast_app", "holdfast_worker"
-# Said each time: the login or the server may have other defaults.
-WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
-READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 CONNECTIONS = 10  # per process
 PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
 STEP = 1.0  # seconds between looks whether a server that was away is back
 STATEMENT_MILLISECONDS = 30_000
 FETCH = 500  # rows per round trip of a stream
-ROWS_TOGETHER = 5_000  # rows of one insert
-BYTES_TOGETHER = 16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
-UNKNOWN = 0  # the type of a value for which nothing else is registered
-CHANGED = "has other tables than when it was opened. Open it again."
-SEPARATOR = "\x1f"  # no scope's name has a control character
-
-_INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-_NAMES = [f"c{number}" for number in range(64)]
-_TYPES: dict[str, dict[str, str]] = {}
-
-Connection = psycopg.Connection[Row]
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What a transaction may see: scopes by number, scopes by name (to find or make them), or all there is."""
-
-    numbers: tuple[int, ...] | None = ()
-    names: tuple[str, ...] = ()
-    search_path: str = "holdfast, public"
-
-    def covers(self, other: Sight) -> bool:
-        """Whether whatever another one sees can be seen with this one, and no role is changed by it."""
-        return (
-            self.numbers is not None
-            and other.numbers is not None
-            and set(other.numbers) <= set(self.numbers)
-            and set(other.names) <= set(self.names)
-        )
-
-
-@lru_cache(maxsize=1024)
-def opening(sight: Sight, begin: str, milliseconds: int) -> bytes:
-    """The start of a transaction, with what it may see and how long a statement may take, in one round trip."""
-    return (
-        f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
-        f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = {milliseconds}; "
-        "SET LOCAL row_security = on; SET LOCAL jit = off; "
-    ).encode() + seen(sight)
-
-
-def seen(sight: Sight) -> bytes:
-    """The statements that say which scopes a transaction may see.
-
-    They are SET LOCAL and not set_config: Citus passes those on to the machines that hold the rows.
-    """
-    numbers = ",".join(map(str, sight.numbers or ()))
-    names = sql.Literal(SEPARATOR.join(sight.names)).as_bytes(None)
-    return f"SET LOCAL holdfast.scopes = '{numbers}'; SET LOCAL holdfast.names = ".encode() + names
-
-
-class PostgresStatements:
-    """Statements on one connection, inside its transaction. Placeholders are `?`."""
-
-    def __init__(self, connection: Connection, sight: Sight, *, one_by_one: bool = False) -> None:
-        self._connection = connection
-        self._sight = sight
-        self._one_by_one = one_by_one
-
-    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        cursor = self._connection.execute(translated(sql), values, binary=True)
-        return cursor.fetchall() if cursor.description else []
-
-    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        insert = _INSERT.fullmatch(sql)
-        if insert is None or self._one_by_one or "vector" in insert["columns"]:
-            if rows:
-                self._connection.cursor().executemany(translated(sql), rows)
-            return
-        # As one JSON value: the driver would spend longer on each value than the server does on the row. COPY, which
-        # is quicker still, is not for tables with row-level security.
-        statement = self._inserting(insert["table"], insert["columns"].split(", "))
-        for start in range(0, len(rows), ROWS_TOGETHER):
-            page = [dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]]
-            self._insert(statement, page)
-
-    def _insert(self, statement: bytes, page: Sequence[dict[str, Any]]) -> None:
-        packed = json.dumps(page, default=_hex)
-        if len(packed) <= BYTES_TOGETHER or len(page) == 1:
-            self._connection.execute(statement, (packed,))
-            return
-        half = len(page) // 2
-        self._insert(statement, page[:half])
-        self._insert(statement, page[half:])
-
-    def _inserting(self, table: str, columns: Sequence[str]) -> bytes:
-        if table not in _TYPES:
-            rows = self._connection.execute(
-                "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass",
-                (f"holdfast.{table}",),
-            )
-            _TYPES[table] = dict(rows.fetchall())
-        shape = ", ".join(f"{name} {_TYPES[table][column]}" for name, column in zip(_NAMES, columns, strict=False))
-        return (
-            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(_NAMES[: len(columns)])} "
-            f"FROM json_to_recordset(%s::json) AS r ({shape})"
-        ).encode()
-
-    def widen(self, *, number: int | None = None, name: str | None = None) -> None:
-        """Lets this transaction see one more scope: by its name to look it up, by its number to use it."""
-        sight = self._sight
-        if name is not None:
-            sight = replace(sight, names=(*sight.names, name))
-        if number is not None:
-            sight = replace(sight, numbers=(*(sight.numbers or ()), number))
-        self._sight = sight
-        self._connection.execute(seen(sight))
-
-
-class UnknownType(Loader):
-    """A value of a type that the tables did not have when the store was opened: its bytes would be misread."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> Any:  # noqa: ARG002
-        raise StoreError(f"The database {CHANGED}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,22 +254,6 @@ def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
     return bool(rows)
 
 
-def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Rows:
-    """The rows of one SELECT inside an open transaction."""
-    return connection.execute(translated(statement), findable(values), binary=True).fetchall()
-
-
-def findable(values: Sequence[Any]) -> Sequence[Any]:
-    """Values to look for. A text that no table can hold is looked for in vain, and not an error."""
-    return [_findable(value) for value in values]
-
-
-def _findable(value: Any) -> Any:
-    if isinstance(value, str):
-        return _UNSTORABLE.sub("\ufffd", value)
-    return [_findable(one) for one in value] if type(value) is list else value
-
-
 def _leave(connection: Connection) -> None:
     """Ends the transaction that is open, if one is, so that the connection can be used again, or drops it."""
     with suppress(psycopg.Error):
@@ -392,110 +262,3 @@ def _leave(connection: Connection) -> None:
             return
     if connection.info.transaction_status == TransactionStatus.UNKNOWN:
         connection.close()
-
-
-# What the server says when it ends a connection: shut down, crashed, not ready yet, idle for too long.
-_GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
-
-
-def lost(error: BaseException) -> bool:
-    """Whether an error means that the connection is gone, rather than that the server said no."""
-    if not isinstance(error, psycopg.Error):
-        return False
-    if error.sqlstate is None:
-        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return error.sqlstate in _GONE or error.sqlstate.startswith("08")
-
-
-@lru_cache(maxsize=2048)
-def translated(statement: str) -> bytes:
-    """A statement with our placeholders as the driver spells them."""
-    return statement.replace("%", "%%").replace("?", "%s").encode()
-
-
-def _hex(value: Any) -> str:
-    """Bytes as the server reads them from text."""
-    return "\\x" + bytes(value).hex()
-
-
-def well_formed(url: str) -> bool:
-    """Whether a URL says what it seems to say; one whose password has a bare @ or / in it does not."""
-    try:
-        known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
-    except psycopg.Error:
-        return False
-    host, database = known.get("host", ""), known.get("dbname", "")
-    return (
-        all(not port or port.isdecimal() for port in known.get("port", "").split(","))
-        and "@" not in host[1:]
-        and ("@" not in database or "%40" in url)
-    )
-
-
-def without_password(url: str) -> str:
-    """A URL for people: no password, nor any other parameter that could hold one."""
-    if not well_formed(url):
-        return "postgresql://…"  # there is no telling which part of it is the password
-    known = conninfo_to_dict(url)
-    user = f"{known['user']}@" if known.get("user") else ""
-    port = f":{known['port']}" if known.get("port") else ""
-    return f"postgresql://{user}{known.get('host', 'localhost')}{port}/{known.get('dbname', '')}"
-
-
-_ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
-    ((errors.LockNotAvailable, errors.QueryCanceled), StoreBusy, "took too long to answer. Try again in a moment."),
-    ((errors.TooManyConnections,), StoreBusy, "has no free connection. Try again in a moment."),
-    ((errors.DiskFull,), StoreFull, "could not grow: its disk is full. The change was not made; free some space."),
-    ((errors.ReadOnlySqlTransaction,), StoreReadOnly, "is read-only, as a replica is. Write to the primary."),
-    (
-        (errors.InsufficientPrivilege,),
-        StoreError,
-        f"refused: this login lacks a right. It needs the role {APP}, and {WORKER} for upkeep of all scopes: "
-        f"GRANT {APP}, {WORKER} TO the_login",
-    ),
-    (
-        (errors.InvalidPassword, errors.InvalidAuthorizationSpecification),
-        StoreError,
-        "refused the login. Check user and password in the URL.",
-    ),
-    ((errors.DatatypeMismatch,), StoreError, CHANGED),
-    ((errors.InvalidCatalogName,), StoreError, "does not exist. Create the database first, e.g. with createdb."),
-)
-# The driver does not say which error kept it from connecting, but the server's words are in its message.
-_REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
-    ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
-    (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
-    (r"authentication failed|no password supplied|no pg_hba\.conf entry", errors.InvalidPassword),
-    (r'role "[^"]*" does not exist|not permitted to log in', errors.InvalidPassword),
-)
-
-
-@contextmanager
-def explained(location: str) -> Iterator[None]:
-    """Turns the server's and the driver's errors into ours, with what to do next."""
-    try:
-        yield
-    except (errors.DataError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"Postgres cannot store this: {_first_line(error)}.") from error
-    except psycopg.Error as error:
-        kind = _kind(error)
-        for kinds, ours, advice in _ADVICE:
-            if issubclass(kind, kinds):
-                raise ours(f"{location} {advice} ({_first_line(error)})") from error
-        if lost(error):
-            raise StoreError(
-                f"{location} cannot be reached: {_first_line(error)}. Check that the server runs and the URL is right."
-            ) from error
-        raise StoreError(f"{location}: {_first_line(error)}") from error
-
-
-def _kind(error: psycopg.Error) -> type[psycopg.Error]:
-    if error.sqlstate is None:
-        for words, kind in _REFUSALS:
-            if re.search(words, str(error)):
-                return kind
-    return type(error)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -13,15 +13,17 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from ...errors import InvalidInput, StoreError
-from .connections import APP, WORKER, Connections, explained, without_password
+from .connections import Connections
+from .explaining import explained, without_password
 from .schema import state
+from .statements import APP, WORKER
 
 REFERENCE = ("meta", "scopes")
 LOCAL = ("jobs",)
 # Whatever a foreign key points to comes first.
 DISTRIBUTED = (
     "totals", "sessions", "messages", "memories", "edges", "entities", "entity_names", "mentions", "profiles", "files",
-    "events", "models", "vectors", "embedded", "memory_terms",
+    "spend", "events", "models", "vectors", "embedded", "memory_terms",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from psycopg import sql
 
 from ..rows import Rows
-from .connections import WORKER, Connection
+from .statements import WORKER, Connection
 
 EXACT_UP_TO = 50_000  # vectors of one scope and model that are compared one by one
 MOST = 100  # indexes in a database, the largest scopes first: each costs every plan and insert some ten microseconds

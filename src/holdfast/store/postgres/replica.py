@@ -11,7 +11,9 @@ import psycopg
 
 from ...errors import StoreError
 from ..rows import Rows
-from .connections import Connection, Connections, Sight, without_password
+from .connections import Connections
+from .explaining import without_password
+from .statements import Connection, Sight
 
 REST = 5.0  # seconds without asking a replica that failed
 PATIENCE = 1.0  # seconds to wait for a connection: the primary has the answer, too

@@ -14,7 +14,9 @@ from ...errors import StoreError
 from ...types import Scope
 from .. import migrate
 from ..status import Status, jobs_by_status, rows_by_noun
-from .connections import APP, WORKER, Connection, Connections, PostgresStatements, Sight, explained, without_password
+from .connections import Connections
+from .explaining import explained, without_password
+from .statements import APP, WORKER, Connection, PostgresStatements, Sight
 
 MIGRATING = 0x484C4446  # the number of the lock that migrators take turns on
 NO_EXTENSION = (

@@ -12,11 +12,11 @@ import re
 from psycopg import errors
 
 from ..base import Place, Places
-from .connections import Connection
+from .statements import Connection
 
 TABLES = (
     "memories", "memory_terms", "vectors", "sessions", "messages", "edges", "entities", "entity_names", "mentions",
-    "jobs", "profiles", "files", "events",
+    "jobs", "profiles", "files", "spend", "events",
 )  # fmt: skip
 _EVERY = ", ".join(f"holdfast.{table}" for table in TABLES)
 # As servers from 15 on say it, and as older ones do.

@@ -14,7 +14,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from .connections import Connection
+from .statements import Connection
 
 Floats = npt.NDArray[np.float32]
 _HEADER = struct.Struct(">HH")

@@ -16,7 +16,8 @@ from ..filters import marks
 from ..journalled import Indexed
 from ..rows import Statements
 from ..writer import RowWriter
-from .connections import PostgresStatements, Sight, Trace
+from .connections import Trace
+from .statements import PostgresStatements, Sight
 
 
 class PostgresWriter(RowWriter):

@@ -1,6 +1,7 @@
 """Notes of coding sessions: decisions, procedures, principles, incidents and preferences that outlast them.
 
-Belongs here: finding notes in the turns of a session, by rules or by a model. Does not: what becomes of them.
+Belongs here: finding the notes of a coding session, by rules or by a model. Does not: what becomes of them, which is
+for `files/`.
 """
 
 from .find import find_notes

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....models.chat import Complete
+from ....text.answers import line, objects_in
 from ....text.budget import count_tokens
 from ....text.fences import neutralise
 from ....types import Memory
-from ....write.candidates import Candidate, grounded
 from ...prompts import prompt
-from ..llm import elements
+from ..llm import confidence, turn_with
 from ..speech import without_thoughts
 from .find import checked, once
 from .note import CATEGORIES, LONGEST_TEXT, Category, Home, Note, title_of, within
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 MOST = 20  # notes of one page
 PAGE_TOKENS = 12_000  # of turns in one call: small models have little room, and lose the middle of long texts
 LONGEST_TURN = 4_000  # characters that are shown of one turn
-DEFAULT_CONFIDENCE = 0.8
 _LINE = re.compile(
     r"^\W{0,6}(?P<category>decisions?|procedures?|principles?|incidents?|preferences?)\W{1,4}(?P<text>.{8,400}?)"
     r"\s*(?:\||—|–|-)\s*(?:quote:?\s*)?[\"“](?P<quote>.{4,400}?)[\"”]\W*$",
@@ -45,7 +44,7 @@ def ask_for_notes(turns: Sequence[Memory], complete: Complete) -> list[Note]:
 
 def _on_page(turns: Sequence[Memory], complete: Complete) -> Iterator[Note]:
     answer = complete(prompt("extract_notes", turns="\n".join(_told(turns))))
-    given = elements(answer) or [found.groupdict() for found in _LINE.finditer(answer)]
+    given = objects_in(answer) or [found.groupdict() for found in _LINE.finditer(answer)]
     for element in given[:MOST]:
         note = _note(element, turns)
         if note is None:
@@ -78,26 +77,19 @@ def _pages(turns: Sequence[Memory]) -> Iterator[list[Memory]]:
 
 
 def _note(element: Mapping[str, Any], turns: Sequence[Memory]) -> Note | None:
-    category, text, quote = _category(element), _text(element, "text"), _line(element, "quote")
-    source = _source(element.get("turn"), quote, turns)
+    category, text, quote = _category(element), _text(element, "text"), line(element.get("quote"))
+    source = turn_with(quote, element.get("turn"), turns, _shown)
     if category is None or not text or source is None:
         return None
-    place: Home = "assistant" if _line(element, "place").lower() == "assistant" else "project"
-    title = title_of(_line(element, "title") or text.split("\n", 1)[0])
+    place: Home = "assistant" if line(element.get("place")).lower() == "assistant" else "project"
+    title = title_of(line(element.get("title")) or text.split("\n", 1)[0])
     rests = (source.id, *(one for one in _others(element.get("turns"), turns) if one != source.id))
-    return Note(category, title, within(text, LONGEST_TEXT), quote, rests, _confidence(element), place)
+    return Note(category, title, within(text, LONGEST_TEXT), quote, rests, confidence(element.get("confidence")), place)
 
 
 def _category(element: Mapping[str, Any]) -> Category | None:
-    said = _line(element, "category").lower().rstrip("s")
+    said = line(element.get("category")).lower().rstrip("s")
     return next((name for name in CATEGORIES if said and name.startswith(said)), None)
-
-
-def _source(number: Any, quote: str, turns: Sequence[Memory]) -> Memory | None:
-    """The turn that has the quote: the one that was named, or any other, for models cannot count."""
-    likely = [turns[number - 1]] if isinstance(number, int) and 0 < number <= len(turns) else []
-    probe = Candidate(content=quote, quote=quote)
-    return next((turn for turn in (*likely, *turns) if grounded(probe, _shown(turn))), None)
 
 
 def _others(numbers: Any, turns: Sequence[Memory]) -> list[str]:
@@ -105,19 +97,8 @@ def _others(numbers: Any, turns: Sequence[Memory]) -> list[str]:
     return [turns[number - 1].id for number in listed if isinstance(number, int) and 0 < number <= len(turns)]
 
 
-def _line(element: Mapping[str, Any], key: str) -> str:
-    value = element.get(key)
-    return " ".join(value.split()) if isinstance(value, str) else ""
-
-
 def _text(element: Mapping[str, Any], key: str) -> str:
     """A text with its lines kept: steps stand one below the other."""
     value = element.get(key)
     lines = value.strip().split("\n") if isinstance(value, str) else []
     return "\n".join(" ".join(line.split()) for line in lines if line.strip())
-
-
-def _confidence(element: Mapping[str, Any]) -> float:
-    value = element.get("confidence")
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(max(float(value), 0.0), 1.0) if known else DEFAULT_CONFIDENCE  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ....text.tokens import query_terms
 from ....types import Memory
@@ -38,7 +39,8 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     if found.category == "decisions":
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
-        return decision(words, what, found.quote, (turn.id,), found.confidence) if _says_what(what) else None
+        told = decision(words, what, found.quote, (turn.id,), found.confidence)
+        return with_reason(words, told, _next_sentence(found.quote, turn)) if _says_what(what) else None
     if found.category == "preferences" or words.says("place.manner", said):
         return _preference(words, said, found, turn)
     if words.says("incident.cause", said):
@@ -63,6 +65,16 @@ def decision(words: Words, what: str, quote: str, turns: tuple[str, ...], confid
     return Note("decisions", title_of(chosen), within(text, LONGEST_TEXT), quote, turns, confidence)
 
 
+def with_reason(words: Words, note: Note, following: str) -> Note:
+    """The note of a decision with the reason that the next sentence gives, where it says that it is one."""
+    reason = words.begins("decided.following", following)
+    why = following[reason.end() :].strip(_EDGES) if reason else ""
+    if not why or not words.told["because"] or words.says("decided.because", note.quote):
+        return note
+    text = f"{note.text} {words.told['because'].format(why=why)}"
+    return replace(note, text=within(text, LONGEST_TEXT))
+
+
 def _says_what(what: str) -> bool:
     """Whether it can be told what was decided: "on the tool" says nothing, "on Postgres" does."""
     return len(query_terms(what)) > 1 or bool(_NAMED.search(what.strip()))
@@ -70,7 +82,8 @@ def _says_what(what: str) -> bool:
 
 def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note:
     text = sentence(retell(said, turn.author) if words.code == "en" else said)
-    everywhere = words.says("place.everywhere", _around(found.quote, turn))
+    # How somebody is talked to is about them, whatever the project is.
+    everywhere = words.says("place.everywhere", _around(found.quote, turn)) or words.says("place.manner", said)
     place: Home = "assistant" if everywhere else "project"
     return Note(
         "preferences", title_of(text), within(text, LONGEST_TEXT), found.quote, (turn.id,), found.confidence, place
@@ -79,5 +92,15 @@ def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note
 
 def _around(quote: str, turn: Memory) -> str:
     """The sentence that a quote is a part of: it may say where a preference holds."""
-    every = sentences(own_words(turn.content))
-    return next((each.text.translate(_STRAIGHT) for each in every if quote in each.text), quote)
+    return next((each for each in _said(turn) if quote.translate(_STRAIGHT) in each), quote)
+
+
+def _next_sentence(quote: str, turn: Memory) -> str:
+    """The sentence behind the one that a quote is a part of; empty where there is none."""
+    said = _said(turn)
+    place = next((place for place, each in enumerate(said) if quote.translate(_STRAIGHT) in each), len(said))
+    return said[place + 1] if place + 1 < len(said) else ""
+
+
+def _said(turn: Memory) -> list[str]:
+    return [each.text.translate(_STRAIGHT) for each in sentences(own_words(turn.content))]

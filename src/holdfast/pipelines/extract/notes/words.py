@@ -3,8 +3,8 @@
 A cue file holds
 - `statement`: how decisions, principles and preferences are said, as `..languages` describes; what conversations
   always know of standing instructions and decisions is added to them;
-- `decided`: `opening` is what comes before what was decided, `because` begins a reason, `over` stands between what was
-  chosen and what was not;
+- `decided`: `opening` is what comes before what was decided, `because` begins a reason, `following` one that is a
+  sentence of its own, `over` stands between what was chosen and what was not;
 - `proposal`: how an agent proposes (`suggests`), lists choices (`option`) and asks (`asks`), how a person agrees
   (`yes`), objects (`but`) and picks (`picks`, with `ordinals` for "the second" and what `ends` it); `choice` is what
   makes a proposal one that is worth noting rather than the next step of the work;
