@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from holdfast.config import Settings
 from holdfast.memory import Holdfast
@@ -28,10 +28,41 @@ if TYPE_CHECKING:
 
 pytest.register_assert_rewrite("holdfast.testing")  # before any test module imports it
 
-# Few examples by default; `--hypothesis-profile=thorough` looks harder.
-settings.register_profile("quick", max_examples=25, deadline=None)
-settings.register_profile("thorough", max_examples=1000, deadline=None)
+# Few examples by default; `--hypothesis-profile=thorough` looks harder. A busy machine is no reason to fail; and where
+# `CI` is set the examples are the same every time, so that what is checked there depends on nothing but the code.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": "CI" in os.environ}
+settings.register_profile("quick", max_examples=25, **PATIENT)
+settings.register_profile("thorough", max_examples=1000, **{**PATIENT, "derandomize": False})
 settings.load_profile("quick")
+
+IN_MEMORY = Path("/dev/shm")  # a folder that most Linux machines keep in memory
+ROOM = 4 << 30  # bytes; a whole run leaves less than a quarter of it behind
+LONG = ("faults", "surfaces", "contracts", "server", "web")  # folders with tests that take seconds
+
+
+def pytest_configure() -> None:
+    """Files of tests lie in memory where it has room for them: on a disk every store would wait for it."""
+    if "PYTEST_DEBUG_TEMPROOT" in os.environ or not IN_MEMORY.is_dir():
+        return
+    there = os.statvfs(IN_MEMORY)
+    if there.f_bavail * there.f_frsize > ROOM and not there.f_flag & os.ST_NOEXEC and os.access(IN_MEMORY, os.W_OK):
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(IN_MEMORY)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, for somebody always waits for a process or a server."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests come first: a long one that came last would keep one worker busy while the others have ended."""
+    items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "run the commands of the documentation as processes, by the holdfast that is installed"
+    parser.addoption("--walk", action="store_true", help=told)
 
 
 @pytest.fixture(autouse=True)

@@ -110,7 +110,7 @@ class PostgresServer:
     def replica(self) -> PostgresServer:
         """A hot standby that follows this server. It needs a `remove` of its own."""
         with _new_folder(os.getpid()) as folder:
-            replica = PostgresServer(_usable(self.binaries, folder), folder / "data", _free_port())
+            replica = PostgresServer(_usable(self.binaries, folder), folder / "data", free_port())
             source = ["-h", "127.0.0.1", "-p", self.port, "-U", "admin"]
             copying = ["-D", replica.data, "-R", "--checkpoint=fast", "--no-sync"]
             _run([self.binaries / "pg_basebackup", *source, *copying], folder)
@@ -150,7 +150,7 @@ def start_server(
     A commit survives a kill only if it is `durable`. It is removed when the process `owner`, else this one, has ended.
     """
     with _new_folder(owner or os.getpid()) as folder:
-        server = PostgresServer(_usable(binaries or _wheel_binaries(), folder), folder / "data", _free_port())
+        server = PostgresServer(_usable(binaries or _wheel_binaries(), folder), folder / "data", free_port())
         identity = ["--username=admin", "--auth=trust", "--encoding=UTF8", "--locale=C"]
         _run([server.binaries / "initdb", "-D", server.data, *identity, "--no-sync"], folder)
         settings = SETTINGS | ({} if durable else CARELESS) | dict(options)
@@ -351,7 +351,8 @@ def _wait(done: Callable[[], bool], complaint: str) -> None:
         time.sleep(POLL)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody uses now, and that no client is given by chance."""
     while True:
         port = secrets.choice(PORTS)  # a test may have seeded `random`
         with socket.socket() as probe, suppress(OSError):

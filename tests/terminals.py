@@ -12,7 +12,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-PATIENCE = 30  # seconds: a crowded machine takes its time to start a process
+PATIENCE = 100  # seconds: a crowded machine takes its time to start a process
+SILENCE = 10  # seconds after which a person would press the key again
 
 
 class Terminal:
@@ -32,12 +33,21 @@ class Terminal:
         os.close(theirs)
         self._unheard = ""  # what came behind the last words that were waited for
 
-    def hear(self, words: str) -> str:
-        """Reads until these words have come since the last time, and returns what was read."""
-        heard, until = self._unheard, time.monotonic() + PATIENCE
+    def hear(self, words: str, *, after: str = "") -> str:
+        """Reads until these words have come since the last time, and returns what was read.
+
+        Types `after` first, and again after a silence: Python does not notice a Ctrl-C at once that comes in the
+        moment before it waits for a key.
+        """
+        self.type(after)
+        heard, until, again = self._unheard, time.monotonic() + PATIENCE, time.monotonic() + SILENCE
         while words not in bare(heard):
             assert time.monotonic() < until, f"no {words!r} in {bare(heard)!r}"
+            if time.monotonic() > again:
+                self.type(after)
+                again = time.monotonic() + SILENCE
             if select.select([self._ours], [], [], 0.5)[0]:
+                again = time.monotonic() + SILENCE
                 try:
                     heard += os.read(self._ours, 65_536).decode()
                 except OSError:
@@ -47,7 +57,8 @@ class Terminal:
         return heard
 
     def type(self, keys: str) -> None:
-        os.write(self._ours, keys.encode())
+        if keys:
+            os.write(self._ours, keys.encode())
 
     def end(self) -> int:
         """Its exit code; a process that does not end within that time is ended."""

@@ -2,81 +2,108 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import importlib
-import io
 import os
 import pkgutil
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from ruamel.yaml import YAML
 
 import holdfast
-from holdfast.cli.app import run
 from holdfast.config import Settings
 from holdfast.pipelines.project.setup import ProjectSettings, settings_from
+from pages import FILES, Walk, blocks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference")]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_RUN = ("pip ", "make ")  # installs and whole test runs are tried on a fresh clone, not from inside the tests
+WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
+NOT_OUTPUT = ("docs/architecture.md", "docs/how-to/give-an-agent-a-memory.md")  # a tree, and a recorded session
 
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+    """An empty folder and an empty home, as on a new machine."""
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name)
-    return tmp_path
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("LOGNAME", "ann")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # as on a terminal: lines come in the order in which they are printed
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_snippets_of_a_page_run_and_print_what_the_page_shows(page, elsewhere):
-    namespace: dict[str, object] = {"__name__": "page"}
-    printed = ""
-    for language, code in BLOCK.findall(page.read_text("utf-8")):
-        if language == "python":
-            printed = _run_python(code, namespace)
-        elif language == "text" and page.name == "README.md":
-            assert printed.strip() == code.strip()
-        elif language == "console":
-            _run_console(code)
+def test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows(page, elsewhere, pytestconfig):
+    text = page.read_text("utf-8")
+    if "$ curl" in text and not shutil.which("curl"):
+        pytest.skip("this page uses curl")
+    Walk(processes=pytestconfig.getoption("walk")).follow(text)
 
 
-def _run_python(code: str, namespace: dict[str, object]) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "page", "exec"), namespace)
-    return out.getvalue()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_is_of_a_kind_that_is_checked(page):
+    before = ""
+    for block in blocks(page.read_text("utf-8")):
+        usage = all(line.startswith(("holdfast ", "python bench/", "make ")) for line in block.code.splitlines())
+        if block.language == "text" and not usage and str(page.relative_to(ROOT)) not in NOT_OUTPUT:
+            assert block.follows and before == "python", f"{page.name}:{block.line} is nobody's output"
+        assert block.language in {"python", "console", "text", "sql", *FILES}, f"{page.name}:{block.line}"
+        before = block.language
 
 
-def _run_console(code: str) -> None:
-    for session in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
-        command, _, expected = session.partition("\n")
-        if command.startswith(NOT_RUN):
-            continue
-        words = shlex.split(command)
-        assert words[0] == "holdfast", command
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            assert run(words[1:]) == 0, command
-        if expected.strip():
-            assert _matches(expected.strip(), out.getvalue().strip()), f"{command}\n{out.getvalue()}"
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists_with_its_options(page):
+    from holdfast.cli.app import app, load_commands
+
+    load_commands()
+    text, root = page.read_text("utf-8"), typer.main.get_command(app)
+    inline = [" ".join(code.split()) for code in re.findall(r"`(holdfast [^`]+)`", text)]
+    lines = [line.removeprefix("$ ") for block in blocks(text) for line in block.code.splitlines()]
+    for line in [*inline, *(line for line in lines if line.startswith("holdfast "))]:
+        assert _unknown(line.split()[1:], root) == [], f"{page.name}: {line}"
 
 
-def _matches(shown: str, printed: str) -> bool:
-    """Whether a text is what the page shows; `…` on the page stands for anything."""
-    pattern = ".*".join(re.escape(part) for part in shown.split("…"))
-    return re.fullmatch(pattern, printed, re.DOTALL) is not None
+def test_every_target_of_make_that_is_named_exists():
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for page in WRITTEN:
+        for target in re.findall(r"(?:`|^\$ )make (\w+)", page.read_text("utf-8"), re.MULTILINE):
+            assert target in targets, f"{page.name}: make {target}"
+
+
+def test_every_benchmark_that_is_named_exists_with_its_options():
+    named = [line for page in PAGES for line in re.findall(r"python (bench/[^\n`]+)", page.read_text("utf-8"))]
+    assert named
+    for line in named:
+        script = (ROOT / line.split()[0]).read_text("utf-8")
+        assert [one for one in re.findall(r"--[a-z][a-z-]*", line) if f'"{one}"' not in script] == [], line
+
+
+def _unknown(words: list[str], command: Any) -> list[str]:
+    """What of a command line is neither a command nor an option; `a|b` stands for one of several."""
+    options = {*_options(command)}
+    while words and not words[0].startswith("-") and hasattr(command, "commands") and words[0].rstrip("…").islower():
+        names = words.pop(0).rstrip("….,:;").split("|")
+        if missing := [name for name in names if name not in command.commands]:
+            return missing
+        command = command.commands[names[0]]
+        options |= _options(command)
+    given = words[: words.index("--")] if "--" in words else words
+    return [word for word in re.findall(r"(?<![\w\"'])--[a-z][a-z-]*", " ".join(given)) if word not in options]
+
+
+def _options(command: Any) -> set[str]:
+    return {"--help"} | {one for known in command.params for one in (*known.opts, *known.secondary_opts)}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
@@ -101,7 +128,7 @@ def test_the_example_of_a_projects_memory_is_what_comes_out():
 
 def test_every_key_of_holdfast_yaml_is_shown_with_its_default():
     page = (ROOT / "docs" / "how-to" / "build-a-projects-memory.md").read_text("utf-8")
-    keys = YAML(typ="safe").load(BLOCK.findall(page)[-1][1])["memories"]
+    keys = YAML(typ="safe").load(blocks(page)[-1].code)["memories"]
     assert len(keys) == len(fields(ProjectSettings))
     assert settings_from(keys, page) == ProjectSettings()
 
@@ -118,6 +145,19 @@ def test_links_between_pages_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_links_to_a_heading_find_it():
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text("utf-8")):
+            there = (page.parent / target if target else page).read_text("utf-8")
+            slugs = [_slug(heading) for heading in re.findall(r"^#+ (.+)$", there, re.MULTILINE)]
+            assert anchor in slugs, f"{page.name} links to #{anchor}"
+
+
+def _slug(heading: str) -> str:
+    """How a heading is called in links, as GitHub does it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def test_every_public_name_and_setting_is_documented():
     api = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
     settings = (ROOT / "docs" / "reference" / "settings.md").read_text("utf-8")
@@ -127,7 +167,7 @@ def test_every_public_name_and_setting_is_documented():
 
 def test_the_architecture_page_names_every_package_and_module():
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    tree = [p for p in (ROOT / "src" / "holdfast").rglob("*.py") if p.name not in ("__init__.py", "__main__.py")]
+    tree = [p for p in Path(holdfast.__file__).parent.rglob("*.py") if p.name not in ("__init__.py", "__main__.py")]
     assert sorted(p.name for p in tree if f"{p.name}" not in page) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +109,20 @@ def test_a_fact_said_again_after_it_had_expired_holds_again(hf, clock):
     hf.remember("The office is in Berlin")
     assert found(hf, "office") == ["The office is in Berlin"]
     assert len(hf.list()) == 1
+
+
+def test_what_is_no_longer_valid_is_found_by_who_asks_for_it(hf, clock):
+    hf.remember("The office is in Berlin", valid_until=clock.now + 1)
+    clock.forward(days=1)
+    assert (found(hf, "office"), found(hf, "office", expired=True)) == ([], ["The office is in Berlin"])
+
+
+def test_past_sessions_in_a_file_are_taken_in_once(hf):
+    chats = Path(__file__).parent / "transcripts" / "data" / "chatgpt" / "conversations.json"
+    assert hf.import_sessions(chats, into="user:bob").sessions
+    assert [session.scope.key for session in hf.scoped("user:bob").sessions()] and hf.sessions() == []
+    again = hf.import_sessions(str(chats), into="user:bob")
+    assert (again.sessions, again.unchanged) == ([], 1)
 
 
 @pytest.mark.parametrize(

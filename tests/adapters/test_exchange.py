@@ -226,9 +226,28 @@ def test_items_of_langgraph_are_items_here(hf):
     assert store.search(("users",), query="sencha")[0].key == "tea"
 
 
+def test_what_was_said_to_an_agent_of_letta_and_by_it_comes_along(hf):
+    wrapped = {"type": "user_message", "message": "I moved to Lisbon", "time": "2025-01-01 10:00:00 AM"}
+    messages = [
+        {"id": "message-0", "role": "system", "content": [{"type": "text", "text": "You are Letta."}]},
+        {"id": "message-1", "role": "user", "content": [{"type": "text", "text": json.dumps(wrapped)}],
+         "created_at": "2025-01-01T10:00:00Z"},
+        {"id": "message-2", "role": "user", "content": json.dumps({"type": "login", "last_login": "Never"})},
+        {"id": "message-3", "role": "assistant", "content": [{"type": "text", "text": "How is it there?"}]},
+        {"id": "message-4", "role": "tool", "content": [{"type": "text", "text": "ok"}]},
+    ]  # fmt: skip
+    agent = {"agents": [{"name": "helper", "messages": messages}], "blocks": []}
+    assert take(hf, "letta", agent).problems == []
+    assert take(hf, "letta", agent).added == [], "twice equals once"
+    answer, said = hf.list()
+    assert (said.kind, said.role, said.content) == ("turn", "user", "I moved to Lisbon")
+    assert said.event_time == from_datetime(datetime(2025, 1, 1, 10, tzinfo=UTC))
+    assert (answer.kind, answer.role, answer.content) == ("turn", "assistant", "How is it there?")
+
+
 def test_blocks_and_passages_of_letta(hf):
     agent = {
-        "agents": [{"name": "helper", "messages": [{"role": "user", "content": "hello"}]}],
+        "agents": [{"name": "helper", "messages": []}],
         "blocks": [
             {"id": "block-0", "label": "human", "value": "The human is Ann", "description": "about them"},
             {"id": "block-1", "label": "empty", "value": ""},

@@ -158,6 +158,13 @@ def test_a_search_is_scored_and_cut_at_the_threshold(memory):
     assert len(memory.search("green tea car", filters=ANN, top_k=1, threshold=0)["results"]) == 1
 
 
+def test_what_has_little_to_do_with_the_query_scores_little(memory):
+    keep(memory, "Drinks green tea in the morning")
+    keep(memory, "Drives a red car")
+    best, other = memory.search("green tea in the morning", filters=ANN, threshold=0)["results"]
+    assert other["score"] < best["score"] / 2
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -27,7 +27,7 @@ from holdfast.agent.role import load_role
 from holdfast.agent.runner import RoleAgent, Watcher
 from holdfast.errors import HoldfastError, StoreBusy
 
-SOON = 20  # seconds after which a test gives up waiting
+SOON = 100  # seconds after which a test gives up waiting
 WIDE, NARROW = (120, 40), (70, 30)
 TEA = "I like green tea from Uji."
 
@@ -699,7 +699,7 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
     with pytest.raises(HoldfastError, match="screen failed"):
         chat(conversation)
     release.cancel()
-    assert waiting.cancelled.wait(1)
+    assert waiting.cancelled.wait(SOON)
     assert "out of paint" in capfd.readouterr().err
 
 

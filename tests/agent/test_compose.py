@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import threading
 from queue import Queue
 
@@ -18,8 +17,9 @@ from holdfast.agent.compose import up
 from holdfast.agent.memory import RoleMemory
 from holdfast.agent.role import load_compose, load_role
 from holdfast.errors import InvalidInput
+from servers import free_port
 
-SOON = 10
+SOON = 100  # seconds after which a test gives up waiting
 HOOK = {"type": "webhook", "port": 0}
 CRON = {"type": "cron", "schedule": "* * * * *", "prompt": "tick"}
 HEAD = {"apiVersion": "holdfast/v1"}
@@ -236,9 +236,7 @@ def _turned(circle, message):
 
 
 def test_two_services_cannot_have_the_same_port(stage):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     for name in "ab":
         stage.role(name, {**HOOK, "port": port})
     with pytest.raises(InvalidInput, match=f"Cannot listen on port {port}"):

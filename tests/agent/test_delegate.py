@@ -18,7 +18,7 @@ from holdfast.agent.role import load_role
 from holdfast.agent.runner import RoleAgent
 from holdfast.errors import InvalidInput
 
-SOON = 10
+SOON = 100  # seconds after which a test gives up waiting
 QUIET = {"embeddings": {"provider": "none"}}
 
 
@@ -148,11 +148,12 @@ def test_an_agent_that_cannot_be_opened(team):
     assert said.startswith("[DELEGATION ERROR] Agent 'x' failed: Store path '/elsewhere.db' is outside")
 
 
-@pytest.mark.parametrize("limits", [{"timeout_seconds": 0.1}, {"guardrails": {"timeout_seconds": 0.1}}])
+@pytest.mark.parametrize("limits", [{"timeout_seconds": 0.5}, {"guardrails": {"timeout_seconds": 0.5}}])
 def test_an_agent_that_takes_too_long_is_stopped(team, limits):
-    stopped = threading.Event()
+    asked, stopped = threading.Event(), threading.Event()
 
     async def hang(messages, info):
+        asked.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -162,8 +163,8 @@ def test_an_agent_that_takes_too_long_is_stopped(team, limits):
     team.role("x", guardrails=guardrails)
     team.model = FunctionModel(hang)
     said = team.call(team.role("lead", agent("x"), **limits), "delegate_to_x")
-    assert said == "[DELEGATION ERROR] Agent 'x' timed out after 0.1 seconds"
-    assert stopped.is_set()
+    assert said == "[DELEGATION ERROR] Agent 'x' timed out after 0.5 seconds"
+    assert stopped.is_set() == asked.is_set()  # on a crowded machine the time may be over before the model is asked
 
 
 def test_a_time_limit_of_somebody_else_is_a_failure(team):

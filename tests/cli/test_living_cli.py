@@ -7,6 +7,8 @@ import json
 import pytest
 
 from holdfast import Holdfast, Settings
+from holdfast.store.base import Spent
+from holdfast.types import DAY, system_clock
 
 
 @pytest.fixture
@@ -70,3 +72,26 @@ def test_maintain_once_does_what_is_due(cli, hf):
     assert "tea" in cli("list", "--kind", "fact").out
     assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
     assert cli("maintain", "--once", "sleep").code == 2
+
+
+def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkeypatch):
+    hf.capture("s1", "user", "I love green tea.")
+    hf.end_session("s1")
+    planned = cli("maintain", "--plan", "--once", "consolidate", "--scope", "user:ann").out
+    assert "s1" in planned and planned.endswith("No language model would be asked.\n")
+    monkeypatch.setenv("HOLDFAST_MODEL", "openai:some-model")
+    told = cli("maintain", "--plan", "--once", "consolidate", "--scope", "user:ann").out
+    assert "The language model would be asked once, about " in told
+    (told,) = [
+        one for one in json.loads(cli("maintain", "--plan", "--scope", "user:ann", "--json").out)
+        if one["task"] == "consolidate"
+    ]  # fmt: skip
+    assert (told["scope"], told["key"], told["calls"]) == ("user:ann", "s1", 1)
+    assert hf.store.unread(hf.scopes), "nothing was done"
+    assert cli("maintain", "--plan", "--once", "sleep").code == 2
+
+
+def test_stats_say_what_the_model_was_asked_today(cli, hf):
+    assert "tokens" not in cli("stats").out
+    hf.store.spend(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))
+    assert "asked 2 times today, 1,500 of 3,000,000 tokens" in cli("stats").out

@@ -72,8 +72,7 @@ def test_quitting_decides_nothing(agent, ann, key, terminal):
     tea, chess = agent.propose("Ann likes tea"), agent.propose("Ann plays chess")
     screen = terminal("review")
     screen.hear("? help")
-    screen.type(key)
-    screen.hear("Decided 0. 2 memories wait for you")
+    screen.hear("Decided 0. 2 memories wait for you", after=key)
     assert screen.end() == 0
     assert ann.proposals() == [tea, chess]
 

@@ -21,7 +21,7 @@ from holdfast.files.places import init_project, places_around
 from holdfast.memory import Holdfast
 
 Answered = namedtuple("Answered", "code out err seconds")
-PATIENCE = 60  # seconds that anything may take on a crowded machine
+PATIENCE = 100  # seconds that anything may take on a crowded machine
 HURRIED = """from holdfast.agent.hooks import answer
 answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
 from holdfast.cli import main

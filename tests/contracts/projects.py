@@ -15,7 +15,7 @@ from holdfast.memory import Holdfast
 from holdfast.memory.project import project_at
 from holdfast.types import DAY, Micros, Scope, system_clock
 
-PATIENCE = 60  # seconds that anything may take on a crowded machine
+PATIENCE = 100  # seconds that anything may take on a crowded machine
 DECIDED = "We decided to use pnpm instead of npm because npm breaks the lock file."
 TAUGHT = {"rollout_summary": "Chose pnpm.", "rollout_slug": "pnpm", "raw_memory": "- Use pnpm, not npm."}
 BUILT = {
@@ -86,10 +86,11 @@ class Shop:
         folder.mkdir()
         self._hf: Holdfast | None = None
 
-    def enable(self, *, model: Provider | None = None, **memories: Any) -> None:
-        """Has its memory built and told unasked, by a model or by rules."""
+    def enable(self, *, model: Provider | None = None, named: str | None = None, **memories: Any) -> None:
+        """Has its memory built and told unasked, by a model, by the one that is named, or by rules."""
         told = {"memories": {"enabled": True, **memories}}
-        told |= {"models": {"default": "openai:builder"}} if model else {}
+        named = "openai:builder" if model else named
+        told |= {"models": {"default": named}} if named is not None else {}
         (self.folder / config.PROJECT_FILE).write_text(json.dumps(told))  # which is YAML too
         if model:
             file = config.config_file()
@@ -118,6 +119,11 @@ class Shop:
         """How its jobs stand."""
         store = self.project.memory.store
         return {f"{job.kind} {job.key}": job.status for job in store.jobs([self.scope])}
+
+    def lease(self, kind: str) -> Micros:
+        """Until when somebody holds the job of this kind."""
+        store = self.project.memory.store
+        return next(job.lease_until or 0 for job in store.jobs([self.scope]) if job.kind == kind)
 
     def text(self, name: str) -> str:
         return (self.project.folder / name).read_text("utf-8")

@@ -238,14 +238,14 @@ def test_two_at_once_do_not_learn_the_same_twice(with_episodes, memory_of, write
 
     def slow(prompt):
         reading.set()
-        assert go_on.wait(30)
+        assert go_on.wait(100)
         return "fact: staging runs v2.0"
 
     first = with_episodes(slow)
     second = memory_of(write_role(), complete=answering("fact: staging runs version 2.0"))
     thread = threading.Thread(target=first.consolidate)
     thread.start()
-    assert reading.wait(30)
+    assert reading.wait(100)
     assert second.consolidate().reason == BUSY
     go_on.set()
     thread.join()

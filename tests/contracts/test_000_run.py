@@ -14,6 +14,8 @@ import time
 import httpx
 import pytest
 
+from servers import free_port
+
 
 def answers(provider):
     return f"{{provider: openai, name: some-model, base_url: '{provider.url}'}}"
@@ -94,14 +96,6 @@ def test_after_kill_9_during_a_turn_the_last_complete_turn_is_resumed(process, w
     assert said == ["the first question", "the first answer", "are you there?"]
 
 
-def free_port():
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def test_a_daemon_in_a_process_of_its_own_runs_by_its_triggers_and_ends_cleanly_at_sigterm(
     process, write_role, cli, tmp_path
 ):
@@ -116,10 +110,11 @@ def test_a_daemon_in_a_process_of_its_own_runs_by_its_triggers_and_ends_cleanly_
     - {{type: webhook, port: {port}}}""",
     )
     run = process("run", path, "--daemon")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         try:
-            answer = httpx.post(f"http://127.0.0.1:{port}/webhook", content="The shop is open because it is Monday.")
+            said = "The shop is open because it is Monday."
+            answer = httpx.post(f"http://127.0.0.1:{port}/webhook", content=said, timeout=60)
             break
         except httpx.ConnectError:
             assert time.monotonic() < deadline
@@ -156,7 +151,7 @@ class Terminal:
     def press(self, keys):
         os.write(self.screen, keys.encode())
 
-    def see(self, words, timeout=60):
+    def see(self, words, timeout=120):
         """Waits until these words have been shown since the last look."""
         deadline = time.monotonic() + timeout
         while words not in self.shown:
@@ -227,3 +222,9 @@ def test_the_agent_commands_say_what_to_install_where_the_extra_is_missing(write
     done = hidden("run", str(write_role()), "-p", "hello")
     assert (done.returncode, "pip install 'holdfast[agent]'" in done.stderr) == (1, True), done.stderr
     assert hidden("settings").returncode == 0
+
+
+def test_the_scripted_agent_does_not_remember_a_greeting(cli, write_role):
+    role = write_role()
+    assert "Tell me something to remember" in cli("run", role, "-p", "hello").out
+    assert cli("memory", "list", role).out.startswith("No memories found.")

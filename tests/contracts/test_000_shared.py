@@ -101,13 +101,13 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
     )
     run = process("compose", "up", tmp_path / "compose.yaml")
     seen = write_role(f"{{store_path: {shared}, embeddings: {{provider: none}}}}", file="looker.yaml")
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     types = set()
     while {"file_watch", "delegate"} - types:
         assert time.monotonic() < deadline, run.popen.poll()
         (inbox / f"{time.monotonic_ns()}.md").write_text("hello")
         time.sleep(0.3)
-        listed = json.loads(cli("memory", "list", seen, "--type", "episodic", "--limit", "100", "--json").out)
+        listed = json.loads(cli("memory", "list", seen, "--type", "episodic", "--limit", "100", "--json").out or "[]")
         types = {one["metadata"]["trigger_type"] for one in listed}
     run.popen.send_signal(signal.SIGTERM)
     code, _, err = run.end()

@@ -409,3 +409,63 @@ def test_op_22_on_the_screen(shop, begin):
     assert any(line.startswith("Memory Injection Payload") for line in shown)
     assert USAGE in shown
     assert talk.agent.guidance == ""
+
+
+# Our own sessions count, and the model they are held with serves
+
+
+def test_a_conversation_of_our_own_is_a_past_session_of_the_project(shop, begin, clock):
+    shop.enable()
+    talk = begin()
+    talk.say(DECIDED)
+    talk.end()
+    with Holdfast.open(scope=shop.scope, background=False) as hf:
+        (session,) = hf.sessions()
+        assert (session.agent, [turn.content for turn in hf.list(kinds=["turn"])]) == ("assistant", ["ok", DECIDED])
+        assert session.consolidated_at == session.last_activity, "nothing else learns from it"
+    clock.forward(hours=13)
+    assert "pnpm" in begin_and_build(begin, shop)
+
+
+def begin_and_build(begin, shop):
+    begin().end()  # a session that begins builds what is due, and gives back what it has not done
+    shop.project.of_any_age().build()
+    return (shop.project.folder / "MEMORY.md").read_text()
+
+
+def test_nothing_is_kept_of_what_was_not_to_be_remembered_nor_where_memories_are_not_enabled(shop, begin):
+    begin().say(DECIDED)
+    shop.enable()
+    talk = begin()
+    talk.say("We decided to use a key that nobody may know.")
+    talk.say("don't remember that")
+    talk.end()
+    begin(use_memory=False).say(DECIDED)
+    with Holdfast.open(scope=shop.scope, background=False) as hf:
+        assert hf.sessions() == []
+
+
+def test_what_memory_tools_said_is_no_part_of_a_past_session(shop, begin):
+    shop.enable()
+    shop.talk("thread-1")
+    shop.project.build()
+    talk = begin(Listening("memory://root"))
+    talk.say("what do we use?")
+    talk.end()
+    with Holdfast.open(scope=shop.scope, background=False) as hf:
+        own = [turn.content for turn in hf.list(kinds=["turn"]) if turn.session != "thread-1"]
+    assert own == ["ok", "what do we use?"]
+
+
+def test_without_a_named_model_the_one_of_the_session_builds_and_an_empty_name_means_rules(
+    shop, builder, agent_of, write_role, today
+):
+    role = write_role(model=f"{{provider: openai, name: own, base_url: '{builder.url}'}}")
+    for named, calls in ((None, (1, 1)), ("", (1, 1))):
+        shop.enable(named=named)
+        shop.talk(f"thread-{named}", f"We decided to use pnpm {named} instead of npm because npm breaks the lock file.")
+        talk = Conversation(agent_of(role))
+        talk.project.begin()
+        built()
+        talk.end(hurry=True)
+        assert builder.calls == calls

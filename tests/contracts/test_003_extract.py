@@ -197,3 +197,19 @@ def test_a_record_can_be_committed_with_the_project(repo):
     assert repo.git("status", "--porcelain") == ""
     repo("extract")
     assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_plan_says_what_the_model_was_asked_and_one_that_may_not_be_is_not(repo, provider, monkeypatch):
+    repo("index", worked(repo).save())
+    monkeypatch.setenv("HOLDFAST_MODEL", "openai:reader")
+    monkeypatch.setenv("HOLDFAST_MODEL_URL", provider.url)
+    provider.script = ["[]"]
+    planned = repo("extract", "--plan")
+    assert planned.err.startswith("The language model was asked once, ") and planned.err.endswith(" tokens.\n")
+    monkeypatch.setenv("HOLDFAST_MODEL_TOKENS_PER_DAY", "1")
+    refused = repo("extract")
+    assert refused.code == 1 and "model_tokens_per_day. Nothing is lost" in refused.err
+    assert len(provider.chats) == 1
+    monkeypatch.delenv("HOLDFAST_MODEL_TOKENS_PER_DAY")
+    provider.script = ["[]"]
+    assert repo("extract").code == 0, "what was put off is read the next time"

@@ -237,7 +237,7 @@ def test_a_file_that_changes_while_a_person_decides_is_left_alone(cli, project):
     change = install.plan_install(target("claude-code", "project", project))
     file.write_text('{"model": "opus"}\n')
     with pytest.raises(Conflict, match="changed by somebody else"):
-        put(change.file, change.before, change.after)
+        put(change)
     assert file.read_text() == '{"model": "opus"}\n'
 
 

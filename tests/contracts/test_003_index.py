@@ -348,15 +348,23 @@ def test_two_at_once_do_what_one_does(repo):
 
 
 def test_killed_in_the_middle_it_leaves_whole_files_and_goes_on_with_the_rest(repo):
-    many(repo, 200)
-    process, log = start(repo), default_store().with_name("memory.db-wal")
-    patience = time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size > 500_000) and time.monotonic() < patience:
-        assert process.poll() is None, "it was done before it could be killed"
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(timeout=60) == -9
+    files, code = 0, None
+    while code != -signal.SIGKILL:  # with more to do each time, if it was done before it could be killed
+        files += 200
+        assert files <= 2000
+        many(repo, files)
+        code = killed_when_it_has_begun(repo)
     left = indexed(repo)
-    assert 0 < len(left) < 200
+    assert 0 < len(left) < files
     assert set(left.values()) == {4}
-    assert repo.js("recall", "Word3 of 199"), "the next command, whichever it is, goes on"
-    assert indexed(repo) == {f"tickets/{number:03}.md": 4 for number in range(200)}
+    assert repo.js("recall", f"Word3 of {files - 1}"), "the next command, whichever it is, goes on"
+    assert indexed(repo) == {f"tickets/{number:03}.md": 4 for number in range(files)}
+
+
+def killed_when_it_has_begun(repo: Repository) -> int:
+    process, log = start(repo), default_store().with_name("memory.db-wal")
+    patience = time.monotonic() + 100
+    while not (log.exists() and log.stat().st_size > 500_000) and process.poll() is None:
+        assert time.monotonic() < patience
+    process.kill()
+    return process.wait(timeout=100)

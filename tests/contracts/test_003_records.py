@@ -58,6 +58,7 @@ def test_without_git_a_project_is_made_in_the_folder_itself(tmp_path, cli, monke
     monkeypatch.chdir(tmp_path)
     assert cli("project", "init", "--name", "Notes").code == 0
     assert (tmp_path / ".holdfast" / "project.yaml").is_file()
+    assert " (Notes)" in cli("project", "status").out
 
 
 def test_what_a_project_keeps_is_safe_to_commit(repo):
@@ -671,7 +672,7 @@ def test_watch_tells_what_changes_and_survives_whatever_editors_and_git_do(repo,
     screen.hear("added")
     save_by_renaming(file, file.read_text().replace("Fridays", "Sundays"))
     screen.hear("changed")
-    screen.type("\x03")
+    screen.hear("Stopped.", after="\x03")
     assert screen.end() == 0
     assert repo.recalled("sundays") == ["Deploys go out on Sundays"]
 

@@ -156,7 +156,7 @@ def test_superseded_facts_do_not_crowd_out_active_ones(http, ann):
 def test_there_is_no_way_to_wipe_an_owner(live):
     import httpx
 
-    schema = httpx.get(live.url + "openapi.json", trust_env=False).json()["paths"]
+    schema = httpx.get(live.url + "openapi.json", trust_env=False, timeout=60).json()["paths"]
     whole = [path for path, methods in schema.items() if "delete" in methods and "{" not in path]
     # What mem0's callers know as delete_all forgets: it archives, and an undo brings all of it back.
     assert whole == ["/api/memory/mem0/memories"] and not any("purge" in path for path in schema)

@@ -260,6 +260,16 @@ def _(hf: Holdfast, word: str) -> Said:
     return (), {"session": "s8"}
 
 
+@way("import_sessions")
+def _(hf: Holdfast, word: str) -> Said:
+    with TemporaryDirectory() as folder:
+        talk = Path(folder) / "s6.jsonl"
+        said = {"sessionId": "s6", "parentUuid": None, "uuid": "u", "type": "user", "cwd": f"/home/{word}"}
+        talk.write_text(json.dumps({**said, "message": {"content": f"I met @{word} on the way to the market"}}))
+        assert hf.import_sessions(talk).chunks == 1
+    return (), {"session": "s6"}
+
+
 @way("extract")
 def _(hf: Holdfast, word: str) -> Said:
     hf.capture("s7", "user", f"We'll use {word} instead of SQLite because {word} has concurrent writers.")

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -48,12 +47,12 @@ from holdfast.testing.scene import (
     write,
 )
 from holdfast.types import STATUSES, Job, Memory, Scope
-from servers import PostgresServer, start_server
+from servers import PostgresServer, free_port, start_server
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
 WORDS_ONLY = Settings(embedding_models="none")
-SOON = 40.0  # seconds that anything here may take to come about
+SOON = 100.0  # seconds that anything here may take to come about
 
 
 @pytest.fixture(scope="module")
@@ -168,14 +167,10 @@ def in_child(work: Callable[[], Any]) -> Any:
     return answer(forked(work))
 
 
-def in_rounds(
-    role: Callable[[Holdfast, Path, str, float], None], hf: Holdfast, log: Path, name: str, until: float
-) -> None:
-    """A role of worker.py in short rounds, until there is a file that says to stop."""
-    rounds = 0
-    while not (log.parent / "stop").exists() and time.monotonic() < until:
-        rounds += 1
-        role(hf, log, f"{name}x{rounds}", time.monotonic() + 0.2)
+def _run_patiently(*args: Any) -> None:
+    """As a process that a crowded machine gives the time to find its server again."""
+    connections.PATIENCE = SOON
+    worker.run(*args)
 
 
 @dataclass
@@ -196,31 +191,26 @@ class Crowd:
 
     def start(self, role: Callable[..., None], *names: str) -> None:
         for name in names:
-            log, until = self.folder / f"{name}.log", time.monotonic() + 5 * SOON
-            arguments = (partial(in_rounds, role), self.url, log, name, until)
-            process = multiprocessing.get_context("fork").Process(target=worker.run, args=arguments)
+            arguments = (role, self.url, self.folder / f"{name}.log", name)
+            process = multiprocessing.get_context("fork").Process(target=_run_patiently, args=arguments)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 process.start()
             self.processes.append(process)
 
-    def promised(self) -> list[str]:
-        """Every text that a write had returned for."""
-        return [line for log in self.folder.glob("writer*.log") for line in log.read_text().splitlines()]
-
     def await_more(self, count: int) -> None:
         """Until so many more writes have returned."""
-        before = len(self.promised())
-        wait_until(lambda: len(self.promised()) >= before + count, f"{count} more writes")
+        before = len(worker.promised(self.folder))
+        wait_until(lambda: len(worker.promised(self.folder)) >= before + count, f"{count} more writes")
 
     def end(self) -> None:
         """Until all have ended by themselves; none of them failed, and whatever was promised is there once."""
-        (self.folder / "stop").touch()
+        worker.stop(self.folder)
         for process in self.processes:
             process.join(90)
         assert [error.read_text() for error in self.folder.glob("*.error")] == []
         assert {process.exitcode for process in self.processes} == {0}
-        texts, promised = everything(self.url), self.promised()
+        texts, promised = everything(self.url), worker.promised(self.folder)
         assert len(promised) == len(set(promised))
         assert [text for text in promised if texts[text] != 1] == []
         assert [text for text, count in texts.items() if count > 1] == []
@@ -679,12 +669,11 @@ class TestWorkers:
 
 class TestAway:
     def test_a_server_that_is_down_is_said_to_be_at_once(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = free_port()
         started = time.monotonic()
         with pytest.raises(StoreError, match=rf"127.0.0.1:{port}/notes cannot be reached.*Check that the server runs"):
             PostgresStore(f"postgresql://ann:secret@127.0.0.1:{port}/notes")
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < connections.PATIENCE
 
     def test_a_server_that_goes_down_is_waited_for_and_then_given_up(
         self, server: PostgresServer, url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
@@ -692,6 +681,7 @@ class TestAway:
         put(store, fact("before"))
         server.stop()
         try:
+            usual = connections.PATIENCE
             monkeypatch.setattr(connections, "PATIENCE", 1.0)
             for call in (
                 lambda: listed(store), lambda: put(store, fact("lost")), lambda: list(store.rows("memory", ANN)),
@@ -700,8 +690,8 @@ class TestAway:
                 started = time.monotonic()
                 with pytest.raises(StoreError, match="cannot be reached"):
                     call()
-                assert time.monotonic() - started < 15
-            monkeypatch.undo()
+                assert time.monotonic() - started < usual
+            monkeypatch.setattr(connections, "PATIENCE", SOON)
             waiting = [Thread(lambda: listed(store)), Thread(lambda: put(store, fact("patient")))]
         finally:
             server.start()
@@ -932,7 +922,7 @@ class TestReplicas:
         for n in range(5):
             assert (place(both), len(listed(both))) == ("primary", n + 1)
             put(both, fact(f"meanwhile {n}"))
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < SOON
         standby.start()
         wait_until(lambda: place(both) == "replica")
         assert len(listed(both)) == 6
@@ -944,7 +934,7 @@ class TestReplicas:
             started = time.monotonic()
             put(store, fact("tea"))
             assert (listed(store), place(store)) == (["tea"], "primary")
-            assert time.monotonic() - started < 15
+            assert time.monotonic() - started < SOON
             store.close()
 
     def test_a_replica_that_has_no_tables_yet_is_not_asked(

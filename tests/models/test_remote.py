@@ -17,6 +17,7 @@ from holdfast.models import remote
 from holdfast.models.bridge import wait_for
 from holdfast.models.embed import embedder_for
 from holdfast.models.remote import RemoteEmbedder
+from servers import free_port
 
 
 class Server(ThreadingHTTPServer):
@@ -150,10 +151,8 @@ def test_retries_are_bounded(server: Server) -> None:
 
 
 def test_a_server_that_is_down_is_an_embedder_error() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     with pytest.raises(EmbedderError, match="failed"):
-        embedder(f"http://127.0.0.1:{port}/v1").embed_query("tea")
+        embedder(f"http://127.0.0.1:{free_port()}/v1").embed_query("tea")
 
 
 def test_a_server_that_never_answers_is_given_up() -> None:

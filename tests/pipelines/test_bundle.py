@@ -176,7 +176,7 @@ def take(hf, step):
             getattr(hf, verb)(number)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps)
 def test_whatever_happened_the_round_trip_gives_the_same_bytes(open_memory, clock, steps):
     hf, copy = (open_memory("user:ann", path=":memory:") for _ in range(2))

@@ -233,7 +233,8 @@ def test_what_is_written_meanwhile_is_not_copied(empty: Opener, kind: str, to: s
 def test_stopped_after_every_single_step_it_still_arrives(
     source: Store, empty: Opener, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(copy, "STEP", 3)
+    step = 3 if kind == "sqlite" else 10  # on a server each step takes far longer, and is the same
+    monkeypatch.setattr(copy, "STEP", step)
     target, attempts = empty(kind), 0
     while True:
         before = {noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB))) for noun in NOUNS}
@@ -244,7 +245,7 @@ def test_stopped_after_every_single_step_it_still_arrives(
             attempts += 1
         after = {noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB))) for noun in NOUNS}
         assert sum(after.values()) > sum(before.values()) or attempts == 1
-    assert attempts > 20
+    assert attempts > 60 / step
     assert told(target) == told(source)
     assert sum(done.already_there.values()) > 100
     assert sound(target)
@@ -401,7 +402,7 @@ def test_a_negative_zero_is_a_zero(empty: Opener) -> None:
 # Any history, any size
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps, st.integers(0, 20), st.integers(1, 5))
 def test_whatever_happened_and_wherever_it_stops_the_copy_is_the_same(
     open_memory: Any, clock: Any, monkeypatch: pytest.MonkeyPatch, steps: Any, calls: int, step: int

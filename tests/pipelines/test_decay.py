@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Settings
-from holdfast.pipelines.decay import DAY, decay, fades_at, plan, retention
+from holdfast.models.tiers import Tiers
+from holdfast.pipelines.decay import DAY, DECAY, RATE, Decayed, decay, fades_at, last_use, plan, retention
+from holdfast.pipelines.task import Due, Task, Worker
+from holdfast.store.base import Author
+from holdfast.types import Job, Memory, Scope
+from holdfast.write.approval import PROPOSAL_DAYS
 
 OFFLINE = Settings(embedding_models="none")
+ANN = Scope("user", "ann")
+TEA = Memory("fact_1", ANN, "fact", "Likes tea", 0, 0, 0, confidence=0.4, strength=0.8, decay_rate=0.1)
 
 
 @pytest.fixture
@@ -123,6 +130,18 @@ def test_confirmed_facts_reflections_and_turns_never_decay(hf, clock):
     assert [confidence(hf, one) for one in (fact, reflection, turn)] == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("kept", [{"protected": True}, {"decay_rate": 0.0}], ids=["protected", "no rate"])
+def test_what_does_not_decay_stays_as_it_is_and_never_fades(kept):
+    assert retention(TEA.with_(**kept), 100 * DAY) == 0.4
+    assert fades_at(TEA.with_(**kept)) is None
+
+
+def test_before_it_was_last_used_a_fact_is_as_sure_as_it_was_then():
+    used = TEA.with_(last_accessed=10 * DAY)
+    assert last_use(used) == 10 * DAY
+    assert retention(used, 5 * DAY) == 0.8
+
+
 def test_a_plan_changes_nothing(hf, clock):
     fact = hf.remember("Likes tea", decay_rate=0.1)
     clock.forward(days=40)
@@ -131,11 +150,81 @@ def test_a_plan_changes_nothing(hf, clock):
     assert confidence(hf, fact) == 1.0
 
 
+def test_a_plan_has_each_fact_that_decays_once_and_the_oldest_first(hf, clock):
+    decaying = [hf.remember(f"Likes {drink}", decay_rate=0.1) for drink in ("tea", "mate", "milk")]
+    hf.confirm(hf.remember("Likes water", decay_rate=0.1).id)
+    kept = hf.remember("Likes juice", decay_rate=0.1)
+    hf.store.write(Author("ann", "run_1", clock.now, "protect"), lambda writer: writer.change(kept, protected=True))
+    hf.remember("Knows Ann")
+    assert [one.memory.id for one in plan(hf.store, hf.scopes, clock.now)] == [fact.id for fact in decaying]
+
+
+def test_what_is_just_as_sure_as_the_threshold_has_not_faded(hf, clock):
+    hf.remember("Likes tea", confidence=0.05, decay_rate=0.1)
+    (fading,) = plan(hf.store, hf.scopes, clock.now)
+    assert (fading.confidence, fading.gone) == (0.05, False)
+
+
+def test_who_calls_may_set_another_threshold(hf, clock):
+    hf.remember("Likes tea", decay_rate=0.1)
+    clock.forward(days=10)
+    assert decay(hf.store, hf.scopes, clock.now, threshold=0.3) == Decayed(1, 0)
+    assert decay(hf.store, hf.scopes, clock.now, threshold=0.4) == Decayed(0, 1)
+
+
+def test_the_journal_says_who_let_a_fact_fade_and_why(hf, clock):
+    fact = hf.remember("Likes tea", decay_rate=0.1)
+    decay(hf.store, hf.scopes, clock.forward(days=40))
+    event = hf.history(fact.id)[-1]
+    assert (event.actor, event.verb, event.at, event.run[:4]) == ("decay", "decay", clock.now, "run_")
+    faded = hf.get(fact.id)
+    assert (faded.status, faded.status_reason, faded.status_at) == ("faded", "not used for long", clock.now)
+
+
+class Meanwhile:
+    """A store to which something happens after everything was read and before anything is written."""
+
+    def __init__(self, store, happens):
+        self._store, self._happens = store, happens
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def write(self, author, work):
+        self._happens()
+        return self._store.write(author, work)
+
+
+@pytest.mark.parametrize(
+    ("happens", "status"),
+    [
+        (lambda hf, fact: hf.confirm(fact.id), "active"),
+        (lambda hf, fact: hf.remember("Likes tea", confidence=0.05), "active"),
+        (lambda hf, fact: hf.archive(fact.id), "archived"),
+        (lambda hf, fact: hf.purge(fact.id), None),
+    ],
+    ids=["confirmed", "said again", "archived", "erased"],
+)
+def test_what_happens_to_a_fact_at_that_very_moment_counts(hf, clock, happens, status):
+    fact = hf.remember("Likes tea", confidence=0.05, decay_rate=0.1)
+    clock.forward(days=10)
+    meanwhile = Meanwhile(hf.store, lambda: happens(hf, fact))
+    assert decay(meanwhile, hf.scopes, clock.now).faded == 0
+    assert [one.status for one in hf.store.get(hf.scopes, [fact.id])] == ([status] if status else [])
+
+
 def test_when_it_fades_can_be_told_in_advance(hf, clock):
     fact = hf.remember("Likes tea", decay_rate=0.1)
     assert (fades_at(fact) - clock.now) / DAY == pytest.approx(math.log(20) / 0.1)
     assert retention(fact, fades_at(fact)) == pytest.approx(0.05)
     assert fades_at(hf.remember("Knows Ann")) is None
+    assert fades_at(fact, threshold=0) is None
+    assert fades_at(fact.with_(confidence=0.01)) == clock.now, "it has faded already"
+
+
+def test_at_the_usual_rate_a_sure_fact_fades_in_thirty_days():
+    sure = TEA.with_(confidence=1.0, strength=None, decay_rate=RATE)
+    assert math.ceil(fades_at(sure) / DAY) == 30
 
 
 def test_ageing_is_no_change_of_a_memory(hf, clock):
@@ -155,3 +244,63 @@ def test_scopes_decay_apart(hf, clock):
     clock.forward(days=10)
     decay(hf.store, hf.scopes, clock.now)
     assert hf.scoped("user:bob").get(other.id).confidence == 1.0
+
+
+# As a job
+
+
+def worker(hf, clock, **options):
+    return Worker(hf.store, Tiers([], environ={}), clock, name="w1", **{"scopes": hf.scopes, **options})
+
+
+def due(hf, clock, **options):
+    return list(DECAY.due(worker(hf, clock, **options)))
+
+
+def run(hf, clock, **options):
+    DECAY.run(Task(worker(hf, clock, **options), Job(ANN, DECAY.name, "daily", "running")))
+
+
+def test_it_is_due_when_a_fact_was_not_looked_at_for_half_a_day(hf, clock):
+    hf.remember("Likes tea", decay_rate=0.1)
+    clock.forward(hours=12, microseconds=-1)
+    hf.remember("Likes milk", decay_rate=0.1)
+    assert due(hf, clock) == []
+    clock.forward(microseconds=1)
+    assert due(hf, clock) == [Due(ANN, "daily", clock.now // DAY)]
+    run(hf, clock)
+    assert due(hf, clock) == []
+    clock.forward(hours=12)
+    assert due(hf, clock) == [Due(ANN, "daily", clock.now // DAY)]
+
+
+def test_it_is_due_in_each_scope_of_the_worker_or_in_all_there_are(hf, clock):
+    for name in ("ann", "bob"):
+        hf.scoped(f"user:{name}").remember("Likes tea", decay_rate=0.1)
+    clock.forward(days=1)
+    assert [one.scope.key for one in due(hf, clock)] == ["ann"]
+    assert sorted(one.scope.key for one in due(hf, clock, scopes=None)) == ["ann", "bob"]
+
+
+def test_the_job_lets_facts_fade_in_the_name_of_the_worker(hf, clock):
+    assert DECAY.name == "decay"
+    fact = hf.remember("Likes tea", confidence=0.8, decay_rate=0.1)
+    clock.forward(days=10)
+    run(hf, clock)
+    assert confidence(hf, fact) == pytest.approx(0.8 * math.exp(-1))
+    assert hf.get(fact.id).status == "active"
+    run(hf, clock, threshold=0.5)
+    assert hf.get(fact.id).status == "faded"
+    assert hf.history(fact.id)[-1].actor == "worker:w1"
+
+
+def test_the_job_also_puts_away_proposals_that_nobody_decided_on(hf, clock):
+    waits = hf.propose("Ann prefers green tea")
+    clock.forward(days=PROPOSAL_DAYS)
+    assert due(hf, clock) == []
+    clock.forward(microseconds=1)
+    assert due(hf, clock) == [Due(ANN, "daily", clock.now // DAY)]
+    run(hf, clock)
+    event = hf.history(waits.id)[-1]
+    assert (event.actor, event.verb, event.run[:4]) == ("worker:w1", "expire", "run_")
+    assert hf.get(waits.id).status == "archived"

@@ -401,9 +401,9 @@ def test_every_candidate_is_grounded_whatever_was_said(text, author):
 @pytest.mark.parametrize("length", [100_000, LONG_TURN])
 def test_long_texts_take_no_longer_than_reading_them(text, length):
     extract("I like tea. Ich mag Tee. Me gusta el té. J'aime le thé.", "Я люблю чай", "我", "の")  # cues are loaded
-    start = time.perf_counter()
+    start = time.thread_time()
     extract(text[:length])
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3
 
 
 # -- its parts ---------------------------------------------------------------------------------------------------------

@@ -50,6 +50,16 @@ def talk(hf, session, *texts):
     return hf.store.session(hf.scopes[0], session)
 
 
+def test_jobs_of_conversations_that_were_read_long_ago_are_not_listed_for_ever(hf):
+    talk(hf, "s1", "I love green tea.")
+    hf.maintain("consolidate")
+    assert [job.key for job in hf.store.jobs()] == ["s1"]
+    hf.clock.forward(days=31)
+    hf.maintain("consolidate")
+    assert hf.store.jobs() == []
+    assert hf.store.unread(hf.scopes) == [], "nor is it read again"
+
+
 def author(hf):
     return Author("test", f"run_{hf.clock():x}", hf.clock(), "learn")
 

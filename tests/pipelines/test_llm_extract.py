@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from holdfast.pipelines.extract.llm import LLMExtractor, elements
+from holdfast.pipelines.extract.llm import LLMExtractor
+from holdfast.text.answers import objects_in
 from holdfast.types import ID_PREFIXES, Memory, Scope, Triple, new_id, system_clock
 
 ANN = Scope("user", "ann")
@@ -61,7 +62,7 @@ def test_what_nobody_said_is_dropped_and_a_wrong_number_is_forgiven():
     ],
 )
 def test_an_answer_is_read_whatever_stands_around_it(answer, count):
-    assert len(elements(answer)) == count
+    assert len(objects_in(answer)) == count
 
 
 def test_no_turns_ask_no_model():

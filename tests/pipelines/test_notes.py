@@ -143,6 +143,31 @@ def test_standing_instructions_are_principles(said):
     assert note.quote in said
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("We decided to use Postgres. Because SQLite blocks.", "Decided: use Postgres. Reason: SQLite blocks."),
+        ("We'll use Redis for caching. That way restarts are quick.",
+         "Decided: use Redis for caching. Reason: restarts are quick."),
+        ("We decided to use Postgres because it scales. The reason is old.",
+         "Decided: use Postgres. Reason: it scales."),
+        ("We decided to use Postgres. It is Tuesday.", "Decided: use Postgres."),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_decision_may_be_the_next_sentence_if_it_says_so(said, text):
+    assert texts(user(said)) == [("decisions", text)]
+
+
+@pytest.mark.parametrize("said", ["No Docker for now.", "No GraphQL API for the time being"])
+def test_what_a_project_leaves_out_for_now_is_a_decision(said):
+    assert texts(user(said)) == [("decisions", f"Decided: {said.rstrip('.')}.")]
+
+
+@pytest.mark.parametrize("said", ["No comments needed for now.", "No rush for now", "no problem for now", "not now"])
+def test_what_is_merely_not_wanted_now_is_none(said):
+    assert texts(user(said)) == []
+
+
 def test_what_somebody_asks_to_be_remembered_is_a_principle():
     (note,) = notes(user("remember that the billing sandbox resets every night"))
     assert (note.category, note.text) == ("principles", "The billing sandbox resets every night.")
@@ -154,12 +179,13 @@ def test_what_somebody_asks_to_be_remembered_is_a_principle():
         ("I prefer full words over abbreviations in names", "project"),
         ("In all my projects I prefer conventional commits.", "assistant"),
         ("I generally like small commits, no matter which project", "assistant"),
-        ("Keep your answers short.", "project"),
+        ("Keep your answers short.", "assistant"),
+        ("I prefer concise responses, please be brief.", "assistant"),
         ("Ich bevorzuge sprechende Namen, in allen Projekten.", "assistant"),
         ("Je préfère les petites fonctions.", "project"),
     ],
 )
-def test_preferences_are_for_the_project_unless_the_words_say_everywhere(said, place):
+def test_preferences_are_for_the_project_unless_they_are_about_how_to_talk_or_hold_everywhere(said, place):
     (note,) = notes(user(said))
     assert (note.category, note.place) == ("preferences", place)
 

@@ -161,7 +161,7 @@ def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_sto
     open_memory("user:eve").remember("Eve's tea")
     upgrader = background(hf)
     upgrader.nudge((*hf.scopes, *bob.scopes))
-    assert better.done.wait(30)
+    assert better.done.wait(100)
     upgrader.stop()
     assert hf.store.coverage() == {fake.identity: 2, "fake:better": 2}
 
@@ -172,11 +172,11 @@ def test_the_background_wakes_up_for_what_comes_later(open_memory):
     upgrader = background(hf)
     hf.remember("one")
     upgrader.nudge(hf.scopes)
-    assert watched.done.wait(30)
+    assert watched.done.wait(100)
     watched.done.clear()
     hf.remember("two")
     upgrader.nudge(hf.scopes)
-    assert watched.done.wait(30)
+    assert watched.done.wait(100)
     upgrader.stop()
     assert covered(hf) == {watched.identity: 2}
 
@@ -199,7 +199,7 @@ def test_a_model_that_fails_in_the_background_is_noted_and_tried_again_later(ope
         tiring.tried.clear()
         upgrader = background(hf)
         upgrader.nudge(hf.scopes)
-        assert tiring.tried.wait(30)
+        assert tiring.tried.wait(100)
         upgrader.stop()
         assert hf.stats()["problems"] == expected
         clock.now += REST_AFTER_FAILURE

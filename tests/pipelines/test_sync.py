@@ -350,7 +350,7 @@ def live(stores: list[Memory], chance: Random, clock: Any) -> None:
 
 @pytest.mark.parametrize("machines", [2, 3])
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whoever_meets_whom_in_any_order_ends_equal(clock: Any, machines: int, seed: int, steps: int) -> None:
     chance = Random(seed)
     stores = [

@@ -432,10 +432,25 @@ def test_the_background_leaves_alone_what_another_process_embeds(yard):
     upgrader = upgrade(yard, Calling(begun.set))
     upgrader.nudge([ANN])
     upgrader.nudge([BOB])
-    assert begun.wait(30)
+    assert begun.wait(100)
     upgrader.stop()
     assert (yard.embedded(scopes=[ANN]), yard.embedded(scopes=[BOB])) == (0, 1)
     assert yard.store.heartbeat(held, now=yard.clock(), lease=LEASE)
+
+
+def test_the_background_may_be_told_to_end_from_within(yard):
+    """As when a memory that nobody closed is collected in that very thread."""
+    yard.remember(ANN)
+    ended = threading.Event()
+
+    def end():
+        upgrader.stop()
+        ended.set()
+
+    upgrader = upgrade(yard, Calling(end))
+    upgrader.nudge([ANN])
+    assert ended.wait(100)
+    upgrader.stop()
 
 
 def test_the_background_gives_its_job_back_when_it_is_stopped(yard):
@@ -444,14 +459,14 @@ def test_the_background_gives_its_job_back_when_it_is_stopped(yard):
 
     def step():
         begun.set()
-        stopping.wait(30)
+        stopping.wait(100)
 
     upgrader = upgrade(yard, Calling(step))
     upgrader.nudge([ANN])
-    assert begun.wait(30)
+    assert begun.wait(100)
     stopper = threading.Thread(target=upgrader.stop)
     stopper.start()
-    assert upgrader._stop.wait(30)
+    assert upgrader._stop.wait(100)
     stopping.set()
     stopper.join()
     job = yard.job()
@@ -463,7 +478,7 @@ def test_the_background_tells_the_log_why_a_job_failed(yard, caplog):
     begun = threading.Event()
     upgrader = upgrade(yard, Calling(begun.set, fault="down"))
     upgrader.nudge([ANN])
-    assert begun.wait(30)
+    assert begun.wait(100)
     upgrader.stop()
     assert f"embedding user:ann in the background: {MODEL} cannot be reached." in caplog.text
 
@@ -473,7 +488,7 @@ def test_an_open_memory_nudges_for_its_own_scopes_and_those_of_its_views(place):
     with Holdfast(open_store(place), [ANN], tiers=Tiers.of(Calling(begun.set)), background=True) as hf:
         hf._upgrader._delay = 0
         hf.scoped(BOB).remember("Bob's tea")
-        assert begun.wait(30)
+        assert begun.wait(100)
     store = open_store(place)
     assert (store.coverage(), [job.scope for job in store.jobs()]) == ({MODEL: 1}, [BOB])
     store.close()
@@ -500,7 +515,7 @@ def test_a_login_without_rights_of_upkeep_embeds_its_own_scopes_in_the_backgroun
     done = threading.Event()
     upgrader = upgrade(yard, FakeEmbedder(), Calling(done.set, identity="fake:last"))
     upgrader.nudge([ANN])
-    assert done.wait(30)
+    assert done.wait(100)
     upgrader.stop()
     assert (yard.embedded(scopes=[ANN]), yard.embedded("fake:last", [ANN]), yard.embedded(scopes=[BOB])) == (1, 1, 0)
     assert [job.status for job in yard.store.jobs([ANN])] == ["done", "done"]

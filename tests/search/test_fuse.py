@@ -64,6 +64,11 @@ def test_signals_add_up_to_the_sum_that_was_squeezed() -> None:
     assert math.log(score / (1 - score)) == pytest.approx(chosen.slope * (total - chosen.middle))
 
 
+def test_signals_of_a_row_that_lacks_a_feature_are_an_error_and_not_a_guess() -> None:
+    with pytest.raises(ValueError):
+        signals([0.5] * (len(NAMES) - 1), weights(STATIC))
+
+
 def test_the_tiers_that_cover_the_passages_choose_the_weights() -> None:
     assert situation([Passage(MEMORY, [], {})]) == LEXICAL
     assert situation([Passage(MEMORY, [], {STATIC: 0.1})]) == STATIC

@@ -336,7 +336,7 @@ def test_a_busy_store_asks_to_try_again():
 def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
     import httpx
 
-    answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False)
+    answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False, timeout=60)
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -367,8 +367,8 @@ def test_the_schema_is_there_and_pages_that_need_the_internet_are_not(hf, serve)
     import httpx
 
     url = serve(hf).url
-    assert httpx.get(url + "openapi.json", trust_env=False).json()["info"]["title"] == "Holdfast"
-    assert [httpx.get(url + page, trust_env=False).status_code for page in ("docs", "redoc")] == [404, 404]
+    assert httpx.get(url + "openapi.json", trust_env=False, timeout=60).json()["info"]["title"] == "Holdfast"
+    assert [httpx.get(url + page, trust_env=False, timeout=60).status_code for page in ("docs", "redoc")] == [404, 404]
 
 
 # Browsers

@@ -242,7 +242,7 @@ def test_a_key_opens_the_memory_of_its_owner_and_no_other(tmp_path, cli):
             assert "No memory" in bob.said("memory_get", id=hers["id"])
             assert bob.data("memory_status")["scopes"] == ["user:bob"]
         for headers in ({}, {"X-API-Key": "hf_00000000_" + "x" * 43}):
-            assert httpx.post(url, json={}, headers=headers, trust_env=False).status_code == 401
+            assert httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60).status_code == 401
 
 
 def test_it_limits_as_it_is_set_also_who_guesses_keys(tmp_path, cli):
@@ -250,13 +250,13 @@ def test_it_limits_as_it_is_set_also_who_guesses_keys(tmp_path, cli):
     cli("serve", "keys", "add", "ann", "--keys", keys)
     limited = {"HOLDFAST_RATE_LIMIT": "2"}
     with by_http(tmp_path / "memory.db", "--keys", str(keys), "--scope", "user:ann", env=limited) as url:
-        assert [httpx.post(url, json={}, trust_env=False).status_code for _ in range(3)] == [401, 401, 429]
+        assert [httpx.post(url, json={}, trust_env=False, timeout=60).status_code for _ in range(3)] == [401, 401, 429]
 
 
 def test_other_web_pages_are_kept_out(tmp_path):
     with served(tmp_path / "memory.db", "user:ann") as url:
         for headers, code in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)):
-            answer = httpx.post(url, json={}, headers=headers, trust_env=False)
+            answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60)
             assert answer.status_code == code
 
 

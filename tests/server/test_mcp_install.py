@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp import StdioServerParameters
 
 from holdfast.errors import Conflict
-from holdfast.files.others import put
+from holdfast.files.others import Change, put
 from holdfast.server.mcp.clients import CLIENTS, Target, levels
 from holdfast.server.mcp.install import found, with_ours, without_ours
 from mcp_clients import WORDS, connected
@@ -146,7 +146,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
     file = tmp_path / "mcp.json"
     file.write_text('{"mine": 1}')
     with pytest.raises(Conflict, match="somebody else"):
-        put(file, "{}", '{"ours": 1}')
+        put(Change(file, "{}", '{"ours": 1}'))
     assert file.read_text() == '{"mine": 1}'
 
 

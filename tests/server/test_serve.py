@@ -49,7 +49,7 @@ def told(process, patience=60):
 def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, number):
     process, url = start("--port", 0, "--scope", "user:ann")
     turn = {"session": "s1", "role": "user", "text": "My name is Ann and I live in Lisbon."}
-    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False).status_code == 201
+    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code == 201
     process.send_signal(number)
     code, said = told(process)
     assert code == 0 and said.endswith("Stopped.\n"), said
@@ -83,14 +83,14 @@ def test_with_a_key_it_listens_anywhere_and_asks_for_it(start, cli, tmp_path):
     keys = tmp_path / "keys"
     key = cli("serve", "keys", "add", "ann", "--keys", keys).out.strip()
     _, url = start("--host", "0.0.0.0", "--port", 0, "--keys", keys)
-    assert httpx.get(f"{url}api/memory/status", trust_env=False).status_code == 401
-    status = httpx.get(f"{url}api/memory/status", headers={"X-API-Key": key}, trust_env=False)
+    assert httpx.get(f"{url}api/memory/status", trust_env=False, timeout=60).status_code == 401
+    status = httpx.get(f"{url}api/memory/status", headers={"X-API-Key": key}, trust_env=False, timeout=60)
     assert status.json()["owner_id"] == "ann"
 
 
 def test_it_limits_as_it_is_set(start):
     _, url = start("--port", 0, env={"HOLDFAST_RATE_LIMIT": "1"})
-    codes = [httpx.get(f"{url}api/memory/status", trust_env=False).status_code for _ in range(2)]
+    codes = [httpx.get(f"{url}api/memory/status", trust_env=False, timeout=60).status_code for _ in range(2)]
     assert codes == [200, 429]
 
 

@@ -28,7 +28,7 @@ from holdfast.errors import (
 )
 from holdfast.store import Filter, SQLiteStore, Writer
 from holdfast.store.migrate import migrations
-from holdfast.store.sqlite import APPLICATION_ID, status
+from holdfast.store.sqlite_file import APPLICATION_ID, status
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -130,11 +130,11 @@ class TestCreation:
         def read_and_stay() -> None:
             listed(store)
             asked.set()
-            done.wait(30)
+            done.wait(100)
 
         thread = threading.Thread(target=read_and_stay)
         thread.start()
-        assert asked.wait(30)
+        assert asked.wait(100)
         store.close()
         left = [file.name for file in path.parent.iterdir()]
         done.set()
@@ -185,7 +185,8 @@ class TestCreation:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         back = "DROP INDEX sessions_unread; ALTER TABLE memories DROP COLUMN strength"
-        apsw.Connection(str(path)).execute(f"DROP TABLE files; DROP TABLE messages; {back}; PRAGMA user_version = 1")
+        gone = "; ".join(f"DROP TABLE {table}" for table in ("spend", "files", "messages"))
+        apsw.Connection(str(path)).execute(f"{gone}; {back}; PRAGMA user_version = 1")
         looked_at = status(path)
         assert (looked_at.version, looked_at.pending) == (1, tuple(step.name for step in migrations("sqlite")[1:]))
         assert looked_at.rows is not None and "message" not in looked_at.rows

@@ -130,6 +130,7 @@ VERBS = {
     "evict": lambda bob, t: bob.evict(kinds=["fact", "episode", "rule"], keep=1),
     "import_": lambda bob, t: bob.import_(list(bob.export()), into=BOB),
     "sync": lambda bob, t: _synced(bob),
+    "import_sessions": lambda bob, t: bob.import_sessions(__file__),
     "index": lambda bob, t: [_tried(bob.index), _tried(bob.index, [__file__])],
     "extract": lambda bob, t: [_tried(bob.extract, plan=True), _tried(bob.extract, t.session), _tried(bob.extract)],
     # records: Bob has a project of his own

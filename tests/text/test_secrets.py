@@ -10,45 +10,81 @@ from holdfast.text.secrets import Secret, find_secrets, redact
 
 MIXED = "a1B2c3D4e5F6g7H8"
 HEX = "0123456789abcdef"
+GITHUB = "ghp_" + "a1B2" * 9
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
 BODY = "\n".join([base64.b64encode(bytes(range(48))).decode()] * 4)
+words = str.split
 
 TOKENS = {
-    "aws-access-key": ["AKIA" + "QWERTY2345ASDFGH", "ASIA" + "QWERTY2345ASDFGH"],
-    "github-token": ["ghp_" + "a1B2" * 9, "gho_" + MIXED * 3, "github_pat_" + MIXED + "_" + MIXED * 3],
-    "gitlab-token": ["glpat-" + "a1B2c" * 4],
+    "aws-access-key": [start + "QWERTY2345ASDFGH" for start in ("AKIA", "ASIA", "ABIA", "ACCA")],
+    "github-token": [
+        *(f"gh{letter}_" + "a1B2" * 9 for letter in "pousr"),
+        "gho_" + MIXED * 3,
+        "github_pat_" + MIXED + "_" + MIXED * 3,
+    ],
+    "gitlab-token": [f"gl{of}-" + "a1B2c" * 4 for of in ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat")],
     "slack-token": ["xoxb-" + "1234567890-" * 2 + MIXED, "xapp-1-" + MIXED * 2],
     "google-api-key": ["AIza" + "a1B2c" * 7],
     "google-oauth-secret": ["GOCSPX-" + "a1B2" * 7],
-    "stripe-key": ["sk_live_" + MIXED * 2, "rk_live_" + MIXED * 2],
+    "google-oauth-token": ["ya29." + MIXED * 2],
+    "stripe-key": [f"{of}k_{at}_" + MIXED * 2 for of in "sr" for at in ("live", "test")],
+    "stripe-webhook": ["whsec_" + MIXED * 2],
     "openai-key": ["sk-" + MIXED * 3, "sk-proj-" + MIXED * 4],
-    "anthropic-key": ["sk-ant-api03-" + MIXED * 5],
+    "anthropic-key": ["sk-ant-api03-" + MIXED * 5, "sk-ant-" + "aBcDeFgHiJ" * 3],
     "npm-token": ["npm_" + "a1B2" * 9],
     "pypi-token": ["pypi-AgEIcHlwaS5vcmc" + MIXED * 3],
-    "huggingface-token": ["hf_" + "aBcDeFgHiJ" * 4],
+    "huggingface-token": ["hf_" + "aBcDeFgHiJ" * 4, "api_org_" + "aBcDeFgHiJ" * 4],
     "sendgrid-key": ["SG." + "a1B2c3D4e5F" * 2 + "." + MIXED * 2],
     "twilio-key": ["SK" + HEX * 2],
     "discord-token": ["M" + "a1B2c3D4" * 3 + ".a1B2c3." + MIXED * 2],
     "digitalocean-token": ["dop_v1_" + HEX * 4],
     "databricks-token": ["dapi" + HEX * 2],
-    "shopify-token": ["shpat_" + HEX * 2],
+    "shopify-token": [f"shp{of}_" + HEX * 2 for of in ("at", "ca", "pa", "ss")],
     "mailgun-key": ["key-" + HEX * 2],
-    "linear-key": ["lin_api_" + MIXED * 3],
+    "heroku-key": ["HRKU-" + MIXED * 2],
+    "linear-key": ["lin_api_" + MIXED * 3, "lin_oauth_" + MIXED * 3],
     "notion-token": ["secret_" + MIXED * 3, "ntn_" + MIXED * 3],
-    "vault-token": ["hvs." + MIXED * 2],
+    "vault-token": [f"hv{of}." + MIXED * 2 for of in "sbr"],
     "age-key": ["AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0" * 4],
     "jwt": ["eyJ" + MIXED + ".eyJ" + MIXED + "." + MIXED * 2],
+    "atlassian-token": ["ATATT3" + MIXED * 4],
+    "airtable-token": ["pat" + MIXED[:14] + "." + HEX * 4],
+    "cloud-token": [
+        *(
+            start + MIXED * 2
+            for start in words("""
+                dckr_pat_ rubygems_ pscale_tkn_ sbp_ sb_secret_ figd_ sntrys_ sntryu_ fo1_
+                NRAK- PMAK- tskey-auth- pul- sq0atp- dp.pt. dp.st. dp.ct. dp.sa.
+            """)
+        ),
+        MIXED[:14] + ".atlasv1." + MIXED * 3,
+    ],
+    "grafana-token": ["glsa_" + MIXED * 2, "glc_" + MIXED * 2],
+    "llm-key": [start + MIXED * 2 for start in words("gsk_ r8_ xai- pplx- nvapi-")],
 }
 IN_CONTEXT = [
     ("slack-webhook", "https://hooks.slack.com/services/", "T" + MIXED + "/B" + MIXED),
+    ("discord-webhook", "https://discord.com/api/webhooks/", "123456789012345678/" + MIXED * 4),
     ("azure-key", "AccountName=x;AccountKey=", MIXED * 4 + "=="),
+    ("azure-key", "Endpoint=sb://x/;SharedAccessKey=", MIXED * 4 + "="),
+    ("azure-sas", "https://x.blob.core.windows.net/y?sv=2024&sig=", MIXED * 2 + "%2B"),
     ("telegram-token", "bot 123456789:", "AAa1B" * 7),
     ("aws-secret-key", "aws_secret_access_key = ", "a1B2c3D4e5" * 4),
-    ("heroku-key", "HEROKU_API_KEY=", "01234567-89ab-cdef-0123-456789abcdef"),
+    ("aws-secret-key", "AWS, the other half: ", "a1B2c3D4e5" * 4),
+    ("aws-secret-key", "Aws, the other half: ", "a1B2c3D4e5" * 4),
+    ("aws-secret-key", "AKIA[REDACTED:aws-access-key] and ", "a1B2c3D4e5" * 4),
+    ("aws-secret-key", "ASIA[REDACTED:aws-access-key] and ", "a1B2c3D4e5" * 4),
+    ("heroku-key", "HEROKU_API_KEY=", UUID),
+    ("heroku-key", "the Heroku one is ", UUID),
+    ("heroku-key", "heroku auth gave ", UUID),
+    ("heroku-key", "heroku", UUID),
     ("url-password", "postgres://ann:", "s3same"),
     ("auth-header", "Authorization: Bearer ", MIXED * 2),
+    ("auth-header", "sent as bearer ", MIXED * 2),
     ("auth-header", "authorization: Basic ", base64.b64encode(b"ann:hunter2").decode()),
     ("auth-header", '{"registry.example.org": {"auth": "', base64.b64encode(b"ann:hunter2").decode()),
 ]
+AROUND = ["{}", "use {} please", '"{}",', "`{}`", "a\\n{}\\nb", "({}).", "https://x/?t={}&y=1"]
 NAMED = """
     password=HIDE|DB_PASSWORD=HIDE|"password": "HIDE"|export TOKEN=HIDE|secret: HIDE|api_key = 'HIDE'
     refreshToken: "HIDE"|config['password'] = 'HIDE'|<password>HIDE</password>|mysql --password HIDE db
@@ -57,6 +93,12 @@ NAMED = """
     the wifi password for guests: HIDE|I changed my password to HIDE|ann and password HIDE|the API key is HIDE
     mein Passwort ist HIDE|Kennwort: HIDE|mi contraseña es HIDE|mon mot de passe est HIDE|a senha é HIDE
     docker login -u ann -p HIDE registry.example.org|mysql -u root -p'HIDE' shop|the sudo password HIDE works
+    podman login -u ann -p HIDE registry.example.org|sshpass -p HIDE ssh db|login ann password HIDE
+    curl --user ann:HIDE https://x|with password HIDE|mit dem Passwort HIDE|con la contraseña HIDE
+    avec le mot de passe HIDE|DB_PASSWORD_2=HIDE|TOKEN_PROD=HIDE|password1: HIDE|the token "HIDE" works
+    cmd --api-token HIDE|ARG DB_PASSWORD HIDE|open 'https://x/?password=HIDE'
+    https://x/?token=HIDE&d1|my password is HIDE(see note 3)
+    mysql --password 'HIDE' db|İİ PASSWORD=HIDE bye|https://x/?access_token=HIDE&c=d1|(DB_PASSWORD=HIDE).
     het wachtwoord is HIDE|мой пароль: HIDE|我的密码是HIDE|パスワードはHIDEです
 """
 LOOK_ALIKES = """
@@ -77,8 +119,52 @@ LOOK_ALIKES = """
     "jsonwebtoken": "^9.0.2"|"integrity": "sha512-cxlTbGBOrBiAD6Yl2fJPtyWwEU9TRBy4sHTY1Ha6TxJ8KTyx6yVkO0DGfVTzJyWc=="
     data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk|monkey=banana12|compass=north42
     ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db|password: ${{ secrets.DB }}
+    the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9|we pass to hunter2x9
+    token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
+    password = ask2(name)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
+    {"auth": "applicationdefault"}
     files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
 """
+# What secrets are called, and what a key or a token has to be called besides.
+NAMES = {
+    "password": [
+        *words("""
+        password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contraseña motdepasse
+        mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola
+        пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 pass pw
+    """),
+        "mot de passe",
+    ],
+    "token": words("""
+        token secret credentials credential _auth schlüssel clave clé chave jeton geheimnis secreto segredo
+        токен ключ секрет 令牌 密钥 トークン
+    """),
+}
+OF_SECRET_KEYS = words("""
+    api access auth secret private encryption signing master account service deploy consumer license admin shared
+    app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root
+    wifi wlan wpa network
+""")
+OF_HARMLESS_TOKENS = words("""
+    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation
+    public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host
+    tests checks design syntax parse lexer current max min num per input output prompt completion total
+    unexpected invalid
+""")
+# What documentation and forms write where a secret goes.
+PLACEHOLDERS = words("""
+    your-password-here my-secret-token the-new-passwd put-your-api-key-here enter-passphrase-or-passcode change-me
+    changeme changeit replaceme replace-this-value insert-access-token fill-in-credentials fixme todo-set-pwd tbd
+    user-pass admin-pw passwort-kennwort contrasena-contraseña-clave senha-parola apikey-auth username-credential
+    name-string text-str int-bool-boolean bytes-number-float any-object none-null-nil undefined-unknown true-false
+    yes-no on-off default-empty unset that-our-old current-confirm-repeat-again required-optional-requested
+    hidden-masked redacted-removed-omitted encrypted-hashed-sensitive secretstr optionalstr example-sample dummy-fake
+    test-testing-demo-placeholder foo-bar-baz-qux foobar invalid-incorrect-wrong correct-valid weak-strong
+    expired-missing-needed secure-safe-unsafe stored-saved-sent same-different client-server private-public
+    hash-field-input type-env-var-variable config-settings-file-path url-id-app prod-dev-local root-self args-kwargs
+    prompt-ask generate-generated auto-random managed-external keyring-vault-keychain basic-bearer-digest
+    length-min-max-count-limit and-is-not a-an-to-of for-in-by-it if-with-was be-must-should see-readme-docs test-1
+""")
 WORDS = [
     "password",
     "token",
@@ -120,12 +206,11 @@ def cases(table: str) -> list[str]:
     return [case for line in table.strip().splitlines() for case in line.strip().split("|")]
 
 
-@pytest.mark.parametrize(("kind", "token"), [(kind, token) for kind, tokens in TOKENS.items() for token in tokens])
-@pytest.mark.parametrize(
-    "around", ["{}", "use {} please", '"{}",', "`{}`", "a\\n{}\\nb", "({}).", "https://x/?t={}&y=1"]
-)
-def test_a_known_token_is_replaced_by_its_kind(kind: str, token: str, around: str) -> None:
-    assert redact(around.format(token))[0] == around.format(f"[REDACTED:{kind}]")
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_known_token_is_replaced_by_its_kind(kind: str) -> None:
+    for token in TOKENS[kind]:
+        redacted = [redact(around.format(token))[0] for around in AROUND]
+        assert redacted == [around.format(f"[REDACTED:{kind}]") for around in AROUND]
 
 
 @pytest.mark.parametrize(("kind", "before", "secret"), IN_CONTEXT)
@@ -156,14 +241,56 @@ def test_a_value_named_as_a_secret_is_replaced(case: str) -> None:
     assert redacted == case.replace("HIDE", f"[REDACTED:{secrets[0].kind}]")
 
 
-@pytest.mark.parametrize("password", ["Sommer2024!", "p&ss(w0rd", "it's-99", "correct-horse-battery", "12345678"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_secrets_are_known_by_name_in_many_languages(kind: str) -> None:
+    lines = [f"{name}: HIDE" for name in NAMES[kind]]
+    redacted = [redact(line.replace("HIDE", "hunter2x9"))[0] for line in lines]
+    assert redacted == [line.replace("HIDE", f"[REDACTED:{kind}]") for line in lines]
+
+
+def test_a_mere_key_is_a_secret_one_if_a_word_before_it_says_so() -> None:
+    assert redact("key = hunter2x9")[1] == []
+    redacted = [redact(f"{word}_key = hunter2x9")[0] for word in OF_SECRET_KEYS]
+    assert redacted == [f"{word}_key = [REDACTED:token]" for word in OF_SECRET_KEYS]
+
+
+def test_a_token_is_harmless_if_a_word_before_it_says_so() -> None:
+    assert redact("my_token = hunter2x9")[1] != []
+    assert [word for word in OF_HARMLESS_TOKENS if redact(f"{word}_token = hunter2x9")[1]] == []
+
+
+def test_what_stands_where_a_secret_goes_is_none() -> None:
+    assert [text for text in PLACEHOLDERS if redact(f'DB_PASSWORD="{text}"')[1]] == []
+    assert redact('DB_PASSWORD="your-aunt-here"')[1] != []
+
+
+@pytest.mark.parametrize("password", ["Sommer2024!", "p&ss(w0rd", "it's-99", "correct-horse-battery", "hunter!2(x9"])
 def test_odd_passwords_go_as_a_whole(password: str) -> None:
     quote = '"' if "'" in password else ""
     assert redact(f"DB_PASSWORD={quote}{password}{quote}\n")[0] == f"DB_PASSWORD={quote}[REDACTED:password]{quote}\n"
 
 
+def test_a_password_ends_before_what_ends_the_sentence_or_the_argument() -> None:
+    assert redact("(DB_PASSWORD=p&w0rd).")[0] == "(DB_PASSWORD=[REDACTED:password])."
+    far = "and so on " * 40
+    assert redact(f"{far}Password=hunter2;Server=db1")[0] == f"{far}Password=[REDACTED:password];Server=db1"
+
+
+@pytest.mark.parametrize(("text", "kind"), [("admin_pass=hunter2x9", "password"), ("admin_pw=hunter2x9", "password"),
+                                            ("wifi pin: 4821", "pin"), (f"key={MIXED}x9Y8", "token")])  # fmt: skip
+def test_what_was_hidden_is_called_what_it_was_called(text: str, kind: str) -> None:
+    assert [secret.kind for secret in find_secrets(text)] == [kind]
+
+
+def test_one_name_may_follow_upon_the_value_of_another() -> None:
+    assert redact("密码是hunter2密码是hunter3")[0] == "密码是[REDACTED:password]密码是[REDACTED:password]"
+
+
 def test_a_random_string_close_to_a_telling_word_is_a_secret() -> None:
     assert redact(f"here is the key we use in prod {MIXED}x9Y8")[0] == "here is the key we use in prod [REDACTED:token]"
+    assert redact(f"key{' ' * 60}{MIXED}x9Y8")[1] != [], "it ends 80 characters after the name"
+    assert redact(f"key{' ' * 61}{MIXED}x9Y8")[1] == []
+    assert redact(f"the key:\n{MIXED}x9Y8")[1] == []
 
 
 @pytest.mark.parametrize("case", cases(LOOK_ALIKES))
@@ -183,7 +310,40 @@ def test_secrets_come_in_order_with_their_places() -> None:
 
 
 def test_a_named_token_has_the_kind_of_its_format() -> None:
-    assert [secret.kind for secret in find_secrets("token=" + "ghp_" + "a1B2" * 9)] == ["github-token"]
+    assert redact(f"{GITHUB} token={GITHUB}")[0] == "[REDACTED:github-token] token=[REDACTED:github-token]"
+    assert redact(f"password=xoxb-1234567890-{MIXED}")[0] == "password=[REDACTED:slack-token]"
+
+
+def test_two_secrets_side_by_side_stay_two_and_those_that_overlap_become_one() -> None:
+    assert (
+        redact(f"https://x?sig={MIXED * 2}={GITHUB}")[0] == "https://x?sig=[REDACTED:azure-sas][REDACTED:github-token]"
+    )
+    assert redact(f"AccountKey={MIXED * 4}=={GITHUB} bye")[0] == "AccountKey=[REDACTED:azure-key] bye"
+
+
+def test_hiding_one_secret_may_show_another() -> None:
+    text = f"see {GITHUB} and password:hunter2.{GITHUB} bye"
+    redacted, secrets = redact(text)
+    assert redacted == "see [REDACTED:github-token] and password:[REDACTED:password].[REDACTED:github-token] bye"
+    assert [text[secret.start : secret.end] for secret in secrets] == [GITHUB, "hunter2", GITHUB]
+
+
+def test_what_was_redacted_before_names_nothing_and_is_not_hidden_again() -> None:
+    for text in ("[REDACTED:password]: hunter2x9", 'password="x9y[REDACTED:token]"'):
+        assert redact(text) == (text, [])
+    assert redact("[REDACTED:pin] password=hunter2 bye")[0] == "[REDACTED:pin] password=[REDACTED:password] bye"
+
+
+def test_even_short_words_may_be_secrets() -> None:
+    assert redact("PIN is 4821")[0] == "PIN is [REDACTED:pin]"
+    assert redact("xoxb-1234567890")[0] == "[REDACTED:slack-token]"
+
+
+def test_a_token_begins_a_word_and_does_not_end_in_one_or_two_letters_repeated() -> None:
+    assert redact(f"x{GITHUB}")[1] == []
+    for filler in ("x" * 36, "ab" * 18, "a1B2c3D4e5F6" + "0" * 24):
+        assert redact(f"ghp_{filler}")[1] == []
+    assert redact("ghp_" + "abc" * 12)[1] != []
 
 
 @settings(deadline=None)

@@ -147,7 +147,7 @@ def exhaust(path: Path) -> None:
                 assert entry.role != "tool" or len(entry.text) <= 600
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     source=st.sampled_from(sorted(path for path in DATA.rglob("*") if path.is_file())),
     at=st.integers(0, 10_000),
@@ -161,7 +161,7 @@ def test_a_damaged_transcript_is_read_as_far_as_it_goes(tmp_path: Path, source: 
     exhaust(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(name=names, data=st.binary(max_size=2000))
 def test_any_bytes_are_read_without_a_word_of_complaint(tmp_path: Path, name: str, data: bytes) -> None:
     path = tmp_path / name
@@ -169,7 +169,7 @@ def test_any_bytes_are_read_without_a_word_of_complaint(tmp_path: Path, name: st
     exhaust(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(name=names, records=contents, array=st.booleans())
 def test_any_json_is_read_without_a_word_of_complaint(tmp_path: Path, name: str, records: list[object], array: bool):
     path = tmp_path / name

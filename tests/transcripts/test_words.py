@@ -53,9 +53,9 @@ def test_cleaning_twice_adds_nothing(text: str) -> None:
 
 def test_cleaning_takes_linear_time() -> None:
     hostile = "x <system-reminder>" * 200_000 + "<user_query>" * 1000
-    started = time.perf_counter()
+    started = time.thread_time()
     own_words(hostile)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,27 @@ def test_a_result_that_is_nested_without_end_is_not_followed() -> None:
 @given(st.text(), st.text(), st.none() | st.booleans())
 def test_any_call_keeps_to_the_limit(name: str, output: str, failed: bool | None) -> None:
     assert len(condense(name[:40], {"command": output * 20}, output * 20, failed=failed)[0]) <= LIMIT
+
+
+@pytest.mark.parametrize("lines", [200, 20_000], ids=["long", "very long"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "E   ModuleNotFoundError: No module named 'tea'",
+        "src/main.rs:4:5: error[E0425]: cannot find value `tea` in this scope",
+        "npm ERR! code ERESOLVE",
+        "FAILED tests/test_tea.py::test_brew - assert 1 == 2",
+        "bash: kettle: command not found",
+    ],
+)
+def test_lines_that_look_like_errors_are_kept_from_the_middle_of_a_long_output(error, lines):
+    output = "\n".join([*(f"compiling part {n}" for n in range(lines)), error, *(f"waiting {n}" for n in range(lines))])
+    text, _ = condense("Bash", {"command": "make"}, output, failed=True)
+    assert error in text.split("\n") and len(text) <= LIMIT
+    assert text.split("\n")[-1] == f"waiting {lines - 1}"
+    assert error not in condense("Bash", {"command": "make"}, output, failed=False)[0]
+
+
+def test_lines_that_only_count_errors_are_not_kept():
+    output = "\n".join([*(f"line {n}" for n in range(200)), "found 0 errors: fine", *(f"line {n}" for n in range(200))])
+    assert "0 errors" not in condense("Bash", {"command": "make"}, output)[0]

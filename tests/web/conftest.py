@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from serving import browsing, chromium, serving
 from visits import Visit, watched
 
-PATIENCE = 30_000  # milliseconds; machines that test are busy
+PATIENCE = 100_000  # milliseconds; machines that test are busy
 expect.set_options(timeout=PATIENCE)
 
 

@@ -26,7 +26,8 @@ class Visit:
 
     def ask(self, path: str, **query: Any) -> Any:
         """What the API says, to compare with what the page shows."""
-        answer = httpx.get(f"{self.url}api/memory/{path}", params={"user_id": self.owner, **query}, trust_env=False)
+        owned = {"user_id": self.owner, **query}
+        answer = httpx.get(f"{self.url}api/memory/{path}", params=owned, trust_env=False, timeout=60)
         return answer.raise_for_status().json()
 
     def texts(self, **query: Any) -> list[str]:

@@ -129,6 +129,8 @@ def test_small_words_endings_spelling_and_order_do_not_make_another_statement(on
 def test_075_of_the_terms_in_common_are_enough():
     assert match("Jonas is baking bread", "Jonas is really baking some bread") is None  # 3 of 5
     assert match("Jonas is there baking bread", "Jonas is there really baking bread") == Match("words", 0.75)
+    one = "Jonas bakes bread and cake at night"
+    assert match(one, "Jonas currently really bakes bread and cake at night") is None  # 5 of 7
 
 
 def test_five_words_are_needed_on_both_sides():
@@ -153,6 +155,8 @@ def test_vectors_decide_from_092_on_inclusive():
     assert match(one, other, similarity=0.9199) is None
     assert match(one, other, similarity=0.92) == Match("meaning", 0.92)
     assert match(one, other, similarity=1.0000001) == Match("meaning", 1.0)
+    long, longer = "Jonas bakes bread and cake at night", "Jonas currently really bakes bread and cake at night"
+    assert match(long, longer, similarity=0.95) == Match("meaning", 0.95), "however few words they have in common"
 
 
 @pytest.mark.parametrize(
@@ -330,6 +334,22 @@ def test_the_most_plain_duplicate_is_found_by_rung_then_score_then_order():
     assert first_duplicate(new, []) is None
 
 
+def test_an_equal_triple_is_plainer_than_meaning_and_so_are_equal_words():
+    text, turned = "The user prefers green tea in the morning", "In the morning the user prefers green tea"
+    typed, untyped = Said(turned, TEA), Said(turned)
+    for new, plainest, rung in [(Said(text, TEA), typed, "triple"), (Said(text), untyped, "words")]:
+        for known in ([typed, untyped], [untyped, typed]):
+            found, how = first_duplicate(new, known, similarity=lambda statement: 1.0)
+            assert (found, how.rung) == (plainest, rung)
+
+
+def test_of_two_that_are_equally_near_the_nearer_counts_then_the_first():
+    known = [Said("Jonas is baking bread"), Said("Jonas baked the bread"), Said("Jonas is baking a bread")]
+    similarity = {known[0]: 0.93, known[1]: 0.0, known[2]: 0.94}
+    assert first_duplicate(Said("Jonas bakes bread"), known, similarity=similarity.get)[0] == known[2]
+    assert first_duplicate(Said("Jonas bakes bread"), known, similarity=lambda statement: 0.93)[0] == known[0]
+
+
 def test_the_similarity_of_each_known_statement_is_asked_for():
     known = [Said("Jonas bakes cakes"), Said("Jonas is baking bread")]
     similarity = {known[0]: 0.99, known[1]: 0.93}
@@ -405,6 +425,13 @@ def test_any_two_texts_are_legal_and_the_order_does_not_matter(one, other):
 @pytest.mark.parametrize("text", ["a" * LONGEST, "/" * LONGEST, "a_" * (LONGEST // 2), "'s" * (LONGEST // 2)])
 def test_no_text_takes_long(text):
     assert match(text, text[:-1] + "?", similarity=1.0) is None
+
+
+def test_a_statement_has_at_most_4000_characters():
+    one, other = "She works from home on Mondays ", "On Mondays she works from home "
+    assert rung(one + "x" * (4000 - len(one)), other + "x" * (4000 - len(one))) == "words"
+    assert match(one + "x" * (4001 - len(one)), other + "x" * (4001 - len(one))) is None
+    assert match(one + "x" * (4000 - len(one)), "really " + other + "x" * (4000 - len(one))) is None
 
 
 def test_pages_of_text_are_one_only_if_they_are_equal():

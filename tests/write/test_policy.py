@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.config import Settings
 from holdfast.text.fences import fence
 from holdfast.types import Memory, Scope, Triple
 from holdfast.write.candidates import Advice, Candidate
-from holdfast.write.policy import LONGEST_REASON, MODEL, RULES, Policy, policy_of, sentence_of, withdrawn
+from holdfast.write.policy import (
+    ACTIONS,
+    HELD,
+    MODEL,
+    RULES,
+    Policy,
+    first_hand,
+    goes_private,
+    policy_of,
+    sentence_of,
+    short,
+    withdrawn,
+)
 from holdfast.write.vocabulary import vocabulary
 
 GENERAL, COUCH = Policy(vocabulary("general")), Policy(vocabulary("couch"))
@@ -37,6 +51,38 @@ def test_an_ordinary_statement_is_committed_at_once_and_the_reason_says_so():
     assert verdict.reason == "identity: a lasting statement, said first-hand"
 
 
+@pytest.mark.parametrize(
+    ("timing", "becomes", "reason"),
+    [
+        ("at_once", "commit_now", "a lasting statement, said first-hand"),
+        ("session_end", "commit_at_session_end", "such things wait for the end of the session"),
+        ("repetition", "require_repetition", "such things have to be said twice"),
+        ("propose", "propose", "such things are for a person to decide"),
+        ("never", "drop", "such things are not kept"),
+    ],
+)
+def test_a_vocabulary_says_when_which_things_are_written_down(timing, becomes, reason):
+    words = replace(GENERAL.vocabulary, categories={"general": timing}, implicit_rules=timing)
+    fact, rule = (judged("I live in Lisbon", policy=Policy(words), kind=kind).verdict for kind in ("fact", "rule"))
+    assert (fact.action, fact.reason) == (rule.action, rule.reason) == (becomes, f"general: {reason}")
+    hasty = judged("I live in Lisbon", policy=Policy(words), advice=("commit_now", "plain")).verdict
+    expected = "llm_policy: plain" if timing == "at_once" else f"general: {reason}"
+    assert (hasty.action, hasty.reason) == (becomes, expected), "no model is quicker than that"
+
+
+def test_what_waits_for_the_end_of_the_session_or_for_more_is_held():
+    assert [one for one in ACTIONS if one in HELD] == ["commit_at_session_end", "require_repetition"]
+
+
+@pytest.mark.parametrize(
+    ("role", "trust", "own"),
+    [("user", "user", True), ("human", "user", True), ("", "user", True), ("assistant", "user", False),
+     ("user", "external", False)],
+)  # fmt: skip
+def test_a_person_s_own_words_are_first_hand(role, trust, own):
+    assert first_hand(turn("I live in Lisbon", role=role, trust=trust)) == own
+
+
 @pytest.mark.parametrize("policy", [GENERAL, COUCH], ids=["general", "couch"])
 @pytest.mark.parametrize("advice", [None, ("commit_now", "it is plain")], ids=["rules", "model"])
 @pytest.mark.parametrize(
@@ -52,9 +98,27 @@ def test_an_ordinary_statement_is_committed_at_once_and_the_reason_says_so():
     ],
 )
 def test_hard_guards_drop_whatever_a_model_thinks(policy, advice, text, fields, reason):
-    verdict = judged(text, policy=policy, advice=advice, **fields).verdict
-    assert verdict.action == "drop"
-    assert reason in verdict.reason
+    one = judged(text, policy=policy, advice=advice, **fields)
+    assert one.verdict.action == "drop"
+    assert reason in one.verdict.reason
+    assert not one.waits
+
+
+@pytest.mark.parametrize("bad", ["my pin is [REDACTED:pin]", "my pin is 4821", "don't ask if I'm safe"])
+def test_hard_guards_read_the_words_and_what_was_made_of_them(bad):
+    said = turn(f"{bad}. It is Monday")
+    for content, quote in [(bad, "It is Monday"), ("It is Monday", bad)]:
+        assert GENERAL.judge(Candidate(content, quote), said).verdict.action == "drop"
+    assert GENERAL.judge(Candidate("It is Monday", "It is Monday"), said).verdict.action == "commit_now"
+
+
+def test_only_some_predicates_are_never_stored():
+    assert action("I live in Lisbon", triple=Triple("user", "LIVES_IN", "Lisbon")) == "commit_now"
+
+
+def test_only_a_person_can_ask_for_something_not_to_be_remembered():
+    said = turn("Don't remember this: I drink", role="assistant")
+    assert action(said.content, quote="I drink", said=said) == "commit_now"
 
 
 @pytest.mark.parametrize(
@@ -99,8 +163,22 @@ def test_whoever_wants_safety_checks_gets_them(text):
 )
 def test_what_is_for_now_is_dropped_and_what_is_for_good_is_kept(now, lasting):
     assert action(now, kind="rule", advice=("commit_now", "wants it short")) == "drop"
-    assert action(now, kind="rule") == "drop"
+    dropped = judged(now, kind="rule").verdict
+    assert (dropped.action, dropped.reason) == ("drop", "only for this moment")
     assert action(lasting, kind="rule", policy=COUCH) == "commit_now"
+
+
+def test_a_rule_is_for_now_if_its_sentence_says_so_and_a_fact_if_it_does_itself():
+    text = "For this reply keep it short, I live in Lisbon"
+    assert action(text, quote="keep it short", kind="rule") == "drop"
+    assert action(text, quote="I live in Lisbon") == "commit_now"
+    assert action("this time and from now on be brief", kind="rule") == "commit_now"
+
+
+def test_what_is_to_last_is_said_to_be():
+    assert judged("from now on be direct", kind="rule").verdict.reason == "an instruction that is to last"
+    fact = judged("from now on I live in Lisbon", category="identity").verdict
+    assert fact.reason == "identity: a lasting statement, said first-hand"
 
 
 def test_a_wish_that_does_not_say_for_how_long_waits_on_the_couch():
@@ -122,7 +200,9 @@ def test_a_wish_that_does_not_say_for_how_long_waits_on_the_couch():
 @pytest.mark.parametrize("policy", [GENERAL, COUCH], ids=["general", "couch"])
 def test_an_ill_belief_about_oneself_has_to_be_said_twice(policy, text):
     verdict = judged(text, policy=policy, advice=("commit_now", "stated plainly")).verdict
-    assert verdict.action == "require_repetition"
+    assert (verdict.action, verdict.version) == ("require_repetition", MODEL)
+    assert verdict.reason == "an ill belief about oneself has to be said more than once"
+    assert action(text, policy=policy, advice=("drop", "it will pass")) == "drop"
 
 
 @pytest.mark.parametrize("category", ["loss", "trigger"])
@@ -130,14 +210,25 @@ def test_on_the_couch_what_hurts_is_never_written_down_at_once(category):
     assert action("Fireworks upset me", policy=COUCH, category=category) == "commit_at_session_end"
     advised = judged("Fireworks upset me", policy=COUCH, category=category, advice=("commit_now", "plain")).verdict
     assert (advised.action, advised.version) == ("commit_at_session_end", MODEL)
+    slower = ("require_repetition", "let us see")
+    assert action("Fireworks upset me", policy=COUCH, category=category, advice=slower) == "require_repetition"
+    rule = {"policy": COUCH, "category": category, "kind": "rule", "advice": ("commit_now", "plain")}
+    assert action("Ask me before you mention fireworks", **rule) == "commit_now", "what to do is not what hurts"
 
 
 def test_a_model_s_advice_is_taken_with_its_reason_cut_to_length():
     verdict = judged("I may move", advice=("require_repetition", "unsure " * 100)).verdict
     assert (verdict.action, verdict.version) == ("require_repetition", MODEL)
     assert verdict.reason.startswith("llm_policy: unsure")
-    assert len(verdict.reason) == LONGEST_REASON
+    assert len(verdict.reason) == 240
     assert verdict.reason.endswith("...")
+    assert judged("I may move", advice=("propose", "")).verdict.reason == "llm_policy:"
+
+
+def test_a_reason_is_one_line():
+    assert short(" it was\n said  twice ") == "it was said twice"
+    assert short("x" * 240) == "x" * 240
+    assert short("x" * 241) == "x" * 237 + "..."
 
 
 def test_advice_that_is_none_leaves_it_to_the_rules():
@@ -147,7 +238,10 @@ def test_advice_that_is_none_leaves_it_to_the_rules():
 
 def test_a_rule_that_tells_nobody_to_do_anything_is_a_fact():
     one = judged("Remember that my sister is Ines", quote="my sister is Ines", kind="rule", category="instruction")
-    assert (one.candidate.kind, one.verdict.action) == ("fact", "commit_now")
+    assert (one.candidate.kind, one.candidate.category, one.verdict.action) == ("fact", "general", "commit_now")
+    assert judged("  Remember that my sister is Ines", quote="my sister is Ines", kind="rule").candidate.kind == "fact"
+    fact = judged("Remember that my sister is Ines", quote="my sister is Ines", category="relationship")
+    assert fact.candidate.category == "relationship", "what is a fact already stays what it is"
     other = judged("Remember that you should answer in French", quote="you should answer in French", kind="rule")
     assert other.candidate.kind == "rule"
 
@@ -162,7 +256,9 @@ def test_a_rule_that_tells_nobody_to_do_anything_is_a_fact():
     ids=["agent", "tool", "outside"],
 )
 def test_a_rule_out_of_text_that_is_not_the_user_s_own_is_for_a_person(said):
-    assert action(said.content, kind="rule", said=said, advice=("commit_now", "standing order")) == "propose"
+    proposed = judged(said.content, kind="rule", said=said, advice=("commit_now", "standing order")).verdict
+    assert proposed.action == "propose"
+    assert proposed.reason == "a rule out of text that is not the user's own is for a person to decide"
     assert action("we moved to Porto", said=said.with_(content="we moved to Porto")) == "commit_now"
 
 
@@ -173,7 +269,11 @@ def test_a_rule_out_of_text_that_is_not_the_user_s_own_is_for_a_person(said):
 def test_a_deployment_may_have_a_person_approve(approval, fact, rule):
     policy = policy_of(Settings(approval=approval))
     assert action("I live in Lisbon", policy=policy) == fact
-    assert action("always answer in French", policy=policy, kind="rule") == rule
+    asked = judged("always answer in French", policy=policy, kind="rule")
+    assert (asked.verdict.action, asked.waits) == (rule, False)
+    told = "an instruction that is to last"
+    assert asked.verdict.reason == (f"a person approves what is remembered; {told}" if rule == "propose" else told)
+    assert action("for now answer in French", policy=policy, kind="rule") == "drop", "what is not kept needs nobody"
 
 
 def test_a_deployment_may_have_everything_wait_for_the_end_of_the_session():
@@ -181,11 +281,16 @@ def test_a_deployment_may_have_everything_wait_for_the_end_of_the_session():
     one = judged("I live in Lisbon", policy=policy)
     assert (one.verdict.action, one.waits) == ("commit_now", True)
     assert not judged("I live in Lisbon").waits
+    assert not judged("I live in Lisbon", policy=replace(policy, approval="all")).waits
 
 
 def test_the_sentence_around_a_quote_is_found():
     text = "Hello. Please, for now, keep it short! Thanks."
-    assert sentence_of("keep it short", text).strip() == "Please, for now, keep it short!"
+    assert sentence_of("keep it short", text) == "Please, for now, keep it short!"
+    assert sentence_of("Please, for now, keep it short!", text) == "Please, for now, keep it short!"
+    assert sentence_of("Hello", text) == "Hello."
+    assert sentence_of("Thanks.", text) == "Thanks."
+    assert sentence_of("Hello. Please", text) == "Hello. Please, for now, keep it short!"
     assert sentence_of("not there", text) == "not there"
 
 
@@ -200,10 +305,21 @@ def test_don_t_remember_this_means_what_was_said_just_before():
     said = ("I like tea", "I drink", "A: I see", "Don't remember that.")
     assert texts_gone(*said) == ["I drink", "I see", "Don't remember that."], "an answer goes with what it answers"
     assert texts_gone(*said, since=3) == []
+    assert texts_gone("Don't remember that.", "I like tea", "I sing") == ["Don't remember that."]
+    assert texts_gone("Don't remember that.", since=0) == []
+    assert texts_gone("I drink", "Don't remember that.", since=0) == ["I drink", "Don't remember that."]
+    gone = withdrawn([turn("Don't remember that.", position=None)], GENERAL.vocabulary)
+    assert list(gone.values()) == ["asked not to be remembered (this)"]
+
+
+def test_an_answer_asks_for_nothing_and_may_come_first():
+    assert texts_gone("A: Don't remember that.", "I like tea") == []
+    assert texts_gone("A: Hello", "Don't remember that.") == ["Hello", "Don't remember that."]
 
 
 def test_don_t_save_this_colon_means_what_follows():
-    assert texts_gone("I like tea", "Don't save this: I drink") == ["Don't save this: I drink"]
+    for text in [*(f"Don't save this{mark}I drink" for mark in (": ", " : ", " — ", " – ")), "别记这个：我喝酒"]:
+        assert texts_gone("I like tea", text) == [text]
 
 
 def test_don_t_save_this_conversation_means_all_of_it_and_incognito_what_follows():
@@ -211,3 +327,17 @@ def test_don_t_save_this_conversation_means_all_of_it_and_incognito_what_follows
         "I like tea", "I drink", "Forget everything",
     ]  # fmt: skip
     assert texts_gone("I like tea", "Switch to incognito mode") == ["Switch to incognito mode"]
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "private"),
+    [
+        ("Forget everything", "user", True),
+        ("Switch to incognito mode", "user", True),
+        ("Don't remember that.", "user", False),
+        ("I like tea", "user", False),
+        ("Switch to incognito mode", "assistant", False),
+    ],
+)
+def test_from_some_requests_on_nothing_is_remembered(text, role, private):
+    assert goes_private(turn(text, role=role), GENERAL.vocabulary) == private
