@@ -1,11 +1,16 @@
 # Two commands for a fresh machine with Python >= 3.11 and a package index:
 #   make demo    set up and see it work          make test    set up and run every test
+# And one that follows README and docs with the wheel, on every Python from 3.11 to 3.13 that it finds:
+#   make walk    or: make walk PYTHONS="3.12 /opt/python3.13/bin/python3"
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test lint fix docs bench clean
+# What Python compiles it keeps: tests start hundreds of processes, and without it each one takes three times as long.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test walk lint mutants fix docs bench report clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.base
@@ -14,11 +19,18 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+walk:
+	$(PYTHON) tests/walk.py $(PYTHONS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Is there a test that fails when the code is changed? Takes minutes; what came out is in tests/mutants.md.
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutants.py
 
 fix: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -39,7 +51,11 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/dedup.py
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/notes.py
-	$(BIN)/python bench/secrets.py
+	$(BIN)/python bench/secret_scan.py
+
+# DATA is a folder with locomo10.json and longmemeval*.json; a run that was interrupted goes on where it stopped.
+report: $(VENV)/.dev
+	$(BIN)/python bench/report.py $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -137,7 +137,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """A newer Holdfast wrote this store. Upgrade with `pip install -U holdfast`."""
+    """A newer Holdfast wrote this store. It opens with that version, or a newer one."""
 
 
 class StoreClosed(StoreError, RuntimeError):

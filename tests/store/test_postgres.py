@@ -552,7 +552,7 @@ class TestSettingUp:
         PostgresStore(postgres_url).close()
         query(postgres_url, "UPDATE holdfast.meta SET value = '99' WHERE key = 'schema'")
         before = shape(postgres_url)
-        with pytest.raises(StoreTooNew, match=r"99.*pip install -U holdfast"):
+        with pytest.raises(StoreTooNew, match=r"99.*Open it with that version, or a newer one"):
             PostgresStore(postgres_url)
         with pytest.raises(StoreTooNew):
             schema.initialise(Connections(postgres_url, "here"))

@@ -107,7 +107,7 @@ def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
     if header.get("version") != VERSION:
         raise InvalidInput(
             f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. Nothing was imported. "
-            "Upgrade with `pip install -U holdfast`."
+            "Import it with the version that wrote it, or a newer one."
         )
     return line, header
 

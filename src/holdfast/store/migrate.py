@@ -33,6 +33,6 @@ def pending(backend: str, version: int, location: str) -> tuple[Migration, ...]:
     if version > len(steps):
         raise StoreTooNew(
             f"{location} was written by a newer Holdfast (schema {version}, this one knows {len(steps)}). "
-            "Nothing was changed. Upgrade with `pip install -U holdfast`."
+            "Nothing was changed. Open it with that version, or a newer one."
         )
     return steps[version:]
