@@ -287,7 +287,7 @@ def test_a_conversation_is_led_line_by_line_from_a_pipe(cli, write_role):
     assert "There is no /nothing." in done.out
     assert "/end           end the session" in done.out
     resumed = cli("run", path, "-i", "--resume", stdin="who lives in Lisbon?\n")
-    assert resumed.out.startswith("Resumed session with 2 messages.\nFrom memory:\n- Ines lives")
+    assert resumed.out.startswith("Resumed session with 4 messages.\nFrom memory:\n- Ines lives")
     assert cli("memory", "sessions", path, "--json").out.count('"id"') == 2
 
 

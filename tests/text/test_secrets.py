@@ -121,7 +121,7 @@ LOOK_ALIKES = """
     ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db|password: ${{ secrets.DB }}
     the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9|we pass to hunter2x9
     token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
-    password = ask2(name)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
+    password = getpass2(name)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
     {"auth": "applicationdefault"}
     files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
 """
