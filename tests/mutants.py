@@ -60,7 +60,7 @@ _OPTIONS = ("-qq", "-s", "-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin
             "no:logging", "-p", "no:faulthandler", "-o", "tmp_path_retention_policy=none")  # fmt: skip
 _FILES = "PYTEST_DEBUG_TEMPROOT"  # where tests have their files
 # Ten times what the tests need: a mutant may go on for ever.
-_LIMITS = ((resource.RLIMIT_CPU, 60), (resource.RLIMIT_AS, 8_000_000_000))
+_LIMITS = ((resource.RLIMIT_CPU, 30), (resource.RLIMIT_AS, 8_000_000_000))
 _HUGE = re.compile("linear_time|no_burden")  # tests of how long a huge text takes: nothing here is about that
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 
-from mutants import SOURCES, Trial, _graft, explained, mutants, page
+from mutants import SOURCES, TARGETS, Trial, _graft, explained, mutants, page
 
 SOURCE = '''
 """A docstring is no code."""
@@ -57,7 +57,8 @@ def test_every_explained_survivor_is_a_mutant_of_the_code_as_it_is():
         assert set(reasons) <= known
 
 
-def test_the_page_has_the_figures_of_a_module_and_every_reason():
+def test_the_page_has_the_figures_of_every_module_and_every_reason():
     told = page([Trial("search/fuse", 40, ["a → b"])], {"search/fuse": {"a → b": "it is the same"}})
     assert "| `search/fuse` | 40 | 39 | 97.5% | 1 |" in told
     assert "- ``a → b``: it is the same" in told
+    assert [module for module in TARGETS if f"| `{module}` |" not in told] == []

@@ -121,7 +121,7 @@ LOOK_ALIKES = """
     ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db|password: ${{ secrets.DB }}
     the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9|we pass to hunter2x9
     token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
-    password = getpass2(name)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
+    password = load(user1)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
     {"auth": "applicationdefault"}
     files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
 """
@@ -154,7 +154,7 @@ OF_HARMLESS_TOKENS = words("""
 # What documentation and forms write where a secret goes.
 PLACEHOLDERS = words("""
     your-password-here my-secret-token the-new-passwd put-your-api-key-here enter-passphrase-or-passcode change-me
-    changeme changeit replaceme replace-this-value insert-access-token fill-in-credentials fixme todo-set-pwd tbd
+    changeme changeit replaceme replace-this-value insert-access-token fill-in-credentials fixme todo-set-pwd tbd-here
     user-pass admin-pw passwort-kennwort contrasena-contraseña-clave senha-parola apikey-auth username-credential
     name-string text-str int-bool-boolean bytes-number-float any-object none-null-nil undefined-unknown true-false
     yes-no on-off default-empty unset that-our-old current-confirm-repeat-again required-optional-requested
