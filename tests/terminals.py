@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 
 PATIENCE = 100  # seconds: a crowded machine takes its time to start a process
-SILENCE = 10  # seconds after which a person would press the key again
 
 
 class Terminal:
@@ -28,26 +28,17 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             env=env,
-            preexec_fn=lambda: os.login_tty(theirs),  # noqa: PLW1509 (so that Ctrl-C is a signal)
+            preexec_fn=lambda: _at_home_in(theirs),  # noqa: PLW1509 (so that Ctrl-C is a signal)
         )
         os.close(theirs)
         self._unheard = ""  # what came behind the last words that were waited for
 
-    def hear(self, words: str, *, after: str = "") -> str:
-        """Reads until these words have come since the last time, and returns what was read.
-
-        Types `after` first, and again after a silence: Python does not notice a Ctrl-C at once that comes in the
-        moment before it waits for a key.
-        """
-        self.type(after)
-        heard, until, again = self._unheard, time.monotonic() + PATIENCE, time.monotonic() + SILENCE
+    def hear(self, words: str) -> str:
+        """Reads until these words have come since the last time, and returns what was read."""
+        heard, until = self._unheard, time.monotonic() + PATIENCE
         while words not in bare(heard):
             assert time.monotonic() < until, f"no {words!r} in {bare(heard)!r}"
-            if time.monotonic() > again:
-                self.type(after)
-                again = time.monotonic() + SILENCE
             if select.select([self._ours], [], [], 0.5)[0]:
-                again = time.monotonic() + SILENCE
                 try:
                     heard += os.read(self._ours, 65_536).decode()
                 except OSError:
@@ -57,8 +48,7 @@ class Terminal:
         return heard
 
     def type(self, keys: str) -> None:
-        if keys:
-            os.write(self._ours, keys.encode())
+        os.write(self._ours, keys.encode())
 
     def end(self) -> int:
         """Its exit code; a process that does not end within that time is ended."""
@@ -79,6 +69,12 @@ class Terminal:
             self._process.wait()
         with suppress(OSError):
             os.close(self._ours)
+
+
+def _at_home_in(terminal: int) -> None:
+    """Makes a process one that a person has started there. Whoever runs the tests in the background ignores Ctrl-C."""
+    os.login_tty(terminal)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def bare(text: str) -> str:

@@ -440,7 +440,7 @@ def test_a_busy_store_does_not_stop_the_agent(busy, hf, caplog):
         calls = run(hf, calling("remember_fact", content="Ann sails"), DONE, memory=memory, history=history)
     assert BOAT in calls[0].input[0]["content"], "reading goes on"
     assert answered(calls)["success"] is False
-    assert "Try again" in answered(calls)["message"]
+    assert "try again" in answered(calls)["message"]
     assert "a turn was not kept" in caplog.text
     run(hf, prompt="Better now?", memory=memory, history=history)
     assert kept(hf) == [("user", "Better now?"), ("assistant", "Aye.")]

@@ -265,7 +265,7 @@ def test_a_busy_store_does_not_stop_the_agent(busy, hf, caplog):
         assert ask(agent, ASKED).output == "Done."
     assert BOAT in fake.shown[0][0], "reading goes on"
     assert fake.shown[-1][-1]["success"] is False
-    assert "Try again" in fake.shown[-1][-1]["message"]
+    assert "try again" in fake.shown[-1][-1]["message"]
     assert "a turn was not kept" in caplog.text
     assert kept(hf) == []
     ask(agent, "Better now?")

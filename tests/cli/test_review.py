@@ -72,7 +72,8 @@ def test_quitting_decides_nothing(agent, ann, key, terminal):
     tea, chess = agent.propose("Ann likes tea"), agent.propose("Ann plays chess")
     screen = terminal("review")
     screen.hear("? help")
-    screen.hear("Decided 0. 2 memories wait for you", after=key)
+    screen.type(key)
+    screen.hear("Decided 0. 2 memories wait for you")
     assert screen.end() == 0
     assert ann.proposals() == [tea, chess]
 

@@ -672,7 +672,8 @@ def test_watch_tells_what_changes_and_survives_whatever_editors_and_git_do(repo,
     screen.hear("added")
     save_by_renaming(file, file.read_text().replace("Fridays", "Sundays"))
     screen.hear("changed")
-    screen.hear("Stopped.", after="\x03")
+    screen.type("\x03")
+    screen.hear("Stopped.")
     assert screen.end() == 0
     assert repo.recalled("sundays") == ["Deploys go out on Sundays"]
 
