@@ -388,7 +388,7 @@ def test_cancelling_reaches_who_waits_and_only_them(desk):
 
     def run():
         try:
-            agent.run("Hello?")
+            agent.run("Hello?", watcher=Watcher())
         except CancelledError as error:
             outcome.append(error)
 

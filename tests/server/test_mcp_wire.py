@@ -114,4 +114,5 @@ def test_starting_loads_neither_the_sdk_nor_the_parser_nor_any_model():
 def test_a_person_who_starts_it_by_hand_is_told_what_it_waits_for(terminal, tmp_path):
     started = terminal("mcp", "--store", str(tmp_path / "memory.db"))
     started.hear("holdfast mcp install")
-    started.hear("Stopped.", after="\x03")
+    started.type("\x03")
+    started.hear("Stopped.")
