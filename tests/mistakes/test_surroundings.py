@@ -214,7 +214,7 @@ SECRET = "the recipe of the house"
     [
         (ZeroDivisionError(SECRET), 70, ("wrong in Holdfast itself", "Nothing that was stored is lost", "fault.txt")),
         (OSError(errno.EIO, "Input/output error", "/mnt/disk"), 1, ("/mnt/disk cannot be used: Input/output error",)),
-        (ModuleNotFoundError("no apsw", name="apsw"), 1, ("package 'apsw' is missing", "pip install --force-reinst")),
+        (ModuleNotFoundError("no apsw", name="apsw"), 1, ("package 'apsw' is missing", "Install Holdfast again")),
         (KeyboardInterrupt(), 130, ("Stopped.", "nothing is half done", "run it again")),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, BaseException) else "",

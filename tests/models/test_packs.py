@@ -29,7 +29,7 @@ def test_a_pack_holds_nothing_that_is_not_listed(name: str) -> None:
 
 
 def test_a_missing_pack_says_how_to_get_it_back() -> None:
-    with pytest.raises(EmbedderError, match="pip install"):
+    with pytest.raises(EmbedderError, match="Install Holdfast again"):
         packs.find("no-such-pack")
 
 

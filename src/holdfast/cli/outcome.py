@@ -50,5 +50,5 @@ def _told(error: BaseException) -> Told | None:
             told = (
                 f"The Python package {error.name!r} is missing, so this installation is not whole. Nothing was changed."
             )
-            return f"Error: {told} Install it again: pip install --force-reinstall holdfast", 1
+            return f"Error: {told} Install Holdfast again the way it was installed.", 1
     return None

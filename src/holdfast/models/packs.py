@@ -11,7 +11,7 @@ POTION = "potion-base-8M"
 ARCTIC = "arctic-embed-s-int8"
 PACKS = (POTION, ARCTIC)
 
-_REINSTALL = "Reinstall with `pip install --force-reinstall holdfast`, or choose another embedder."
+_REINSTALL = "Install Holdfast again the way it was installed, or choose another embedder."
 
 
 def find(name: str) -> Path:
