@@ -92,6 +92,8 @@ def _files(pattern: Path) -> Iterator[tuple[Path, bool]]:
     if pattern.is_file():
         yield pattern, True
         return
+    if any("**" in part and part != "**" for part in pattern.parts):  # newer Pythons would read it as one star
+        raise ValueError("** stands for folders, between slashes: docs/**/*.md")
     root = Path(pattern.anchor)
     for match in [pattern] if pattern.is_dir() else sorted(root.glob(str(pattern.relative_to(root)))):
         yield from ((file, False) for file in (_walk(match) if match.is_dir() else [match]))
