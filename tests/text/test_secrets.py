@@ -98,7 +98,8 @@ NAMED = """
     avec le mot de passe HIDE|DB_PASSWORD_2=HIDE|TOKEN_PROD=HIDE|password1: HIDE|the token "HIDE" works
     cmd --api-token HIDE|ARG DB_PASSWORD HIDE|open 'https://x/?password=HIDE'
     https://x/?token=HIDE&d1|my password is HIDE(see note 3)
-    mysql --password 'HIDE' db|İİ PASSWORD=HIDE bye|https://x/?access_token=HIDE&c=d1|(DB_PASSWORD=HIDE).
+    mysql --password 'HIDE' db|log in with password 'HIDE'.|the Wi-Fi password “HIDE” is old|user ann, pw `HIDE`
+    İİ PASSWORD=HIDE bye|https://x/?access_token=HIDE&c=d1|(DB_PASSWORD=HIDE).
     het wachtwoord is HIDE|мой пароль: HIDE|我的密码是HIDE|パスワードはHIDEです
 """
 LOOK_ALIKES = """
@@ -121,8 +122,9 @@ LOOK_ALIKES = """
     ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db|password: ${{ secrets.DB }}
     the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9|we pass to hunter2x9
     token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
-    password = load(user1)|the password oauth2flow is gone|the password rules apply to web2|the bearer long-awaited-news
-    {"auth": "applicationdefault"}
+    password = load(user1)|password = getpass2(name)|the password 'field' is empty|we pass "hunter2x9" to it
+    the password "user_name" field|the password oauth2flow is gone|the password rules apply to web2
+    the bearer long-awaited-news|{"auth": "applicationdefault"}
     files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
 """
 # What secrets are called, and what a key or a token has to be called besides.

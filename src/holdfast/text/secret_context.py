@@ -81,12 +81,13 @@ _ELEMENT = re.compile(r">(?P<bare>[^<>\s]{3,512})(?=</)")
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _BESIDE = re.compile(rf"[ \t]{_QUOTED}")
+_PASSWORD_BESIDE = re.compile(rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])")  # quotes also part the name of a field
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
 # A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a digit to show for it.
 _ODD_TAIL = re.compile(rf"[&|(){{}}\[\]](?=\D{{0,99}}\d)[^\s=;,:{_QUOTES}<>\\]{{1,100}}(?=\s|$)")
-_DOTTED = re.compile(r"[\w.:>-]+$")
+_DOTTED = re.compile(r"[\w.:>-]*\w$")
 _HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
 
 
@@ -168,7 +169,7 @@ def find_named(text: str) -> list[Secret]:
                 secret
                 for rule in rules
                 for match in rule.pattern.finditer(text)
-                if (secret := _judged(match, rule.name, rule.kind))
+                if not _is_call(match) and (secret := _judged(match, rule.name, rule.kind))
             ]
     found.extend(_named(text, lower))
     return found
@@ -216,11 +217,13 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
 def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret]:
     """The value that the name is said to have."""
     start, end = name_match.span()
-    told = () if name_match["other"] == "pass" else (_TOLD,)  # one may pass a thing to `another`
-    beside = (_BESIDE,) if name == "token" else ()
+    beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
+    told = () if name_match["other"] == "pass" else (_TOLD, *beside)  # one may pass a thing to `another`
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
-    for pattern in (_ASSIGNED, _ELEMENT, *told, *beside, *flag):
+    for pattern in (_ASSIGNED, _ELEMENT, *told, *flag):
         match = pattern.match(text, end)
+        if match and _is_call(match):
+            return
         if match and (secret := _judged(match, name, name)):
             yield secret
             return
@@ -240,8 +243,6 @@ def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     groups = match.groupdict()
     how = next(how for how in _HOWS if groups.get(how))
     start, text = match.start(how), match.string
-    if how == "bare" and _is_call(match, groups["bare"]):
-        return None
     for end in _ends(match, how, name):
         if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
             whole = _end_of_run(text, end) if end - start >= LONGEST - 8 else end  # a read that stopped short
@@ -257,9 +258,10 @@ def _ends(match: re.Match[str], how: How, name: Name) -> Iterator[int]:
     yield end if how == "quoted" else match.start(how) + len(match[how].rstrip(".,:;"))
 
 
-def _is_call(match: re.Match[str], value: str) -> bool:
+def _is_call(match: re.Match[str]) -> bool:
     """`token = parts[2]`, `password = ask(user1)`: what is called or indexed is code."""
-    return match.string[match.end() : match.end() + 1] in tuple("([{") and bool(_DOTTED.match(value))
+    bare = match.groupdict().get("bare")
+    return bool(bare and match.string[match.end() : match.end() + 1] in tuple("([{") and _DOTTED.match(bare))
 
 
 def _end_of_run(text: str, position: int) -> int:
