@@ -39,6 +39,11 @@ def test_one_matching_word_is_enough_and_two_are_better(words):
     assert sorted(hits[1:]) == ["The blue drawer is stuck", "The passport expired"]
 
 
+def test_a_letter_alone_is_looked_for_where_nothing_else_is_asked(words):
+    words.remember("I write my statistics in R")
+    assert found(words, "And what about R?") == ["I write my statistics in R"]
+
+
 def test_words_match_in_other_forms(words):
     words.remember("She was running marathons in three countries")
     assert found(words, "Which country's marathon did she run?")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.tokens import dedup_tokens, index_terms, query_terms
+from holdfast.text.tokens import dedup_tokens, index_terms, lone_letters, query_terms
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=300)  # lone surrogates and control characters included
 FORBIDDEN = re.compile(f"[{re.escape(string.punctuation.replace('_', ''))}\\s\x00-\x1f\x7f]")
@@ -102,6 +102,7 @@ def test_a_question_of_stop_words_asks_for_nothing(question: str) -> None:
 
 def test_a_question_keeps_distinct_terms_in_order_without_single_letters() -> None:
     assert query_terms("Dogs, plan B and the dog's 3 cats") == ["dog", "plan", "3", "cat"]
+    assert (lone_letters("And R, or plan B?"), lone_letters("A or I?")) == (["r", "b"], [])
 
 
 def test_an_english_question_keeps_words_that_are_stop_words_elsewhere() -> None:

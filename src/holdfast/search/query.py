@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text.later import later
-from ..text.tokens import index_terms, query_terms
+from ..text.tokens import index_terms, lone_letters, query_terms
 from ..text.when import Span, spans
 
 _SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
@@ -91,7 +91,7 @@ def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
     named = {author: alias for author in authors if (alias := _alias(author, words))}
     return Query(
         text=text,
-        terms=tuple(query_terms(text)),
+        terms=tuple(query_terms(text) or lone_letters(text)),  # R and C are languages too
         spans=tuple(spans(text, now)),
         embed=_first_person(text, list(named.values())),
         authors=frozenset(author.casefold() for author in named),

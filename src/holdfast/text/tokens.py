@@ -110,11 +110,27 @@ def query_terms(text: str) -> list[str]:
     >>> query_terms("What did the dogs do?")
     ['dog']
     """
+    return [term for term in _meaningful(text) if not _is_letter(term)]
+
+
+def lone_letters(text: str) -> list[str]:
+    """The Latin letters of a question that stand alone, which `query_terms` leaves out.
+
+    >>> lone_letters("What about C?")
+    ['c']
+    """
+    return [term for term in _meaningful(text) if _is_letter(term)]
+
+
+def _meaningful(text: str) -> list[str]:
     tokens = _tokens(text)
     language = _language(tokens)
     meaningful = (token for token in tokens if not _carries_grammar(token, language))
-    terms = (term for token in meaningful for term in _terms(token, language))
-    return [term for term in dict.fromkeys(terms) if not (len(term) == 1 and "a" <= term <= "z")]
+    return list(dict.fromkeys(term for token in meaningful for term in _terms(token, language)))
+
+
+def _is_letter(term: str) -> bool:
+    return len(term) == 1 and "a" <= term <= "z"
 
 
 def dedup_tokens(text: str) -> list[str]:
