@@ -35,6 +35,16 @@ def test_a_session_that_is_ended_is_learned_from_at_once(hf, http):
     assert http.post("/sessions/s1/end").json()["ended"] is False and learned(hf) == before
 
 
+def test_whoever_led_a_session_may_say_how_it_went_when_they_end_it(hf, http):
+    for text in (SAID, "My boss shouted at me again.", "I could not sleep at all."):
+        say(http, text)
+    assert http.post("/sessions/s1/end", json={"crisis_level_max": 4}).status_code == 422
+    led = {"approach_used": "cbt", "approach_context": {"thought_record": "the boss"}, "crisis_level_max": 1}
+    assert http.post("/sessions/s1/end", json=led).json()["ended"] is True
+    (arc,) = [one for one in learned(hf) if one.kind == "episode"]
+    assert {name: arc.metadata[name] for name in led} == led
+
+
 def test_after_a_reply_what_was_said_is_considered(hf, keys):
     with serving(hf, keys) as live:
         say(live.client())

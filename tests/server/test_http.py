@@ -257,6 +257,27 @@ def test_every_kind_of_error_is_problem_json(http):
     assert problem(answer, 405) and "GET" in answer.headers["Allow"]
 
 
+def test_a_method_that_an_address_does_not_take_is_told_with_those_it_does(http):
+    answer = http.put("/memories")
+    assert problem(answer, 405) == "This address takes GET, POST, not PUT."
+    assert answer.headers["Allow"] == "GET, POST"
+    assert problem(http.post("/memories/fact_x"), 405) == "This address takes GET, PATCH, DELETE, not POST."
+
+
+@pytest.mark.parametrize("header", [{}, {"Content-Type": "application/x-www-form-urlencoded"}])
+def test_json_that_does_not_say_so_is_told_by_which_header(http, header):
+    said = problem(http.post("/memories", content=json.dumps({"content": TEA}), headers=header), 422)
+    assert said.endswith("send JSON, with the header Content-Type: application/json.")
+    assert http.get("/memories").json()["items"] == []
+
+
+def test_a_body_that_is_no_json_is_told_where_and_why(http):
+    header = {"Content-Type": "application/json"}
+    said = problem(http.post("/memories", content='{"content": "tea",}', headers=header), 400)
+    assert said.startswith("The request cannot be used: body.18: this is not JSON: ")
+    assert "UTF-8" in problem(http.post("/memories", content=b'{"content": "\xff"}', headers=header), 400)
+
+
 def test_what_was_sent_is_not_repeated_by_an_error(http):
     assert "s3cret" not in http.post("/memories", json={"content": ["s3cret"]}).text
 

@@ -106,6 +106,16 @@ def test_keys_are_added_listed_and_revoked(cli, tmp_path):
     assert cli("serve", "keys", "revoke", id_, "--keys", keys).code == 1
 
 
+def test_an_owner_may_be_written_as_a_scope(cli, tmp_path):
+    """As everywhere else; a key to the memory of a user named 'user:ann' would open an empty one."""
+    keys = tmp_path / "keys"
+    assert "opens the memory of user:ann " in cli("serve", "keys", "add", "user:ann", "--keys", keys).err
+    assert "\tann\t" in cli("serve", "keys", "list", "--keys", keys).out
+    refused = cli("serve", "keys", "add", "project:shop", "--keys", keys)
+    assert (refused.code, "No key was made" in refused.err) == (2, True)
+    assert len(cli("serve", "keys", "list", "--keys", keys).out.splitlines()) == 1
+
+
 def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['fastapi'] = None; from holdfast.cli.app import run; sys.exit(run(['serve']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

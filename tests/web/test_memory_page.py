@@ -6,6 +6,7 @@ import json
 import re
 
 import demo_memory
+import httpx
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 from visits import Visit
@@ -412,6 +413,22 @@ def test_every_view_fits_a_phone(ann):
     for address in VIEWS:
         shown(ann, address)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+
+
+def test_no_long_word_pushes_anything_off_a_phone(nobody):
+    nobody.page.set_viewport_size({"width": 360, "height": 740})
+    long = {"content": "w" * 300, "category": "c" * 150, "tags": ["t" * 150]}
+    answer = httpx.post(
+        f"{nobody.url}api/memory/memories", params={"user_id": nobody.owner}, json=long, trust_env=False
+    )
+    answer.raise_for_status()
+    nobody.go("#/facts")
+    expect(nobody.row("www").get_by_role("button", name="Forget")).to_be_in_viewport(ratio=1)
+    expect(nobody.page.get_by_label("Category")).to_be_in_viewport(ratio=1)
+    nobody.row("www").get_by_role("link").click()
+    details = nobody.page.get_by_role("complementary")
+    expect(details.get_by_role("button", name="Forget")).to_be_in_viewport(ratio=1)
+    assert details.evaluate("pane => pane.scrollWidth <= pane.clientWidth")
 
 
 def test_on_a_phone_the_details_cover_the_list_until_they_are_left(ann):

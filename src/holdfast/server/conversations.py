@@ -47,12 +47,13 @@ class Conversations:
         except HoldfastError:
             log.exception("a conversation could not be considered")
 
-    def end(self, hf: Holdfast, session: str) -> tuple[bool, int | None]:
+    def end(self, hf: Holdfast, session: str, led: dict[str, Any] | None = None) -> tuple[bool, int | None]:
         """Ends a session and learns from it: whether it was open, and how many memories came of it.
 
-        None where learning failed, which is no reason not to end: a worker tries again.
+        `led` is what only whoever led it knows. None where learning failed, which is no reason not to end: a worker
+        tries again.
         """
-        ended = hf.end_session(session)
+        ended = hf.end_session(session, metadata=led)
         with self._lock:
             self._open.discard((hf.scopes[0], session))
         return ended, _learned(hf, session) if ended else 0

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from ..errors import (
     CapReached,
@@ -48,6 +49,7 @@ STATUS: Mapping[type[HoldfastError], int] = {
     HoldfastError: 500,
 }
 """The first line that fits an error says its status."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER = {503: "1", 502: "10"}  # seconds
 INSIDE = "Something went wrong here, and it is not your fault. The log of the server says more under this request id."
 
@@ -76,20 +78,44 @@ async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
 
 async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
     """An address that is not there, a method it does not have, or what a gate refused."""
-    detail = error.detail
+    detail, headers = error.detail, dict(error.headers or {})
     if error.status_code == 404 and detail == "Not Found":
         detail = "There is nothing at this address. /openapi.json lists what there is."
-    return problem(error.status_code, detail, request_id=request_id(request), headers=error.headers)
+    if error.status_code == 400 and detail == "There was an error parsing the body":
+        detail = "The request cannot be used: its body is not JSON in UTF-8."
+    if error.status_code == 405 and (methods := _methods(request)):
+        detail, headers["Allow"] = f"This address takes {methods}, not {request.method}.", methods
+    return problem(error.status_code, detail, request_id=request_id(request), headers=headers)
+
+
+def _methods(request: Request) -> str:
+    """What may be done at an address; each method has a route of its own, and an error knows only the first."""
+    routes = request.app.routes
+    found = [
+        method for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]  # fmt: skip
+    return ", ".join(found)
 
 
 async def tell_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
     """A request that does not have the shape the schema asks for; what was sent is not repeated."""
     found = error.errors()
-    errors = [{"where": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in found]
+    errors = [{"where": ".".join(map(str, one["loc"])), "message": _message(request, one)} for one in found]
     malformed = any(one["type"] == "json_invalid" for one in found)
     said = "; ".join(f"{one['where']}: {one['message']}" for one in errors[:3])
     status = 400 if malformed else 422
     return problem(status, f"The request cannot be used: {said}.", request_id=request_id(request), errors=errors)
+
+
+def _message(request: Request, error: Mapping[str, Any]) -> str:
+    """What is wrong with one part of a request, and for what many forget at first, what to do."""
+    if error["type"] == "json_invalid":
+        return f"this is not JSON: {error['ctx']['error']}"
+    came = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if error["type"] == "model_attributes_type" and not came.endswith(("/json", "+json")):
+        return f"it came as {came or 'no known type'}; send JSON, with the header Content-Type: application/json"
+    return str(error["msg"])
 
 
 def tell_unknown(request_id: str, error: BaseException) -> JSONResponse:

@@ -393,47 +393,6 @@ class Health(BaseModel):
     findings: int | None = Field(description="What is amiss in the store; null if it cannot be told.")
 
 
-class Turn(Request):
-    """One turn of a conversation."""
-
-    session: Name = Field(examples=["chat-17"])
-    role: Name = Field(examples=["user"])
-    text: str = Field(max_length=MOST_TEXT, examples=["I moved to Lisbon last week."])
-    author: str = Field("", max_length=200)
-    event_time: datetime | None = Field(None, description="When it was said; nothing: now.")
-
-
-class Captured(BaseModel):
-    """The turn as it is kept; null when there was nothing in it to keep."""
-
-    memory: Record | None
-    run: Run
-
-
-class Ended(BaseModel):
-    """How a session ended."""
-
-    ended: bool = Field(description="False when there is no such session, or it had ended before.")
-    learned: int | None = Field(description="How many memories were made of it; null if a worker has to try again.")
-    run: Run
-
-
-class ContextRequest(Request):
-    """What a model is about to answer."""
-
-    prompt: str = Field(max_length=MOST_TEXT, examples=["What should I cook tonight?"])
-    session: Name | None = None
-    tokens: int | None = Field(None, ge=0, le=1_000_000)
-
-
-class ContextBlocks(BaseModel):
-    """What to put before a model."""
-
-    stable: str = Field(description="The same for a whole session.")
-    turn: str = Field(description="For this prompt.")
-    ids: list[str] = Field(description="The memories in both.")
-
-
 class Question(Request):
     """What to recall."""
 

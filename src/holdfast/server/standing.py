@@ -11,13 +11,11 @@ from ..audit import AuditLog
 from ..errors import StoreError
 from ..feedback import FeedbackLog
 from ..memory import Holdfast
-from ..types import Kind, Memory, Micros, Scope, iso
+from ..types import MAIN_KINDS, MINUTE, Kind, Memory, Micros, Scope, iso
 from . import schemas
 
-LIST_KINDS: dict[str, Kind] = {"semantic": "fact", "episodic": "episode", "procedural": "rule"}
 LIFE: tuple[Kind, ...] = ("episode", "fact", "reflection", "rule", "document", "skill")
 RECALL = "proactive_recall"
-TEN_MINUTES: Micros = 600_000_000
 
 
 def owner_id(scope: Scope) -> str:
@@ -29,7 +27,7 @@ def status(hf: Holdfast, audit: AuditLog, feedback: FeedbackLog) -> schemas.Stan
     """The numbers of the Memory page, all of this owner alone."""
     scope = hf.scopes[0]
     counts = hf.store.counts(hf.scopes)
-    by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in LIST_KINDS.items()}
+    by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in MAIN_KINDS.items()}
     return schemas.Standing(
         memory_mode=hf.mode,
         owner_id=owner_id(scope),
@@ -85,7 +83,7 @@ class Checkup:
         """How many; None where nobody here may look at the whole store."""
         with self._lock:
             now = self._hf.clock()
-            if self._at is None or now - self._at >= TEN_MINUTES:
+            if self._at is None or now - self._at >= 10 * MINUTE:
                 self._at, self._findings = now, self._count()
             return self._findings
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...agent.hooks import tomltext
 from ...errors import InvalidInput
-from ...files.others import Change, read
+from ...files.others import Change, parse_toml, read
 from ...text import jsontext
 from .clients import NAME, Target, entry
 
@@ -38,7 +37,7 @@ def found(text: str | None, target: Target) -> dict[str, Any] | None:
     if text is None or not text.strip():
         return None
     section, file = target.about.section, str(target.file)
-    value = tomltext.parse(text, file) if _is_toml(target) else _parsed(text, target)
+    value = parse_toml(text, file) if _is_toml(target) else _parsed(text, target)
     servers = value.get(section, {}) if isinstance(value, dict) else None
     ours = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(ours, dict):

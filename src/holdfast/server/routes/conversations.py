@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Path
 
-from .. import schemas
+from .. import schemas, turns
 from ..owners import Mine, Server
 
 router = APIRouter(tags=["conversations"])
@@ -14,25 +14,26 @@ SessionId = Annotated[str, Path(min_length=1, max_length=200, description="The i
 
 
 @router.post("/capture", status_code=201)
-def capture(body: schemas.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> schemas.Captured:
+def capture(body: turns.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> turns.Captured:
     """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is considered."""
     kept = server.conversations.capture(hf, body.model_dump())
     later.add_task(server.conversations.consider, hf, kept)
-    return schemas.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
+    return turns.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
 
 
 @router.post("/sessions/{session:path}/end")
-def end_session(session: SessionId, hf: Mine, server: Server) -> schemas.Ended:
+def end_session(session: SessionId, hf: Mine, server: Server, body: turns.Ending | None = None) -> turns.Ended:
     """Ends a session and learns from it; ending it twice equals once."""
-    ended, learned = server.conversations.end(hf, session)
-    return schemas.Ended(ended=ended, learned=learned, run=hf.last_run)
+    led = body.model_dump(exclude_none=True) if body else None
+    ended, learned = server.conversations.end(hf, session, led)
+    return turns.Ended(ended=ended, learned=learned, run=hf.last_run)
 
 
 @router.post("/context")
-def context(body: schemas.ContextRequest, hf: Mine) -> schemas.ContextBlocks:
+def context(body: turns.ContextRequest, hf: Mine) -> turns.ContextBlocks:
     """What to put before a model: a block for the whole session, and one for this prompt."""
     found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
-    return schemas.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
+    return turns.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
 
 
 @router.post("/recall")
