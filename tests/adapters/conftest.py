@@ -13,7 +13,8 @@ import pytest
 @pytest.fixture
 def busy(tmp_path, monkeypatch):
     """`with busy():` somebody else writes, and does not finish in time. To be asked for before the memory is opened."""
-    monkeypatch.setattr("holdfast.store.sqlite.BUSY_MILLISECONDS", 1)
+    for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
+        monkeypatch.setattr(f"holdfast.store.{module}.BUSY_MILLISECONDS", 1)
 
     @contextmanager
     def held():

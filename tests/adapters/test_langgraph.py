@@ -321,3 +321,18 @@ def test_a_graph_remembers_between_runs(store):
     graph = builder.compile(store=store)
     assert graph.invoke({"asked": "Ann drinks oolong", "answer": ""})["answer"] == "I do not know."
     assert graph.invoke({"asked": "what does Ann drink?", "answer": ""})["answer"] == "Ann drinks oolong"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("tea", "oolong", "a dictionary, not a str"),
+        ("tea", ["oolong"], "a dictionary, not a list"),
+        ("tea", {"kind": object()}, "what JSON can hold"),
+        (5, {"kind": "oolong"}, "The key of an item is text, not 5"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_stored(store, key, value, told):
+    with pytest.raises(ValueError, match=told):
+        store.batch([PutOp(USERS, "cup", {"kind": "blue"}), PutOp(USERS, key, value)])
+    assert store.search(USERS) == []

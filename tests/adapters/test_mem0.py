@@ -351,3 +351,30 @@ def test_the_same_on_a_server(postgres_store_url):
         assert [one["event"] for one in memory.add("I live in Lisbon.", **ANN)["results"]] == ["ADD"]
         memory.delete_all(user_id="ann")
         assert texts(memory.get_all(filters={"user_id": "*"})) == ["Likes coffee"]
+
+
+@pytest.mark.parametrize("metadata", ["trip", ["trip"], {"trip": object()}])
+@pytest.mark.parametrize("infer", [True, False])
+def test_metadata_that_cannot_be_kept_leaves_nothing_behind(memory, hf, metadata, infer):
+    with pytest.raises(InvalidInput, match="metadata must be"):
+        memory.add("I moved to Lisbon.", user_id="alice", metadata=metadata, infer=infer)
+    with pytest.raises(InvalidInput, match="metadata must be"):
+        memory.update(keep(memory, "Prefers window seats"), metadata=metadata)
+    assert [one.content for one in hf.scoped("user:alice").list()] in ([], ["Prefers window seats"])
+
+
+@pytest.mark.parametrize("config", ["memory.db", None])
+def test_a_configuration_is_a_mapping(config):
+    with pytest.raises(InvalidInput, match="A configuration is a mapping"):
+        Memory.from_config(config)
+
+
+def test_a_secret_in_metadata_is_not_kept_however_it_comes(memory, hf):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    said = {"user_id": "ann", "metadata": {"login": token}}
+    id_ = keep(memory, "Prefers window seats", **said)
+    memory.update(id_, metadata={"second": f"use {token}"})
+    memory.add("I live in Lisbon.", **said)
+    memory.add("I live in Lisbon.", **said)  # known already: what is noted with it is added to
+    assert token not in str([(one.metadata, one.content) for one in hf.scoped("user:ann").list()])
+    assert "REDACTED" in str(memory.get(id_)["metadata"]["second"])

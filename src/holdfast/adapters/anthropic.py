@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, HoldfastError, MissingExtra, Nothing
 from ..files.places import slug
-from ..memory import Holdfast
+from ..memory import Holdfast, open_memory
 from ..store import Writer
 from ..types import Kind, Memory
 from ..write import commit, entities
@@ -40,7 +40,7 @@ class MemoryFiles:
     """The memories of an open memory as files below /memories."""
 
     def __init__(self, holdfast: Holdfast) -> None:
-        self._hf = holdfast
+        self._hf = open_memory(holdfast)
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""
@@ -279,7 +279,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 def memory_tool(holdfast: Holdfast, **options: Any) -> BetaAbstractMemoryTool:
-    """The tool for `client.beta.messages.run_tools`; `options` are those of the SDK's own, such as cache_control."""
+    """The tool for `client.beta.messages.tool_runner`; `options` are those of the SDK's own, such as cache_control."""
     abstract, _, error = _sdk()
     answer = _answering(MemoryFiles(holdfast), error)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..errors import InvalidInput
 from ..types import Micros
 from ..write.commit import Draft
 
@@ -18,6 +19,18 @@ def id_of(namespace: Namespace, key: str) -> str:
     """An item's id, which follows from its namespace and key."""
     told = json.dumps([*namespace, key]).encode()
     return f"fact_{hashlib.sha256(told).hexdigest()[:24]}"
+
+
+def check_item(key: Any, value: Any) -> None:
+    """InvalidInput for what cannot be an item: it would be found, and could not be read."""
+    if not isinstance(key, str):
+        raise InvalidInput(f"The key of an item is text, not {key!r}. Nothing was stored.")
+    if not isinstance(value, dict):
+        raise InvalidInput(f"The value of an item is a dictionary, not a {type(value).__name__}. Nothing was stored.")
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"The value of an item must be what JSON can hold: {error}. Nothing was stored.") from error
 
 
 def category_of(namespace: Namespace) -> str:

@@ -15,11 +15,11 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from ..errors import MissingExtra
-from ..memory import Holdfast
+from ..memory import Holdfast, open_memory
 from ..store import Filter, Writer
-from ..types import Memory, Micros, to_datetime
+from ..types import MINUTE, Memory, Micros, to_datetime
 from ..write import commit, entities
-from .items import SOURCE, Namespace, id_of, item_draft, leaves
+from .items import SOURCE, Namespace, check_item, id_of, item_draft, leaves
 
 try:
     from langgraph.store.base import (
@@ -42,7 +42,6 @@ try:
 except ImportError as error:
     raise MissingExtra("LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'") from error
 
-MINUTE: Micros = 60_000_000
 LAST: Micros = 1 << 62
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -57,7 +56,8 @@ class HoldfastStore(BaseStore):
     def __init__(self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         """`index` may say which `fields` are searched (all, unless it does); vectors are the engine's own, so its
         `embed` is not used. `ttl` says how long items live."""
-        self._hf, self._scope = holdfast, holdfast.scopes[0]
+        self._hf = open_memory(holdfast)
+        self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
         self.ttl_config = ttl
 
@@ -188,6 +188,7 @@ class HoldfastStore(BaseStore):
         """The memory that holds an item; None for one that is to go."""
         if op.value is None:
             return None
+        check_item(op.key, op.value)
         texts = self._texts(op)
         ttl = op.ttl
         draft = item_draft(

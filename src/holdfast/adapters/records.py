@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidInput, ScopeError
-from ..types import Kind, Memory, Micros, Scope, Triple, from_iso, iso
+from ..types import MAIN_KINDS, SURENESS, Kind, Memory, Micros, Scope, Triple, from_iso, iso
 from ..write import commit
 from ..write.commit import Draft
 
 Namespace = tuple[str, str]
 """Whose record it is, and of which layer."""
 
-KINDS: Mapping[str, Kind] = {"semantic": "fact", "episodic": "episode", "procedural": "rule"}
-LABELS: Mapping[str, Any] = {"low": 0.3, "medium": 0.6, "high": 0.9}
+KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 TEXTS = ("evidence_quote", "summary", "text", "content")
 SOURCE = "layers"  # of memories that hold a record word for word
 HIDDEN = "hidden by its own record"
@@ -73,7 +72,7 @@ def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
         category=value.get("category") or "general",
         quote=value.get("evidence_quote") or "",
         triple=_triple(value),
-        confidence=1.0 if sure is None else LABELS.get(sure, sure) if isinstance(sure, str) else sure,
+        confidence=1.0 if sure is None else SURENESS[sure] if isinstance(sure, str) and sure in SURENESS else sure,
         event_time=_when(value.get("ended_at") or value.get("created_at")),
         source=SOURCE,
         metadata={"record": key, "value": value, **({"session": session} if isinstance(session, str) else {})},

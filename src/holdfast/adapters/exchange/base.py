@@ -118,7 +118,10 @@ def _stored(hf: Holdfast, memories: Memories) -> Memories:
         entities.note(writer, stored, at=hf.clock())
         return stored
 
-    return hf.scoped(*dict.fromkeys(one.scope for one in memories)).write("import", work)
+    view = hf.scoped(*dict.fromkeys(one.scope for one in memories))
+    stored = view.write("import", work)
+    hf.last_run = view.last_run
+    return stored
 
 
 def text_in(value: dict[str, Any], *names: str) -> str:

@@ -10,13 +10,14 @@ from typing import Any, Self
 
 from ...errors import InvalidInput, NotFound, Nothing, Refused
 from ...files.places import is_record
-from ...memory import Holdfast
+from ...memory import Holdfast, open_memory
 from ...memory.asking import reading_of
 from ...pipelines import learn
 from ...store import Writer
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
 from ...write import approval, capture, commit, entities, sessions
 from ...write.commit import Draft
+from ...write.guard import guard_data
 from .adding import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
 from .filters import Filters, check, matches, names_owner, users_in
 from .items import KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
@@ -34,11 +35,13 @@ class Mem0:
     def __init__(self, holdfast: Holdfast | None = None, *, only: Scope | None = None) -> None:
         """Over an open memory, which stays open; without one, over the per-user store. `only` shuts out all others."""
         self._own, self._only = holdfast is None, only
-        self._hf = holdfast or Holdfast.open(scope="shared:mem0")
+        self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else open_memory(holdfast)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
         """Opens the store that `{"store": path or URL}` names. What else mem0 has there is not needed, and named."""
+        if not isinstance(config_dict, Mapping):
+            raise InvalidInput(f"A configuration is a mapping such as {{'store': 'memory.db'}}, not {config_dict!r}.")
         if unused := sorted(set(config_dict) - {"store", "version"}):
             log.warning("Holdfast brings its own models and store; not used of the config: %s", ", ".join(unused))
         opened = cls(Holdfast.open(config_dict.get("store"), scope="shared:mem0"))
@@ -68,7 +71,7 @@ class Mem0:
         if self._only not in (None, owner.scope):
             raise Refused(f"Only memories of {self._only} are kept here. Nothing was stored.")
         given = Given(
-            owner, metadata or {}, moment(timestamp), until(expiration_date),
+            owner, _own(metadata), moment(timestamp), until(expiration_date),
             [one for one in map(said_of, messages_in(messages)) if one.text and one.role != "system"],
         )  # fmt: skip
         if memory_type == PROCEDURAL:
@@ -138,7 +141,7 @@ class Mem0:
             raise InvalidInput("At least one of text, metadata, or expiration_date must be provided.")
         old = self._there(memory_id)
         ends = old.valid_until if expiration_date is UNSET else until(expiration_date)
-        kept = with_metadata(old, metadata or {}) if metadata or not is_record(old) else dict(old.metadata)
+        kept = with_metadata(old, _own(metadata)) if metadata or not is_record(old) else dict(old.metadata)
         self._update(old, text, kept, ends)
         return {"message": "Memory updated successfully!"}
 
@@ -302,6 +305,13 @@ def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> 
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
     return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired)
+
+
+def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What somebody keeps with an item, as it may be stored."""
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping such as {{'trip': 1}}, not {metadata!r}. Nothing was stored.")
+    return guard_data(metadata or {}, name="metadata")  # type: ignore[no-any-return]
 
 
 def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
