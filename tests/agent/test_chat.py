@@ -604,7 +604,44 @@ def test_commands(desk):
     sit(three_memories(desk), use)
 
 
+def test_what_was_said_is_searched_summed_up_and_written_down(desk, tmp_path):
+    async def use(seat):
+        await seat.say(TEA)
+        await seat.say("/search history tea")
+        assert seat.lines("note")[-1].startswith("Said:\n") and TEA in seat.lines("note")[-1]
+        await seat.say("/summary")
+        assert seat.lines("note")[-1] == "There is not enough yet to sum up."
+        for _ in range(2):
+            await seat.say(f"/export {tmp_path / 'talk.md'}")
+        assert seat.lines("note")[-1] == f"Wrote 2 messages to {tmp_path / 'talk.md'}."
+        assert "is there already" in seat.lines("error")[-1]
+        assert seat.lines("said") == [TEA]
+
+    sit(desk.conversation(), use)
+
+
 # Ending
+
+
+def test_another_session_begins_on_a_new_screen(desk, monkeypatch):
+    first, seen = desk.conversation(consolidation={"enabled": False}), []
+
+    async def use(seat):
+        seen.append(seat.app.conversation)
+        await seat.say(TEA)
+        if len(seen) > 1:
+            await seat.send("/end")
+            return
+        for wrong in ("/end now", f"/end new {first.session}"):
+            await seat.send(wrong)
+        assert seat.lines("error")[0] == "Usage: /end [new [id]]" and "already" in seat.lines("error")[1]
+        await seat.send("/end new second")
+
+    run_with(monkeypatch, use)
+    assert chat(first) == []
+    assert [one.session for one in seen] == [first.session, "second"]
+    ended = {one.id: one.end_reason for one in first.agent.memory.hf.sessions()}
+    assert ended == {first.session: "ended", "second": "ended"}
 
 
 def run_with(monkeypatch, use):

@@ -63,6 +63,15 @@ def test_list_is_narrowed_by_type_category_and_limit(cli, filled):
     assert cli("memory", "list", filled, "--type", "semantic", "--category", "deployment").out == "No memories found.\n"
 
 
+def test_our_own_words_for_what_is_remembered_are_understood_too(cli, filled, memory_of):
+    assert "[procedural:" in cli("memory", "list", filled, "--type", "rule").out
+    assert cli("memory", "list", filled, "--type", "reflection").out == "No memories found.\n"
+    assert cli("memory", "clear", filled, "--type", "rule", "--force").code == 0
+    memory = memory_of(filled)
+    assert {one.layer for one in memory.listed()} == {"semantic", "episodic"}
+    assert {found.memory.kind for found in memory.recall("deployed dark mode", types=["fact"])} == {"fact"}
+
+
 @pytest.mark.parametrize("command", ["list", "clear"])
 def test_a_type_that_is_none_is_an_error(cli, filled, command):
     done = cli("memory", command, filled, "--type", "x")

@@ -12,6 +12,7 @@ from scripted import calling, seen_by
 
 from holdfast.agent.autonomous import pursue
 from holdfast.agent.conversation import Conversation
+from holdfast.agent.exchange import import_memories
 from holdfast.pipelines.consolidate import BUSY, asked, parse
 
 NONE = "embeddings: {provider: none}"
@@ -61,6 +62,19 @@ def test_the_twenty_newest_procedures_stand_in_the_system_prompt_of_every_run(wr
     agent.memory.remember("procedural", "learned on the way")
     agent.run("again")
     assert "- [general] learned on the way" in infos[1].instructions
+
+
+OLD = {"created_at": "2020-01-01T00:00:00+00:00"}
+
+
+def test_procedures_that_are_imported_do_not_push_out_newer_ones(write_role, memory_of):
+    """Most recent by the time they carry, as in every list: an import brings old ones in late."""
+    memory = memory_of(write_role())
+    memory.remember("procedural", "say hello")
+    old = [{**OLD, "content": f"old rule {number}", "memory_type": "procedural"} for number in range(25)]
+    assert import_memories(memory, old).added == 25
+    assert memory.procedures().count("- [general] ") == 20
+    assert "- [general] say hello" in memory.procedures()
 
 
 @pytest.mark.parametrize("config", [f"{{{NONE}}}", f"{{{NONE}, procedural: {{enabled: false}}}}"])
@@ -200,6 +214,16 @@ def test_the_oldest_episodes_come_first_and_no_more_than_the_role_says(with_epis
         ["- [run] (2026-03-18T12:00:01+00:00) one", "- [run] (2026-03-18T12:00:02+00:00) two"],
         ["- [run] (2026-03-18T12:00:03+00:00) three"],
     ]
+
+
+def test_an_imported_episode_that_is_older_comes_before(with_episodes):
+    prompts = []
+    one = f"{{{NONE}, consolidation: {{max_episodes_per_run: 1}}}}"
+    memory = with_episodes(answering("fact: x is y", prompts), one)
+    import_memories(memory, [{**OLD, "content": "moved in", "memory_type": "episodic"}])
+    memory.consolidate()
+    assert "moved in" in prompts[0]
+    assert "deployed" not in prompts[0]
 
 
 def test_episodes_that_yield_nothing_are_marked_so_that_the_next_get_their_turn(with_episodes):

@@ -7,7 +7,7 @@ import pytest
 from holdfast.agent.embeddings import choose
 from holdfast.agent.models import answering, consolidating
 from holdfast.agent.role import load_role
-from holdfast.errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, MissingKey
+from holdfast.errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, InvalidInput, MissingKey
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,9 @@ from holdfast.errors import DimensionMismatchError, EmbedderError, EmbeddingMode
         ("{provider: anthropic, name: x}", "{model: text-embedding-3-large}", ["openai:text-embedding-3-large"]),
         ("{provider: openai, name: x}", "{model: 'google:embed'}", ["google:embed"]),
         ("{provider: openai, name: x}", "{provider: ollama, model: 'nomic:v2'}", ["ollama:nomic:v2"]),
+        ("{provider: openai, name: x}", "{provider: openai, model: 'openai:some'}", ["openai:some"]),
+        ("{provider: ollama, name: x}", "{model: 'nomic-embed-text:v1.5'}", ["ollama:nomic-embed-text:v1.5"]),
+        ("{provider: openai, name: x}", "{model: 'local:arctic-embed-s'}", ["local:arctic-embed-s"]),
         ("{provider: openai, name: x}", "{provider: local}", ["static", "arctic"]),
         ("{provider: offline}", "{}", ["static", "arctic"]),
         ("{provider: groq, name: x}", "{}", ["static", "arctic"]),
@@ -43,6 +46,22 @@ def test_an_address_of_one_s_own_and_its_key_are_used(write_role, memory_of, pro
     memory.remember("semantic", "likes tea")
     assert provider.keys == ["Bearer secret-of-mine"]
     assert next(iter(memory.hf.store.dimensions([memory.scope]).values())) == 8
+
+
+def test_an_address_without_a_model_is_not_passed_over(cli, write_role):
+    role = write_role("{embeddings: {base_url: 'http://localhost:9/v1'}}")
+    done = cli("memory", "list", role)
+    assert done.code == 0, "there is nothing to embed yet"
+    done = cli("run", role, "-p", "hello?")
+    assert done.code == 2
+    assert "spec.memory.embeddings.base_url in role.yaml" in done.err
+
+
+def test_shorter_vectors_of_a_model_can_be_had(write_role, memory_of, provider):
+    """Seed 001: text-embedding-3-large in 256 dimensions, at a twelfth of the storage."""
+    memory = memory_of(write_role(f"{{embeddings: {{provider: openai, model: m@4, base_url: '{provider.url}'}}}}"))
+    memory.remember("semantic", "likes tea")
+    assert list(memory.hf.store.dimensions([memory.scope]).values()) == [4]
 
 
 def test_a_missing_embedding_key_is_named_before_any_work(write_role, memory_of):
@@ -158,3 +177,26 @@ def test_consolidation_may_have_a_model_of_its_own(write_role, monkeypatch):
     assert consolidating(role, {}).model_name == "smaller"
     role = load_role(write_role("{}", model="{provider: ollama, name: x}"))
     assert consolidating(role, {}).model_name == "x"
+
+
+@pytest.mark.parametrize(
+    ("own", "override", "model", "at"),
+    [
+        ("{provider: ollama, name: x}", "llama3.2:3b", "llama3.2:3b", "11434"),
+        ("{provider: ollama, name: x}", "ollama:llama3.2:3b", "llama3.2:3b", "11434"),
+        ("{provider: openai, name: x}", "ollama:llama3.2:3b", "llama3.2:3b", "11434"),
+        ("{provider: openai, name: x}", "ft:gpt-4o:team::id", "ft:gpt-4o:team::id", "api.openai.com"),
+        ("{provider: openai, name: x}", "offline", "offline", "None"),
+    ],
+)
+def test_names_of_models_may_have_colons(write_role, monkeypatch, own, override, model, at):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    found = consolidating(load_role(write_role(f"{{consolidation: {{model_override: '{override}'}}}}", model=own)), {})
+    assert found.model_name == model
+    assert at in str(found.base_url)
+
+
+def test_a_misspelt_provider_is_not_taken_for_a_model(write_role):
+    config = "{consolidation: {model_override: 'opnai:gpt-5-nano'}}"
+    with pytest.raises(InvalidInput, match=r"model_override in role\.yaml is opnai:gpt-5-nano: Unknown provider"):
+        consolidating(load_role(write_role(config, model="{provider: openai, name: x}")), {})

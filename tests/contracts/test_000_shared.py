@@ -10,6 +10,7 @@ import pytest
 from pydantic_ai.models.function import FunctionModel
 from scripted import calling
 
+from holdfast.agent.role import load_compose, load_role
 from holdfast.agent.sessions import of_agent
 
 
@@ -82,6 +83,21 @@ def test_agents_behind_a_delegate_tool_share_a_memory_that_the_caller_is_no_part
     assert "whales sing" in chief.run("go").text
     assert (tmp_path / "team.db").exists()
     assert not chief.memory.exists or chief.memory.listed() == []
+
+
+def test_a_shared_memory_changes_a_role_s_cap_only_where_it_names_one(write_role, tmp_path):
+    """Seed: the path is overridden, and optionally the cap."""
+    role = load_role(write_role("{semantic: {max_memories: 7}}"))
+    caps = [role.sharing("team.db", cap).spec.memory.semantic.max_memories for cap in (None, 5)]
+    assert caps == [7, 5]
+    bare = load_role(write_role(memory=""))
+    assert bare.sharing("team.db", None).spec.memory.semantic.max_memories == 1000
+    path = tmp_path / "compose.yaml"
+    path.write_text(
+        "apiVersion: holdfast/v1\nkind: Compose\nmetadata: {name: office}\nspec:\n  services: {a: {role: a.yaml}}\n"
+        "  shared_memory: {enabled: true}\n"
+    )
+    assert load_compose(path).spec.shared_memory.max_memories is None
 
 
 def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli, tmp_path):

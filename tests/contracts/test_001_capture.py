@@ -9,6 +9,7 @@ import pytest
 from living import talk
 
 from holdfast import Holdfast, Settings
+from holdfast.agent.living import Keeper
 from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import Tiers
 from holdfast.store import SQLiteStore
@@ -42,6 +43,11 @@ def test_yo_01_the_events_of_a_host_are_turns_of_its_session(keeper, ann):
     assert {turn.session for turn in ann.list(kinds=["turn"])} == {"s1"}
 
 
+def test_yo_01_an_agent_may_have_any_name(keeper):
+    keeper.user_message("Hello", "s1")
+    assert len(keeper.agent_response("Hi", agent_id="a" * 300).role) == 200
+
+
 def test_yo_01_an_answer_belongs_to_the_session_it_names(keeper):
     keeper.user_message("Hello", "s1")
     keeper.user_message("Hello again", "s2")
@@ -53,6 +59,19 @@ def test_yo_02_a_blank_message_is_ignored_and_a_session_registered_once(ann):
     assert ann.sessions() == []
     talk(ann, "s1", "hello", "again")
     assert [session.id for session in ann.sessions()] == ["s1"]
+    assert len(ann.list(kinds=["turn"])) == 2
+
+
+def test_yo_02_a_blank_message_of_a_new_session_completes_the_one_before(ann):
+    heard = []
+    keeper = Keeper(ann, session_completed=heard.append)
+    keeper.user_message("hello", "s1")
+    for _ in range(2):
+        assert keeper.user_message(" ", "s2") is None
+    assert heard == ["s1"]
+    assert {one.id: one.end_reason for one in ann.sessions()} == {"s1": "another session began", "s2": ""}
+    assert keeper.user_message("so", "s2").position == 0
+    assert len(ann.sessions()) == 2, "registered once"
     assert len(ann.list(kinds=["turn"])) == 2
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from living import done, facts, talk
 
 from holdfast import Holdfast, Settings
+from holdfast.agent.living import Keeper
 from holdfast.models.tiers import Tiers
 from holdfast.pipelines.learn import LEARN
 from holdfast.pipelines.task import Task, Worker
@@ -181,6 +182,78 @@ def test_two_processes_at_once_learn_each_session_once(ann, clock):
         thread.join()
     assert sorted(jobs) == [f"s{number}" for number in range(6)]
     assert len([fact for fact in facts(ann) if "tea" in fact]) == 1
+
+
+@pytest.mark.parametrize(("confidence", "left", "relation"), [(0.7, 0.9, "conflicts_with"), (0.8, 0.3, "supersedes")])
+def test_what_was_only_hinted_at_takes_the_place_of_nothing(ann, confidence, left, relation):
+    """Contract: conflicts are resolved from a confidence of 0.8 on; below, both stand and are marked."""
+
+    def learn(place, confidence):
+        quote = f"we live in {place}"
+        found = {
+            "turn": 1, "quote": quote, "content": f"Ann lives in {place}", "category": "home", "subject": "Ann",
+            "predicate": "LIVES_IN", "object": place, "confidence": confidence, "action": "commit_now",
+        }  # fmt: skip
+        talk(ann, place, f"By the way, {quote}.")
+        ann.end_session(place)
+        ann.maintain("consolidate", complete=lambda prompt: json.dumps([found] if "copied exactly" in prompt else []))
+        return next(fact for fact in ann.list(kinds=["fact"]) if place in fact.content)
+
+    old, new = learn("Porto", 0.9), learn("Lisbon", confidence)
+    assert ann.get(old.id).confidence == left
+    assert relation in {edge.relation for edge in ann.links(new.id)}
+
+
+# For a host
+
+
+def test_yo_03_a_host_hears_of_each_session_that_was_completed(ann):
+    heard = []
+    keeper = Keeper(ann, session_completed=heard.append)
+    keeper.user_message("I love green tea.", "s1")
+    keeper.agent_response("So do I.")
+    keeper.user_message("And white tea.", "s1")
+    assert heard == []
+    keeper.user_message("Good morning", "s2")
+    assert heard == ["s1"], "and not the one that begins"
+    keeper.consolidate("s1")
+    keeper.user_message("Hello again", "s3")
+    assert heard == ["s1", "s2"], "what was read is not announced again"
+
+
+def test_yo_09_a_host_consolidates_a_session_and_the_second_time_it_is_skipped(ann, keeper):
+    keeper.user_message("I live in Porto.", "s1")
+    keeper.user_message("I live in Lisbon now.", "s2")
+    assert keeper.consolidate("s2")["skipped"], "it still goes on"
+    first = keeper.consolidate("s1")
+    assert (first["session_id"], first["success"], first["skipped"], first["conflicts_resolved"]) == (
+        "s1", True, False, 0,
+    )  # fmt: skip
+    ann.end_session("s2")
+    ann.clock.forward(days=1)
+    second = keeper.consolidate("s2")
+    assert second == {
+        "session_id": "s2", "success": True, "facts_extracted": 1, "conflicts_resolved": 1, "skipped": False,
+        "summary": "Learned: 1. Took the place of what was known: 1.",
+    }  # fmt: skip
+    before = facts(ann)
+    again = keeper.consolidate("s2")
+    assert (again["skipped"], again["success"], again["facts_extracted"]) == (True, True, 0)
+    assert keeper.consolidate("unknown")["skipped"]
+    assert facts(ann) == before
+
+
+def test_a_model_that_fails_a_host_s_consolidation_is_told_and_not_raised(ann):
+    def fail(prompt):
+        raise RuntimeError("out of order")
+
+    keeper = Keeper(ann, complete=fail)
+    keeper.user_message("I live in Porto.", "s1")
+    ann.end_session("s1")
+    done = keeper.consolidate("s1")
+    assert (done["success"], done["skipped"]) == (False, False)
+    assert "out of order" in done["summary"]
+    assert keeper.get_pending_consolidations() == ["s1"]
 
 
 # With a model

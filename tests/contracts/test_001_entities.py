@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from living import done, talk
 
+from holdfast import InvalidInput
 from holdfast.agent.living import Keeper
 from holdfast.models.entities.patterns import PatternRecogniser
 from holdfast.models.entities.strategies import Recognition, standard
@@ -58,6 +59,11 @@ def test_each_strategy_knows_more_than_the_one_before():
     asked = standard(answer=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
     assert ("Bluebird", "project") in [(one.name, one.type) for one in asked.recognise("the Bluebird plan", "accurate")]
     assert found(text, "whatever") == found(text), "an unknown strategy is the fast one"
+
+
+def test_a_host_asks_what_a_text_names(keeper):
+    assert [(one.name, one.type) for one in keeper.extract("@bob went to Lisbon")] == [("bob", "person")]
+    assert ("Lisbon", "location") in [(one.name, one.type) for one in keeper.extract("@bob went to Lisbon", "accurate")]
 
 
 def test_a_name_is_one_entity_however_it_is_written(ann):
@@ -123,6 +129,8 @@ def test_yo_22_only_memories_with_few_links_newest_first_and_fifty_a_night(ann, 
     waiting = keeper.get_memories_for_entity_enrichment(kinds=["fact", "episode"], max_entity_count=2, limit=50)
     assert [memory.id for memory in waiting] == [memory.id for memory in reversed(stored[10:])]
     assert keeper.get_memories_for_entity_enrichment(kinds=["reflection"]) == []
+    with pytest.raises(InvalidInput, match="episode, fact, preference, reflection"):
+        keeper.get_memories_for_entity_enrichment(kinds=["semantic"])
     assert many.id in {memory.id for memory in keeper.get_memories_for_entity_enrichment(max_entity_count=3, limit=99)}
     ann.maintain("enrich")
     assert len(keeper.get_memories_for_entity_enrichment()) == 10

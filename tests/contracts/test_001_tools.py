@@ -9,6 +9,7 @@ import pytest
 from living import talk
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
+from scripted import calling
 
 from holdfast import InvalidInput
 from holdfast.agent import living
@@ -53,6 +54,14 @@ def test_an_agent_calls_them(ann):
     assert "counts" in json.loads(asyncio.run(agent.run("what do you know?")).output)["memory_stats"]
 
 
+def test_a_model_that_gets_an_argument_wrong_is_told_and_may_try_again(ann):
+    steps = [("search_memory", {"query": "tea", "kind": "semantic"}), ("search_memory", {"query": "tea"})]
+    agent = Agent(calling(*steps), toolsets=[living.toolset(living.talking(ann))])
+    messages = asyncio.run(agent.run("what do I drink?")).all_messages()
+    assert "Unknown kind 'semantic'" in str(messages[2].parts[0].content)
+    assert messages[4].parts[0].content == {"memories": [], "found": False}
+
+
 # Who talks
 
 
@@ -79,6 +88,10 @@ def test_search_is_narrowed_by_kind_tag_and_limit(ann, tools):
     assert len(search("tea", tag="drinks")["memories"]) == 2
     assert [one["content"] for one in search("tea", kind="preference")["memories"]] == ["Tea is her preference"]
     assert [one["kind"] for one in search("tea", kind="reflection")["memories"]] == ["reflection"]
+    ann.remember("Tea before noon", kind="rule")
+    talk(ann, "s1", "tea again")
+    assert [one["kind"] for one in search("tea", kind="rule")["memories"]] == ["rule"], "our own words will do"
+    assert [one["content"] for one in search("tea", kind="turn")["memories"]] == ["tea again"]
     with pytest.raises(InvalidInput, match="episode, fact, preference, reflection"):
         search("tea", kind="dream")
 
@@ -169,6 +182,16 @@ def test_yo_20_the_memories_are_narrowed_and_who_is_not_known_is_not_found(ann, 
     assert tools["get_entity_info"]("ann") == nobody, "Ann is not Joanna"
 
 
+def test_yo_20_a_part_of_a_name_is_enough_where_nobody_is_called_just_that(ann, tools):
+    remembered(tools, "Bob's sister Ines Ferreira lives in Lisbon")
+    info = tools["get_entity_info"]
+    assert info("ines")["entity"]["name"] == info("Ferreira")["entity"]["name"] == "Ines Ferreira"
+    assert info("erre")["found"] is False, "whole words only"
+    talk(ann, "s1", "@ines came by")
+    assert info("Ines")["entity"]["name"] == "ines"
+    assert info("  ")["found"] is False
+
+
 # Who reads
 
 
@@ -207,6 +230,15 @@ def test_a_batch_is_compared_with_what_is_known_from_three_quarters_of_the_words
     assert save("s1", [{"content": "Ann drinks green tea every morning at home really"}])["skipped_duplicates"] == 1
     assert save("s1", [{"content": "Ann drinks no green tea every morning at home"}])["skipped_duplicates"] == 0
     assert save("s1", [{"content": "Ann drinks 3 green teas every morning at home"}])["skipped_duplicates"] == 0
+
+
+def test_what_a_model_does_not_get_quite_right_is_not_stored_as_something_else(ann, tools):
+    (turn,) = talk(ann, "s1", "I moved to Porto")
+    answer = tools["save_facts_batch"]("s1", [{"content": None}, {"content": 7}, {"content": ["x"]}])
+    assert (answer["saved"], len(answer["errors"])) == ([], 3)
+    fact = saved(tools, "s1", "Ann moved to Porto", tags="home", source_ids=turn.id, confidence="High")
+    assert (ann.get(fact).tags, ann.get(fact).confidence) == (("home",), 0.9)
+    assert [edge.target for edge in ann.links(fact)] == [turn.id]
 
 
 def test_saved_facts_know_where_they_are_from(ann, tools):

@@ -122,6 +122,16 @@ def test_op_03_nothing_changed_nothing_is_asked(yard):
     assert (model.asked, done.read, done.files) == ([], 0, False)
 
 
+def test_sessions_whose_ids_come_to_the_same_file_name_have_a_file_each(yard):
+    ids = ("a/b", "a-b", "a b", ".", "x" * 150, "x" * 151)
+    for session in ids:
+        yard.talk(session)
+    yard.clock.forward(hours=13)
+    yard.build(Model(first=STAGE_ONE | {"rollout_slug": None}))
+    told = [yard.file(name).splitlines()[0] for name in yard.files() if name.startswith("rollout_summaries/")]
+    assert sorted(told) == sorted(f"thread_id: {session}" for session in ids)
+
+
 def test_op_04_a_session_that_went_on_is_read_again(yard):
     yard.talk("thread-1")
     yard.talk("thread-2")
@@ -304,6 +314,27 @@ def test_a_path_that_leads_elsewhere_is_left_out(path):
     assert skill.files == {}
 
 
+@pytest.mark.parametrize(
+    ("skill", "files"),
+    [
+        ({"name": "s", "content": "x", "scripts": 5}, ["skills/s/SKILL.md"]),
+        ({"name": "s", "content": ["x"], "scripts": [{"path": "a", "content": 5}]}, []),
+        (
+            {"name": "s", "content": "x", "scripts": [{"path": path, "content": "y"} for path in ("a", "a/b", "c/d")]},
+            ["skills/s/SKILL.md", "skills/s/scripts/a", "skills/s/scripts/c/d"],
+        ),
+        ({"name": "s", "content": "x", "examples": [{"path": "a" * 300, "content": "y"}]}, ["skills/s/SKILL.md"]),
+        ({"name": "s", "content": "half a pair: \ud800"}, ["skills/s/SKILL.md"]),
+    ],
+    ids=["no list", "no text", "a file and a folder", "too long", "not for a file"],
+)
+def test_a_playbook_that_a_model_got_wrong_spoils_no_other_file(yard, skill, files):
+    yard.talk("thread-1")
+    yard.clock.forward(hours=13)
+    assert yard.build(Model(second=PHASE_TWO | {"skills": [skill]})).files
+    assert [name for name in yard.files() if name.startswith("skills/")] == files
+
+
 def test_a_skill_needs_a_name_and_something_in_it():
     assert artifacts.skill_of({"name": "!!!", "content": "x"}) is None
     assert artifacts.skill_of({"name": "x", "content": " "}) is None
@@ -384,11 +415,12 @@ def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
     secrets = {
         "aws": "AKIA" + "Q3EGR7DKXU2LW5ZB", "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.dBjftJeZ4CVPmB92K27u",
         "openai": "sk-" + "proj-a1B2c3D4e5F6g7H8i9J0k1L2", "github": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6",
-        "password": "hunter2-x9", "url": "s3cr3tpw9",
+        "password": "hunter2-x9", "url": "s3cr3tpw9", "pem": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7",
     }  # fmt: skip
     text = (
         f"{secrets['aws']} {secrets['jwt']} {secrets['openai']} {secrets['github']} password={secrets['password']} "
-        f"postgres://app:{secrets['url']}@db/x in task_management_module"
+        f"postgres://app:{secrets['url']}@db/x in task_management_module\n"
+        f"-----BEGIN PRIVATE KEY-----\n{secrets['pem']}\n-----END PRIVATE KEY-----"
     )
     yard.talk("thread-1", text)
     yard.clock.forward(hours=13)
@@ -396,7 +428,13 @@ def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
     second = PHASE_TWO | {
         "memory_md": text,
         "memory_summary": text,
-        "skills": [{"name": "s", "content": text, "scripts": [{"path": "s.sh", "content": text}]}],
+        "skills": [
+            {
+                "name": f"Deploy with {secrets['aws']}",
+                "content": text,
+                "scripts": [{"path": "s.sh", "content": text}, {"path": f"{secrets['github']}.sh", "content": "x"}],
+            }
+        ],
     }
     model = Model(first, second)
     assert yard.build(model).files
@@ -404,6 +442,7 @@ def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
     for secret in secrets.values():
         assert secret.encode() not in on_disk
         assert all(secret not in prompt for prompt in model.asked)
+        assert not any(secret.lower() in str(path).lower() for path in tmp_path.rglob("*")), "nor in a file's name"
     assert "task_management_module" in yard.file("MEMORY.md")
 
 

@@ -79,7 +79,7 @@ def test_what_was_found_is_told_by_project_before_anything_is_read(machine):
     assert "~/src/blog\t1\tclaude-code 1\t" in done.out
     assert machine.turns() == []
     refused = machine("import", "--all")
-    assert (refused.code, "add --yes" in refused.err) == (2, True)
+    assert (refused.code, "Add --yes" in refused.err) == (2, True)
     assert machine.turns() == []
 
 
@@ -290,7 +290,7 @@ def test_clear_asks_and_takes_this_project_alone(built):
     built.take_in()
     built("project", "build", "--all", folder=blog)
     refused = built("project", "clear")
-    assert (refused.code, "add --yes" in refused.err) == (2, True)
+    assert (refused.code, "Add --yes" in refused.err) == (2, True)
     assert RULE in built("project", "view").out
     assert built("project", "clear", "--yes").code == 0
     assert built("project", "view").out == EMPTY

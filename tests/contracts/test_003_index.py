@@ -102,6 +102,7 @@ def test_a_transcript_is_searchable_with_its_file_its_lines_and_its_time(repo):
 
 
 def test_a_transcript_in_the_assistant_scope_is_refused(repo):
+    """AF-11."""
     file = transcript(repo, *TALK)
     done = repo("index", str(file), "--scope", "assistant")
     assert done.code == 2

@@ -128,6 +128,7 @@ def test_what_is_newest_comes_first_and_a_limit_is_kept(audit, clock):
 
 
 def test_nothing_of_it_is_recalled_listed_or_exported(place, audit, feedback, tmp_path):
+    """OC-30."""
     with Holdfast.open(place, scope="user:ann", settings=WORDS_ONLY, background=False) as hf:
         hf.remember("Prefers green tea")
         audit.record(session="crisis night", level=3, path="rules", owner="user:ann")

@@ -381,6 +381,26 @@ def test_oc_25_a_session_of_substance_has_exactly_one_arc_within_limits(hf):
     assert (told["turn_count"], told["duration_seconds"], told["session"]) == (3, 2, "s1")
 
 
+def test_what_only_whoever_led_a_session_knows_goes_into_its_arc_whatever_a_model_says(hf):
+    hf.set_profile(proactive_recall=True)
+    talk(hf, "s1", "My boss shouted at me again.", "I could not sleep at all.", "The slides are done at last.")
+    led = {"approach_used": "cbt", "approach_context": {"thought_record": "the boss", "odd": 5}, "crisis_level_max": 2}
+    hf.end_session("s1", metadata=led)
+    hf.learn("s1", complete=Model(arc={"summary": "A hard week.", "crisis_level_max": 0, "approach_used": "none"}))
+    (arc,) = hf.list(kinds=["episode"])
+    assert {name: arc.metadata[name] for name in led} == led | {"approach_context": {"thought_record": "the boss"}}
+    assert hf.working_memory("hello").lines == ["Last session (CBT): A hard week. [Thought record: the boss]"]
+    assert hf.end_session("s1", metadata={"crisis_level_max": 3}) is False
+
+
+@pytest.mark.parametrize("level", [4, -1, True, "2", None])
+def test_a_level_is_one_of_four_or_none_at_all(hf, level):
+    talk(hf, "s1", "My boss shouted at me again.", "I could not sleep at all.", "The slides are done at last.")
+    hf.end_session("s1", metadata={"crisis_level_max": level})
+    hf.learn("s1")
+    assert "crisis_level_max" not in hf.list(kinds=["episode"])[0].metadata
+
+
 def test_the_last_sessions_are_in_mind_for_a_month_and_the_latest_on_the_first_turn(hf):
     hf.set_profile(proactive_recall=True)
     talk(hf, "s1", "My boss shouted at me again.", "The boss was loud.", "I fear my boss.")

@@ -8,14 +8,17 @@ in the store, so that an answer after a restart is still understood; forgetting 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from ..audit import AuditLog, open_audit
+from ..audit.log import DAYS
 from ..errors import HoldfastError
 from ..memory import Holdfast
 from ..pipelines.consider import rules
-from ..store.base import Filter, Writer
+from ..store.base import Filter, Writer, rests_on
 from ..store.rows import fold, indexed_text
 from ..text.control import Command, Name, answer, command, dismissive, only_courtesies
 from ..text.screen import counted, shorten
@@ -40,6 +43,7 @@ USAGE = """\
 /memory recall on|off                    whether it is brought up unasked
 /memory forget fact|session|rule N       forget one of a list
 /memory clear facts|sessions|rules|all   forget a whole list, or everything
+/memory purge-crisis [DAYS]              erase safety events that are older, 90 days if not told
 /memory view                             what past sessions of this project taught, as the agent is told it
 /memory clear (or reset)                 take that away, of this project alone; it asks first
 /memory enqueue (or rebuild)             have it put together again when the next session starts
@@ -63,18 +67,20 @@ PENDING = "pending_action"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What was asked and waits for an answer: about these memories, or about all of a sort."""
+    """What was asked and waits for an answer: about these memories, all of a sort, or events older than some days."""
 
-    type: Literal["delete", "delete_options", "clear"]
+    type: Literal["delete", "delete_options", "clear", "purge"]
     ids: tuple[str, ...] = ()
     sort: str = ""
+    days: int = 0
 
     @classmethod
     def of(cls, stored: object) -> Pending | None:
         """What a session's metadata say is pending."""
-        if not isinstance(stored, Mapping) or stored.get("type") not in ("delete", "delete_options", "clear"):
+        if not isinstance(stored, Mapping) or stored.get("type") not in ("delete", "delete_options", "clear", "purge"):
             return None
-        return cls(stored["type"], tuple(map(str, stored.get("ids", ()))), str(stored.get("sort", "")))
+        ids, days = tuple(map(str, stored.get("ids", ()))), int(stored.get("days", 0))
+        return cls(stored["type"], ids, str(stored.get("sort", "")), days)
 
 
 def understood(text: str, words: str = "general") -> Command | Literal["private"] | None:
@@ -152,7 +158,9 @@ class Control:
                 asked = Command("forget_number", number=int(number.lstrip("#")), sort=f"{one}s")
             case ["clear", ("facts" | "sessions" | "rules" | "all") as sort]:
                 asked = Command("wipe", sort="" if sort == "all" else sort)
-            case [("forget" | "clear"), *_] | ["recall"]:
+            case ["purge-crisis", *days] if len(days) < 2 and all(map(_is_days, days)):
+                return GUEST if self._memory is None else self._ask_to_purge(*map(int, days))
+            case [("forget" | "clear" | "purge-crisis"), *_] | ["recall"]:
                 return USAGE
             case _:
                 return None
@@ -211,6 +219,24 @@ class Control:
         what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({count} memories)"
         return f"This forgets {what}. Type clear to go ahead; anything else cancels."
 
+    def _ask_to_purge(self, days: int = DAYS) -> str:
+        """Safety events are no memories: only how many there are is said here."""
+        with closing(self._events()) as events:
+            now = self._its().clock()
+            due = [one for one in events.list() if one.at <= now - days * DAY and (one.keep_until or 0) <= now]
+        if not due:
+            return f"There are no safety events older than {days} days."
+        self._set(Pending("purge", days=days))
+        many = counted(len(due), "safety event")
+        return f"This erases {many} older than {days} days for good. Type purge to go ahead; anything else cancels."
+
+    def _purge(self, days: int) -> str:
+        with closing(self._events()) as events:
+            return f"Erased {counted(events.purge(days=days), 'safety event')}."
+
+    def _events(self) -> AuditLog:
+        return open_audit(self._its().place, clock=self._its().clock)
+
     def _remember(self, asked: Command) -> str | None:
         """Stores what a person said; None where this agent does not keep such things, so that it can say so itself."""
         memory = self._its()
@@ -263,9 +289,9 @@ class Control:
         """The reply to an answer; None when it is none. What was asked is settled either way, but for a bad number."""
         said = answer(text)
         self._set(None)
-        if pending.type == "clear":
-            if text.strip() in ("clear", "purge"):
-                return self._wipe(pending.sort)
+        if pending.type in ("clear", "purge"):
+            if text.strip() in (pending.type, "purge"):
+                return self._wipe(pending.sort) if pending.type == "clear" else self._purge(pending.days)
             return CANCELLED if said is not None or text.strip().lower() in ("", "clear", "purge") else None
         if pending.type == "delete_options" and (isinstance(said, int) or said in ("yes", "all")):
             return self._choose(pending, said)
@@ -340,7 +366,7 @@ class Control:
     def _sources(self, memories: Sequence[Memory]) -> Memories:
         """The turns that memories were learned from: they would be recalled, and tell it all again."""
         hf = self._hf
-        ids = [source for one in memories for source in approval.sources(hf.store, one)]
+        ids = [source for one in memories for source in rests_on(hf.store, one)]
         found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
         return [one for one in found if one.kind == "turn" and one.status in LIVE]
 
@@ -375,6 +401,10 @@ class Control:
 
         memory.hf.write("ask", work)
         self._stored = pending is not None
+
+
+def _is_days(text: str) -> bool:
+    return text.isdecimal() and len(text) < 6
 
 
 def matching(hf: Holdfast, about: str) -> Memories:

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse, UserPromptPart
 
 from .. import config
-from ..errors import HoldfastError
+from ..errors import HoldfastError, InvalidInput
 from ..text.fences import fence, neutralise
-from . import sessions
+from ..write.commit import check_session
+from . import sessions, spoken
 from .control import Control
 from .project import ProjectMemory
 from .runner import RoleAgent, Turn, Watcher
@@ -28,9 +29,9 @@ REMINDED_BY, REMINDER_LENGTH, REMINDERS = 5, 500, 10  # last prompts that are as
 class Conversation:
     """Turns with one agent, in order. An interrupted turn leaves no trace: the one before is the last."""
 
-    def __init__(self, agent: RoleAgent) -> None:
+    def __init__(self, agent: RoleAgent, *, session: str = "") -> None:
         self.agent = agent
-        self.session = sessions.new_session_id()
+        self.session = session or sessions.new_session_id()
         self.history: list[ModelMessage] = []
         self.saved = True
         """Whether all that was said is on disk."""
@@ -95,6 +96,38 @@ class Conversation:
         """The reply to `/memory …`; None when it names none of the forms, and is a search."""
         reply = self.project.slash(rest)
         return self.control.slash(rest) if reply is None else reply
+
+    def command(self, name: str, rest: str) -> str | None:
+        """The reply to `/search …`, `/summary` or `/export …`; None for another command."""
+        match name:
+            case "search":
+                return spoken.search(self.agent.memory, self._said, rest)
+            case "summary":
+                return spoken.summary(self.agent.memory, self._said)
+            case "export":
+                return spoken.export(self.agent.role.name, self.session, self._said, rest)
+        return None
+
+    @property
+    def _said(self) -> list[sessions.Body]:
+        """The messages of this conversation, those that are not saved too; none has a secret."""
+        memory = self.agent.memory
+        saved = [one.body for one in memory.hf.messages(self.session)] if memory and memory.exists else []
+        return [*saved, *sessions.kept(list(packed(self._unsaved)))]
+
+    def anew(self, session: str = "") -> Conversation:
+        """The next conversation with the same agent, for when this one has ended; with an id of one's own if wanted.
+
+        InvalidInput for an id that can be none, or that another session has.
+        """
+        memory = self.agent.memory
+        if session:
+            check_session(session)
+        if memory is not None and memory.exists and any(one.id == session for one in memory.hf.sessions()):
+            raise InvalidInput(f"There is a session {session!r} already. Give another id, or none.")
+        self.agent.recalled = self.agent.guidance = ""
+        self.agent.project_tools = ()
+        return Conversation(self.agent, session=session)
 
     def ask_once(self, prompt: str) -> Turn:
         """Asks the agent without a conversation: no message of it is kept."""

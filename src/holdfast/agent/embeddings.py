@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, MissingExtra
-from ..models.embed import Embedder, embedder_for
+from ..errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, InvalidInput, MissingExtra
+from ..models.embed import PROVIDERS, Embedder, embedder_for
 from ..models.tiers import Tiers
 from ..store.base import Store
 from ..types import Clock, Scope
@@ -41,17 +41,24 @@ def choose(role: Role) -> Chosen:
     if provider in _IN_PROCESS and not wanted.base_url:
         return Chosen((wanted.model,) if wanted.model else _IN_PROCESS[provider])
     if wanted.model:
-        named = not wanted.provider and ":" in wanted.model
-        spec = wanted.model if named else f"{_embedding(provider)}:{wanted.model}"
+        spec = _spec(wanted.model, provider, named=bool(wanted.provider))
     elif provider in DEFAULTS:
         spec = DEFAULTS[provider]
+    elif wanted.base_url:
+        raise InvalidInput(
+            f"Which model is behind spec.memory.embeddings.base_url in {role.file.name}? Name it beside it, as model."
+        )
     else:
         return Chosen(LOCAL)
     return Chosen((spec,), wanted.base_url, wanted.api_key_env)
 
 
-def _embedding(provider: str) -> str:
-    return DEFAULTS[provider].partition(":")[0] if provider in DEFAULTS else provider
+def _spec(model: str, provider: str, *, named: bool) -> str:
+    """A model with its provider. What stands before a colon is one, or a part of the name: nomic-embed-text:v1.5."""
+    embedding = DEFAULTS[provider].partition(":")[0] if provider in DEFAULTS else provider
+    said, _, rest = model.partition(":")
+    whole = bool(rest) and (said == embedding if named else said in {**PROVIDERS, **_IN_PROCESS})
+    return model if whole else f"{embedding}:{model}"
 
 
 def tiers(role: Role, environ: Mapping[str, str], clock: Clock) -> Tiers:

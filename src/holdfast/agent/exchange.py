@@ -8,10 +8,10 @@ from typing import Any
 
 from ..errors import InvalidInput, Nothing
 from ..store.base import Writer
-from ..types import Memory, Micros, from_iso, iso
+from ..types import MAIN_KINDS, Memory, Micros, from_iso, iso
 from ..write import commit
 from ..write.commit import Draft
-from .memory import TYPES, RoleMemory, tidy
+from .memory import RoleMemory, tidy
 
 STEP = 50  # memories embedded at a time, so that a person sees it move
 
@@ -77,7 +77,7 @@ def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory 
     if not isinstance(record, Mapping) or not isinstance(record.get("content"), str):
         raise InvalidInput(f"Record {number} has no text under 'content'. Nothing was imported.")
     type_ = record.get("memory_type") or "semantic"
-    kind = next((kind for layer, kind in TYPES.items() if layer == type_), None)
+    kind = next((kind for layer, kind in MAIN_KINDS.items() if layer == type_), None)
     if kind is None:
         raise InvalidInput(
             f"Record {number} has the type {type_!r}. Use: episodic, semantic, procedural. Nothing was imported."

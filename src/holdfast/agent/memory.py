@@ -24,14 +24,14 @@ from ..search.context import procedures
 from ..store import InMemoryStore, Store, open_store
 from ..store.opening import check_place, is_server, shown
 from ..store.sqlite import IN_MEMORY
-from ..types import LAYERS, Clock, Kind, Layer, Memories, Memory, Scope, system_clock
+from ..types import KINDS, LAYERS, MAIN_KINDS, Clock, Kind, Layer, Memories, Memory, Scope, system_clock
 from ..write.guard import clean, without_secrets
+from ..write.sessions import append
 from . import embeddings, sessions
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
 
-TYPES: Mapping[Layer, Kind] = {"semantic": "fact", "episodic": "episode", "procedural": "rule"}
 # A file is one memory, whoever uses it; on a server every agent has its own unless the role names another.
 FILE_SCOPE = Scope("shared", "agents")
 NO_CONFIG = "No memory config in role definition."
@@ -165,7 +165,7 @@ class RoleMemory:
             )
         stored = self.hf.remember(
             content,
-            kind=TYPES[layer],
+            kind=MAIN_KINDS[layer],
             category=tidy(category),
             source=f"agent:{self.role.name}",
             trust="external" if outside else "agent",
@@ -186,7 +186,7 @@ class RoleMemory:
                     spare_unconsolidated=layer == "episodic" and self.config.consolidation.enabled,
                 )
             )
-            for layer in layers or tuple(TYPES)
+            for layer in layers or tuple(MAIN_KINDS)
         )
 
     def embed(self) -> None:
@@ -200,7 +200,7 @@ class RoleMemory:
         """The memories that help most with a query, the most similar first, of these types or of all."""
         if top_k < 1:
             raise InvalidInput(f"top_k must be at least 1, not {top_k}.")
-        kinds = [kind for type_ in types or () for kind in kinds_of(layer_of(type_))]
+        kinds = [kind for type_ in types or () for kind in kinds_named(type_)]
         hits = self.hf.recall(clean(query), limit=top_k, kinds=kinds)
         found = [Found(hit.memory, hit.score if hit.why.similarity is None else hit.why.similarity) for hit in hits]
         return sorted(found, key=lambda one: -one.score)
@@ -211,7 +211,7 @@ class RoleMemory:
             raise InvalidInput(f"limit must be at least 1, not {limit}.")
         category = clean(category) if category else None
         memories = self.hf.list(
-            kinds=kinds_of(layer_of(type_)) if type_ else (),
+            kinds=kinds_named(type_) if type_ else (),
             categories=tuple({category, tidy(category)}) if category else (),
         )
         # By the time they carry, not by the order of arrival: an import brings old ones in late.
@@ -304,7 +304,12 @@ class RoleMemory:
         )
 
     def _append(self, session: str, messages: Sequence[sessions.Body], mode: str) -> None:
-        self.hf.append_messages(session, messages, agent=self.role.name, metadata={"mode": mode})
+        scope, at, name = self.hf.scopes[0], self.clock(), self.role.name
+        # Not by the verb, which guards every text: which of them were said is known here, and signatures are not.
+        self.hf.write(
+            "append",
+            lambda writer: append(writer, scope, session, messages, at=at, agent=name, metadata={"mode": mode}),
+        )
 
     def latest(self) -> list[sessions.Body] | None:
         """The end of the agent's last conversation, as much of it as the role allows; None when there is none."""
@@ -389,7 +394,7 @@ def _scope(role: Role, where: str | Path) -> Scope:
 
 def layer_of(type_: str) -> Layer:
     """The type of memory with this name; InvalidInput otherwise."""
-    for known in TYPES:
+    for known in MAIN_KINDS:
         if type_ == known:
             return known
     raise InvalidInput(f"Invalid type '{type_}'. Use: episodic, semantic, procedural")
@@ -398,6 +403,11 @@ def layer_of(type_: str) -> Layer:
 def kinds_of(layer: Layer) -> tuple[Kind, ...]:
     """The kinds of memory that are of a type."""
     return tuple(kind for kind, its in LAYERS.items() if its == layer)
+
+
+def kinds_named(name: str) -> tuple[Kind, ...]:
+    """The kinds of memory that a name stands for, of a type or of one of our kinds; InvalidInput otherwise."""
+    return tuple(kind for kind in KINDS if kind == name) or kinds_of(layer_of(name))
 
 
 def cap(memory: MemoryConfig, layer: Layer) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pydantic_ai.models import Model as AnyModel
+from pydantic_ai.providers import infer_provider_class
 
 from ..errors import InvalidInput, MissingKey
 from ..models.chat import chat_model
-from .role import Model, Role
+from .role import OFFLINE, Model, Role
 
-OFFLINE = "offline"
 _NO_KEY_NEEDED = (
     "To use a local model instead, set spec.model to {provider: ollama, name: llama3.2} or to an OpenAI-compatible "
     "base_url; {provider: offline} answers from memory without any model."
@@ -34,16 +34,33 @@ def consolidating(role: Role, environ: Mapping[str, str]) -> AnyModel:
     override = role.spec.memory.consolidation.model_override if role.spec.memory else None
     if not override:
         return answering(role, environ)
-    provider, _, name = override.rpartition(":")
-    own = not provider or provider == role.spec.model.provider
-    wanted = role.spec.model.model_copy(update={"name": name}) if own else Model(provider=provider, name=name)
     try:
-        return resolve(wanted, environ)
+        return resolve(_overriding(role.spec.model, override), environ)
     except (MissingKey, InvalidInput) as error:
         raise type(error)(
             f"spec.memory.consolidation.model_override in {role.file.name} is {override}: {error} Without it the "
             "agent's own model consolidates."
         ) from error
+
+
+def _overriding(own: Model, override: str) -> Model:
+    """The model that is named instead: of another provider, or of the same, whose names may have colons too."""
+    provider, _, name = override.partition(":")
+    if provider == OFFLINE or (name and provider != own.provider and _names_provider(provider, own)):
+        return Model(provider=provider, name=name)
+    return own.model_copy(update={"name": name if provider == own.provider and name else override})
+
+
+def _names_provider(word: str, own: Model) -> bool:
+    """Whether a word before a colon is a provider, perhaps a misspelt one, rather than a part of a model's name."""
+    try:
+        infer_provider_class(word)
+    except ImportError:  # one that needs another package
+        return True
+    except ValueError:
+        tagged = own.provider == "ollama" or own.base_url  # whose models are called llama3.2:3b
+        return not tagged and word != "ft" and word.replace("-", "").isalpha()
+    return True
 
 
 def resolve(wanted: Model, environ: Mapping[str, str]) -> AnyModel:

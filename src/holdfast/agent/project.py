@@ -20,12 +20,12 @@ from .. import config
 from ..errors import HoldfastError
 from ..files.building import project_around
 from ..memory import Holdfast
-from ..memory.project import Project, project_at
+from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..pipelines.project.inject import harmless
 from ..text.control import answer as meant
 from .control import GUEST
 from .heard import keep, transcript_of
-from .models import OFFLINE
+from .role import OFFLINE
 
 if TYPE_CHECKING:
     from .runner import RoleAgent
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TITLE = "Memory Injection Payload"
-EMPTY = "Memory payload is empty (memories disabled or no memory summary found)."
 NEWER = "What was built since this session began is told to the next one."
 CLEARED = "Memory data cleared and system prompt refreshed."
 KEPT = "Okay, nothing was cleared."
@@ -194,7 +193,7 @@ class ProjectMemory:
 
     def _view(self) -> str:
         told = self._agent.guidance
-        shown = f"{TITLE}\n\n{told}" if told else EMPTY
+        shown = f"{TITLE}\n\n{told}" if told else NO_GUIDANCE
         return f"{shown}\n\n{NEWER}" if self.enabled and self._project.guidance() != told else shown
 
     def _ask_to_clear(self) -> str:

@@ -30,6 +30,9 @@ M = TypeVar("M", bound=Strict)
 Name = Annotated[str, Field(pattern=NAME)]
 
 
+OFFLINE = "offline"  # the provider of a scripted agent, which needs no model
+
+
 class Model(Strict):
     """Which model answers."""
 
@@ -42,7 +45,7 @@ class Model(Strict):
 
     @model_validator(mode="after")
     def _only_offline_needs_no_name(self) -> Model:
-        if not self.name and self.provider != "offline":
+        if not self.name and self.provider != OFFLINE:
             raise ValueError("name is missing, the model of this provider")
         return self
 
@@ -114,7 +117,7 @@ class SharedMemory(Strict):
 
     enabled: bool = False
     store_path: str | None = None
-    max_memories: int = Field(default=DEFAULT_MEMORIES, ge=1)
+    max_memories: int | None = Field(default=None, ge=1)
     store_backend: Literal["sqlite-vec", "holdfast"] = "sqlite-vec"
 
 
@@ -122,7 +125,7 @@ class DelegateMemory(Strict):
     """The memory that the agents behind one delegate tool use as one."""
 
     store_path: str
-    max_memories: int = Field(default=DEFAULT_MEMORIES, ge=1)
+    max_memories: int | None = Field(default=None, ge=1)
 
 
 class InlineAgent(Strict):
@@ -251,11 +254,13 @@ class Role(Strict):
         changed._file = self._file
         return changed
 
-    def sharing(self, store_path: str, max_memories: int, scope: str | None = None) -> Role:
-        """The same agent in a memory that others use too; one that had none gets one."""
+    def sharing(self, store_path: str, max_memories: int | None, scope: str | None = None) -> Role:
+        """The same agent in a memory that others use too; one that had none gets one. Without a cap its own stays."""
         memory = self.spec.memory or MemoryConfig()
-        semantic = memory.semantic.model_copy(update={"max_memories": max_memories})
-        shared = {"store_path": store_path, "scope": scope, "max_memories": max_memories, "semantic": semantic}
+        shared: dict[str, Any] = {"store_path": store_path, "scope": scope}
+        if max_memories is not None:
+            semantic = memory.semantic.model_copy(update={"max_memories": max_memories})
+            shared |= {"max_memories": max_memories, "semantic": semantic}
         return self.with_memory(memory.model_copy(update=shared))
 
 

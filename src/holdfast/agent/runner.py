@@ -56,7 +56,7 @@ class Watcher:
 class RoleAgent:
     """An agent that can be asked. Close it when done."""
 
-    def __init__(self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]] = ()) -> None:
+    def __init__(self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]) -> None:
         self.role, self.memory, self._tools = role, memory, tools
         self.recalled = ""
         """What a resumed conversation is reminded of; part of the system prompt while it is set."""

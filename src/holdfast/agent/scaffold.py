@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..errors import InvalidInput, Refused
-from .role import NAME
+from .role import NAME, OFFLINE
 
 TEMPLATES = ("memory", "daemon", "basic")
 # The provider whose key is there first; none: the scripted agent, which needs none.
@@ -19,7 +19,6 @@ _MODELS: Mapping[str, tuple[str, str]] = {
     "google": ("GOOGLE_API_KEY", "gemini-2.5-flash"),
     "ollama": ("", "llama3.2"),
 }
-OFFLINE = "offline"
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")  # which mean something else to YAML
 
 

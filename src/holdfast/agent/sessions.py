@@ -21,6 +21,7 @@ PREVIEW = 80
 # What the role and the framework say to the model is said anew each time, by the role as it is then.
 _NOT_KEPT = ("system-prompt", "instruction")
 _SAID = ("content", "args")
+_SPEAKERS = {"user-prompt": "user", "text": "assistant"}
 
 
 def new_session_id() -> str:
@@ -110,12 +111,18 @@ def prune(hf: Holdfast, agent: str, keep: int) -> int:
     return len(going)
 
 
-def prompts(messages: Sequence[Body]) -> Iterator[str]:
-    """What a person said in these messages, in order."""
+def said(messages: Sequence[Body]) -> Iterator[tuple[str, str]]:
+    """Who said what in these messages, in order: the `user`, or the agent as `assistant`. Tools say nothing."""
     for message in messages:
         for part in message["parts"]:
-            if part["part_kind"] == "user-prompt" and isinstance(part["content"], str):
-                yield part["content"]
+            who = _SPEAKERS.get(part["part_kind"])
+            if who and isinstance(part["content"], str) and part["content"].strip():
+                yield who, part["content"]
+
+
+def prompts(messages: Sequence[Body]) -> Iterator[str]:
+    """What a person said in these messages, in order."""
+    return (words for who, words in said(messages) if who == "user")
 
 
 def preview(messages: Sequence[Body]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
 from pydantic_ai import ModelRetry, Tool
 
@@ -19,6 +19,7 @@ from .memory import Found, RoleMemory
 from .records import record_functions
 
 P = ParamSpec("P")
+T = TypeVar("T")
 NOTHING_STORED, NOTHING_RELEVANT, NOTHING_LISTED = (
     "No memories stored yet.",
     "No relevant memories found.",
@@ -101,9 +102,7 @@ def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
         (tools.record_episode, enabled.episodic.enabled),
     )
     more = record_functions(memory, Path.cwd())
-    return [
-        Tool(_retried(function), takes_ctx=False) for function in [*(f for f, wanted in functions if wanted), *more]
-    ]
+    return [Tool(retried(function), takes_ctx=False) for function in [*(f for f, wanted in functions if wanted), *more]]
 
 
 def _found(found: Found) -> str:
@@ -112,11 +111,11 @@ def _found(found: Found) -> str:
     return f"[{head}]\n{neutralise(memory.content)}"
 
 
-def _retried(tool: Callable[P, str]) -> Callable[P, str]:
+def retried(tool: Callable[P, T]) -> Callable[P, T | str]:
     """The tool, with what the model got wrong told to the model, so that it can do better."""
 
     @wraps(tool)
-    def told(*args: P.args, **kwargs: P.kwargs) -> str:
+    def told(*args: P.args, **kwargs: P.kwargs) -> T | str:
         try:
             return tool(*args, **kwargs)
         except InvalidInput as error:

@@ -30,8 +30,11 @@ HELP = """\
 /memory [words]  lists what the agent remembers, or what of it has these words
 /memory status, list, recall, forget, clear …: see and change it; /memory forget says how
 /memory view, clear, enqueue, stats, diagnose: what past sessions of this project taught
+/search words    looks for them in what was said and what is remembered; /search history …, /search memory …: in one
+/summary         tells what this conversation was about so far
+/export [file]   writes this conversation to a new file
 /help            shows this
-/end             ends the session, as does Ctrl+Q, or Ctrl+D where nothing is typed
+/end             ends the session, as does Ctrl+Q, or Ctrl+D where nothing is typed; /end new [id] begins another
 
 Enter sends; Shift+Enter or Ctrl+J begins a new line; ↑ and ↓ bring back earlier messages.
 Escape or Ctrl+C stops an answer. Ctrl+B shows or hides the memories; / or Ctrl+F filters them."""
@@ -57,6 +60,8 @@ class ChatApp(App[None]):
     def __init__(self, conversation: Conversation) -> None:
         super().__init__()
         self.conversation = conversation
+        self.following: Conversation | None = None
+        """The conversation that the person wants next, once this one has ended."""
         self.title = conversation.agent.role.name
         self._turn: Exchange | None = None
         self._answering = threading.Lock()  # held by the thread that waits for an answer
@@ -110,7 +115,10 @@ class ChatApp(App[None]):
     @on(Prompt.Sent)
     def _hear(self, sent: Prompt.Sent) -> None:
         command = _COMMAND.fullmatch(sent.text)
-        known = {"memory": self._list_memories, "help": self._help, "end": self._end}
+        known = {
+            "memory": self._list_memories, "search": self._search, "summary": self._summary, "export": self._export,
+            "help": self._help, "end": self._end,
+        }  # fmt: skip
         if command and command["name"] in known:
             self.query_one(Prompt).take(sent.text)
             known[command["name"]](command["rest"] or "")
@@ -138,8 +146,36 @@ class ChatApp(App[None]):
     def _help(self, _: str) -> None:
         self._write(HELP)
 
-    def _end(self, _: str) -> None:
-        self._quit()
+    def _search(self, words: str) -> None:
+        self._tell("search", words)
+
+    def _summary(self, _: str) -> None:
+        self._tell("summary", "")
+
+    def _export(self, file: str) -> None:
+        self._tell("export", file)
+
+    @work(thread=True, group="telling")
+    def _tell(self, name: str, rest: str) -> None:
+        """Shows the reply to a command about what was said; it may take a model a while."""
+        try:
+            reply, kind = self.conversation.command(name, rest.strip()) or "", "note"
+        except HoldfastError as error:
+            reply, kind = str(error), "error"
+        if not self._gone:
+            self.call_from_thread(self._write, reply, kind)
+
+    def _end(self, rest: str) -> None:
+        word, _, session = rest.strip().partition(" ")
+        if word not in ("", "new"):
+            self._write("Usage: /end [new [id]]", "error")
+            return
+        try:
+            self.following = self.conversation.anew(session.strip()) if word else None
+        except HoldfastError as error:
+            self._write(str(error), "error")
+        else:
+            self._quit()
 
     # Turns
 

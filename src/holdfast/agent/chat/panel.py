@@ -16,8 +16,8 @@ from textual.worker import get_current_worker
 
 from ...errors import HoldfastError
 from ...text.screen import plain
-from ...types import Memory
-from ..memory import TYPES, RoleMemory
+from ...types import MAIN_KINDS, Memory
+from ..memory import RoleMemory
 from .talk import shortened
 
 SHOWN, LISTED = 200, 20  # memories in the panel, and in the answer to /memory
@@ -92,7 +92,7 @@ class MemoryPanel(Vertical):
     def _have(self, read: Read) -> None:
         self._rows, self.failure = read.rows, read.failure
         counts = Counter(row.type for row in read.rows)
-        told = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in TYPES)
+        told = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
         self.query_one("#counts", Static).update(Content(plain(told)))
         self.query_one("#counts").set_class(bool(read.failure), "error")
         self._show()

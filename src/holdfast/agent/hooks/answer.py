@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from .events import EMPTY
 
@@ -21,29 +20,30 @@ TIME = 0.3  # seconds from the start of the process to its end
 LAST_STEPS = 0.05  # of these, for writing the answer and the log, though that takes one millisecond
 TURN = 0.0005  # seconds that the work may go on when the timer wants to run; it does so some times in a row
 UNLIKELY = 30.0  # seconds for a process to start: clocks that tell so do not belong together
+STDOUT = 1  # the descriptor, whatever has become of `sys.stdout`
 LEAST = 0.01  # a timer gets this even when starting took longer than all of it
 
 
 class Answer:
     """The one answer of this process. Whoever gives it first ends the process; the other one ends with it."""
 
-    def __init__(self, note: Callable[[str], None], *, out: int = 1, end: Callable[[int], NoReturn] = os._exit) -> None:
+    def __init__(self, note: Callable[[str], None]) -> None:
         """`note` is told what became of it ("late", "gone" or what the giver says) after the host has it."""
         self._given = threading.Lock()
-        self._note, self._out, self._end = note, out, end
+        self._note = note
 
     def give(self, text: str, outcome: str) -> None:
         """Writes the answer unless there is one already, and ends the process with exit code 0."""
         if not self._given.acquire(blocking=False):
             threading.Event().wait()  # the other one is writing it, and ends the process
         try:
-            _write_all(self._out, text.encode())
+            _write_all(text.encode())
         except OSError:
             outcome = "gone"  # nobody listens any more
         with suppress(Exception):  # nothing is worth a host that waits
-            self._later(LAST_STEPS, self._end, 0)  # the log may be on a disk that does not answer
+            self._later(LAST_STEPS, os._exit, 0)  # the log may be on a disk that does not answer
             self._note(outcome)
-        self._end(0)
+        os._exit(0)
 
     def watch(self, seconds: float) -> None:
         """Gives the empty answer when the work takes longer than `seconds`."""
@@ -72,6 +72,6 @@ def age() -> float:
     return since if 0 <= since < UNLIKELY else time.process_time()
 
 
-def _write_all(out: int, data: bytes) -> None:
+def _write_all(data: bytes) -> None:
     while data:
-        data = data[os.write(out, data) :]
+        data = data[os.write(STDOUT, data) :]

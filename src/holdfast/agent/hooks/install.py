@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import InvalidInput
-from ...files.others import Change, read
+from ...files.others import Change, parse_toml, read
 from ...text import jsontext
 from . import tomltext
 from .events import EVENTS, TOOLS
@@ -76,7 +76,7 @@ def _hooks(text: str | None, target: Target) -> dict[str, Any]:
     if text is None or not text.strip():
         return {}
     file, toml = target.file, target.file.suffix == ".toml"
-    value = tomltext.parse(text, str(file)) if toml else jsontext.parse(text, str(file))
+    value = parse_toml(text, str(file)) if toml else jsontext.parse(text, str(file))
     hooks = value.get("hooks", {}) if isinstance(value, dict) else None
     if not isinstance(hooks, dict):
         raise InvalidInput(f"{file} is not as {TOOLS[target.tool]} wants it: {_shape(value)}. Nothing was changed.")

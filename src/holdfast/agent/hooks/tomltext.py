@@ -12,16 +12,6 @@ HEAD = "\n# Holdfast: memory for this agent. `holdfast hook uninstall codex` tak
 Entries = dict[str, list[dict[str, Any]]]
 
 
-def parse(text: str, what: str) -> dict[str, Any]:
-    """The value of a whole text; InvalidInput with the line and the reason when it is no TOML."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(
-            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and try again."
-        ) from error
-
-
 def add(text: str, entries: Entries, what: str) -> str:
     """`text` with the entries behind it, as tables of their own."""
     longer = text + HEAD + "".join(_table(event, handler) for event, one in entries.items() for handler in one)

@@ -13,11 +13,11 @@ import sqlite_vec
 from ...errors import Nothing, TooLarge
 from ...floats import Vector
 from ...pipelines.consolidate import EXTRACTED
-from ...types import ID_PREFIXES, Kind, Memory, Micros, from_iso, new_id
+from ...types import ID_PREFIXES, MAIN_KINDS, Kind, Memory, Micros, from_iso, new_id
 from ...write import commit
 from ...write.commit import Draft
 from ...write.guard import guard_data
-from ..memory import TYPES, RoleMemory
+from ..memory import RoleMemory
 from .histories import UNREADABLE, OldConversation, read_history
 from .remarks import Remarks
 from .rows import loaded, rows
@@ -25,7 +25,7 @@ from .rows import loaded, rows
 Progress = Callable[[int], None]
 SOURCE = "initrunner"
 OLD_DIMENSIONS = 1536  # of vectors in files that do not say how long theirs are
-_KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in TYPES.items()}
+_KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 _LONGEST_CATEGORY = 200
 
 

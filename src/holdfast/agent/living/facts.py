@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...errors import InvalidInput
 from ...memory import Holdfast
 from ...pipelines.consolidate import SOURCE
 from ...pipelines.decay import RATE
 from ...pipelines.settle import near, recognition
 from ...store.base import Writer
-from ...types import Edge, Memory
+from ...types import SURENESS, Edge, Memory
 from ...write import commit, entities
 from ...write.candidates import Candidate
 from ...write.commit import Draft
@@ -40,7 +41,11 @@ def plan(hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]) -> tupl
 
 
 def _planned(hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]) -> Planned:
-    candidate = Candidate(str(fact["content"]), "", confidence=float(fact.get("confidence", DEFAULT_CONFIDENCE)))
+    content = fact["content"]
+    if not isinstance(content, str):
+        raise InvalidInput(f"content must be text, not {content!r}.")
+    sure = fact.get("confidence", DEFAULT_CONFIDENCE)
+    candidate = Candidate(content, "", confidence=float(SURENESS.get(str(sure).casefold(), sure)))
     known = first_duplicate(candidate, [*before, *near(hf.store, hf.scopes[0], candidate)])
     if known is not None:
         return Planned(known[0], True)
@@ -49,10 +54,15 @@ def _planned(hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequen
         confidence=candidate.confidence,
         source=SOURCE,
         trust="derived",
-        tags=tuple(fact.get("tags") or ()),
+        tags=_texts(fact.get("tags")),
         metadata={"session": session},
     )
-    return Planned(build(hf, draft), False, tuple(map(str, fact.get("source_ids") or ())))
+    return Planned(build(hf, draft), False, _texts(fact.get("source_ids")))
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    """A list of texts; one alone is a list too, for models are not always exact."""
+    return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
 
 
 def build(hf: Holdfast, draft: Draft) -> Memory:

@@ -5,27 +5,44 @@ The names are those that such programs know from elsewhere; each is a line or tw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from ...errors import HoldfastError
 from ...memory import Holdfast
 from ...memory.asking import metered
 from ...models.chat import Complete
+from ...models.entities.base import Found
 from ...models.entities.strategies import Recognition, standard
 from ...pipelines import enrich, reflect
+from ...pipelines.learn import is_unread
+from ...store.base import Filter
 from ...types import Memories, Memory
+from ...write.sessions import begin
 from .tools import consolidating, talking
-from .words import KINDS, Functions
+from .words import Functions, kinds_of, learned_from
 
 FACTS_TOLD = 5
+LONGEST_ROLE = 200  # characters: the name of an agent may be any, and what it says must not be lost over that
 
 
 class Keeper:
-    """An agent's memory as its host sees it. `complete` asks a language model, where there is one."""
+    """An agent's memory as its host sees it. `complete` asks a language model, where there is one.
+
+    When a conversation begins and its first words are stored, `session_completed` hears the ids of those that have
+    ended and are yet to be read. A message waits for it meanwhile, so it had better only note them.
+    """
 
     def __init__(
-        self, hf: Holdfast, *, complete: Complete | None = None, recognition: Recognition | None = None
+        self,
+        hf: Holdfast,
+        *,
+        complete: Complete | None = None,
+        recognition: Recognition | None = None,
+        session_completed: Callable[[str], object] = lambda session_id: None,
     ) -> None:
         self.hf = hf
+        self._complete, self._session_completed = complete, session_completed
         self.session: str | None = None
         """The conversation that goes on: the one of the latest message."""
         self._recognition = recognition or standard(answer=metered(hf, complete))
@@ -39,16 +56,22 @@ class Keeper:
         return consolidating(self.hf)
 
     def user_message(self, text: str, session_id: str) -> Memory | None:
-        """Stores what a person said. A session that was not heard of before ends the open ones."""
-        self.session = session_id
-        return self.hf.capture(session_id, "user", text)
+        """Stores what a person said, unless it is blank. A session that was not heard of before ends the open ones."""
+        self.session, scope, at = session_id, self.hf.scopes[0], self.hf.clock()
+        begins = self.hf.store.session(scope, session_id) is None
+        stored = self.hf.capture(session_id, "user", text)
+        if begins and stored is None:
+            self.hf.write("capture", lambda writer: begin(writer, scope, session_id, at=at))
+        for completed in self.get_pending_consolidations(session_id) if begins else ():
+            self._session_completed(completed)
+        return stored
 
     def agent_response(
         self, text: str, *, agent_id: str = "orchestrator", session_id: str | None = None
     ) -> Memory | None:
         """Stores what an agent answered, in its session, or in the one that goes on."""
         session = session_id or self.session
-        return self.hf.capture(session, agent_id, text) if session else None
+        return self.hf.capture(session, agent_id[:LONGEST_ROLE], text) if session else None
 
     def get_context(self, prompt: str) -> str | None:
         """What to put before a prompt: facts of other sessions that help, the latest reflection; None for nothing."""
@@ -60,6 +83,36 @@ class Keeper:
         waiting = self.hf.store.unread(self.hf.scopes)
         return [session.id for session in waiting if session.id != exclude_session_id]
 
+    def consolidate(self, session_id: str) -> dict[str, Any]:
+        """Reads a session that has ended, and says what came of it. One that was read, or still goes on, is skipped.
+
+        Never raises: a model that fails leaves the session for the next time, and the summary says why.
+        """
+        session = self.hf.store.session(self.hf.scopes[0], session_id)
+        if session is None or not is_unread(session):
+            return _consolidated(session_id, skipped=True, summary="There is nothing in it that is yet to be read.")
+        before = self._replaced_by(session_id)
+        try:
+            new = self.hf.learn(session_id, complete=self._complete).new
+        except HoldfastError as error:
+            return _consolidated(session_id, success=False, summary=str(error))
+        replaced = len(self._replaced_by(session_id) - before)
+        summary = f"Learned: {new}. Took the place of what was known: {replaced}."
+        return _consolidated(session_id, facts=new, conflicts=replaced, summary=summary)
+
+    def _replaced_by(self, session_id: str) -> set[str]:
+        """The ids of what facts of a session have taken the place of."""
+        return {
+            edge.target
+            for fact in learned_from(self.hf, session_id)
+            for edge in self.hf.links(fact.id)
+            if edge.relation == "supersedes" and edge.source == fact.id
+        }
+
+    def extract(self, text: str, strategy: str = "fast") -> list[Found]:
+        """The people, projects, addresses and dates that a text names, by the strategy fast, local or accurate."""
+        return self._recognition.recognise(text, strategy)
+
     @property
     def accurate_ner_available(self) -> bool:
         """Whether a second look can find more than the first: with our names, spaCy or a model. It usually can."""
@@ -69,7 +122,7 @@ class Keeper:
         self, kinds: Sequence[str] = ("fact", "episode"), max_entity_count: int = enrich.FEW, limit: int = enrich.MOST
     ) -> Memories:
         """Memories that mention few entities and have had no second look, newest first."""
-        ours = tuple(one for kind in kinds for one in KINDS[kind])
+        ours = tuple(one for kind in kinds for one in kinds_of(kind))
         scope = self.hf.scopes[0]
         return enrich.candidates(self.hf.store, scope, kinds=ours, max_entity_count=max_entity_count, limit=limit)
 
@@ -97,4 +150,18 @@ class Keeper:
 
     def get_latest_reflection(self) -> str | None:
         """What the latest reflection says; None when there is none."""
-        return next((memory.content for memory in self.hf.list(kinds=["reflection"], limit=1)), None)
+        where = Filter(self.hf.scopes, kinds=("reflection",))
+        return next((memory.content for memory in self.hf.store.list(where, limit=1, order="latest")), None)
+
+
+def _consolidated(
+    session_id: str, *, success: bool = True, skipped: bool = False, facts: int = 0, conflicts: int = 0, summary: str
+) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        "success": success,
+        "facts_extracted": facts,
+        "conflicts_resolved": conflicts,
+        "skipped": skipped,
+        "summary": summary,
+    }

@@ -12,7 +12,7 @@ from ...pipelines.settle import PAGE, demote
 from ...store.base import Filter, Writer
 from ...types import Memories, Memory, Micros
 from . import facts as facts_
-from .words import active, preview
+from .words import active, learned_from, preview
 
 LONGEST_PAGE, CONFLICTS = 100, 5
 
@@ -79,7 +79,7 @@ class Reader:
         Args:
             session_id: The conversation.
         """
-        learned = [fact for fact in self.hf.list(kinds=["fact"]) if fact.metadata.get("session") == session_id]
+        learned = learned_from(self.hf, session_id)
 
         def mark(writer: Writer) -> bool:
             session = writer.session(self.hf.scopes[0], session_id)

@@ -40,7 +40,9 @@ def consolidating(hf: Holdfast) -> Functions:
 
 
 def toolset(functions: Functions) -> FunctionToolset[object]:
-    """The functions as tools of a pydantic-ai agent."""
+    """The functions as tools of a pydantic-ai agent. What the model got wrong is told to it, and it may try again."""
     from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415 (optional extra)
 
-    return FunctionToolset([Tool(function, takes_ctx=False) for function in functions])
+    from ..tools import retried  # noqa: PLC0415 (needs it too)
+
+    return FunctionToolset([Tool(retried(function), takes_ctx=False) for function in functions])

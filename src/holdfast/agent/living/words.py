@@ -7,7 +7,8 @@ from typing import Any
 
 from ...errors import HoldfastError, InvalidInput
 from ...memory import Holdfast
-from ...types import Kind, Memory
+from ...types import KINDS as OURS
+from ...types import Kind, Memories, Memory
 
 Functions = list[Callable[..., dict[str, Any]]]
 # What other systems call the kinds of memory.
@@ -21,12 +22,13 @@ PREVIEW = 80
 
 
 def kinds_of(kind: str | None) -> tuple[Kind, ...]:
-    """Our kinds for a name; all of them for none. InvalidInput for a name that stands for nothing."""
+    """Our kinds for a name, theirs or ours; all of them for none. InvalidInput for a name that stands for nothing."""
     if kind is None:
         return ()
-    if kind not in KINDS:
-        raise InvalidInput(f"Unknown kind {kind!r}. Use one of: {', '.join(KINDS)}.")
-    return KINDS[kind]
+    found = KINDS.get(kind) or tuple(one for one in OURS if one == kind)
+    if not found:
+        raise InvalidInput(f"Unknown kind {kind!r}. Use one of: {', '.join(dict.fromkeys((*KINDS, *OURS)))}.")
+    return found
 
 
 def short(memory: Memory) -> dict[str, Any]:
@@ -38,6 +40,11 @@ def short(memory: Memory) -> dict[str, Any]:
 def preview(content: str) -> str:
     """The beginning of a text."""
     return content if len(content) <= PREVIEW else content[:PREVIEW] + "..."
+
+
+def learned_from(hf: Holdfast, session: str) -> Memories:
+    """The facts that a conversation gave."""
+    return [fact for fact in hf.list(kinds=["fact"]) if fact.metadata.get("session") == session]
 
 
 def active(hf: Holdfast, ref: str) -> Memory | None:

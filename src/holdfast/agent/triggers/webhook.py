@@ -14,11 +14,10 @@ from starlette.types import Receive, Scope, Send
 
 from ...errors import InvalidInput
 from ...listening import answer, listen
-from ...types import Micros
+from ...types import MINUTE, Micros
 from ..role import Webhook
 from .base import Firing, TriggerThread, Wiring
 
-MINUTE: Micros = 60_000_000
 LARGEST_BODY = 1_000_000  # bytes
 OTHER_PORT = "Give the webhook another `port`, or 0 for any free one."
 
