@@ -141,6 +141,17 @@ def tea(js):
     return js("remember", "Prefers green tea")["id"]
 
 
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_an_id_is_whole_on_a_screen_of_any_width(js, terminal, columns):
+    """Only so it can be copied; a long text goes below where there is no room beside."""
+    from terminals import bare  # needs a Unix
+
+    tea = js("remember", "Prefers green tea in the morning, and black tea with milk when it rains")["id"]
+    shown = bare(terminal("list", COLUMNS=str(columns)).hear("rains"))
+    assert tea in shown
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= columns
+
+
 def test_list_pages_and_filters(js, cli):
     for text in ("one", "two", "three"):
         js("remember", text)
@@ -187,10 +198,37 @@ def test_what_changes_says_what_it_did_and_how_to_undo_it(cli, tea):
         assert "Undo with: holdfast undo run_" in done.out
 
 
+def test_the_log_names_a_session_as_it_was_given(cli):
+    cli("capture", "--session", "s 1", "Tea at four")
+    assert "\tcapture\tsession\ts 1\n" in cli("log").out
+
+
+@pytest.mark.parametrize("command", ["confirm", "archive", "forget"])
+def test_doing_it_twice_changes_nothing_and_says_so(cli, js, tea, command):
+    cli(command, tea)
+    before = js("log")
+    assert "It was so already: nothing was changed." in cli(command, tea).out
+    assert js("log") == before
+
+
+def test_a_memory_named_twice_is_forgotten_once(cli, js, tea):
+    assert cli("forget", tea, js("show", tea)["seq"]).out.startswith("Forgot 1. ")
+
+
+def test_captured_turns_name_their_run_for_scripts(js):
+    (turn,) = js("capture", "--session", "s1", "Tea at four")
+    assert js("undo", turn["run"])["undone"] == turn["run"]
+
+
+def test_metadata_is_shown_as_json(cli, js):
+    kept = js("remember", "Tea at four", "--metadata", '{"place": "Köln", "sure": true}')
+    assert 'metadata     {"place": "Köln", "sure": true}\n' in cli("show", kept["id"]).out
+
+
 def test_undo_takes_back_the_latest_run_and_says_how_to_redo_it(js, cli, tea):
     js("archive", tea)
     done = cli("undo")
-    assert re.fullmatch(r"Undid archive \(run_\w+\): 1 changes?\. Redo with: holdfast undo run_\w+\n", done.out)
+    assert re.fullmatch(r"Undid archive \(run_\w+\): 1 change\. Redo with: holdfast undo run_\w+\n", done.out)
     assert js("show", tea)["status"] == "active"
     again = js("undo")
     assert (again["changes"], again["run"][:4], again["undone"][:4]) == (1, "run_", "run_")
@@ -406,6 +444,12 @@ def test_bench_prints_figures_by_category(cli, js, tmp_path):
     assert cli("bench", "nosuch", tmp_path / "locomo.json").code == 2
     assert cli("bench", "locomo", tmp_path / "missing.json").code == 2
     assert cli("bench", "locomo", tmp_path / "locomo.json", "--fusion", "magic").code == 2
+
+
+def test_bench_refuses_a_file_that_it_could_not_write_before_it_measures_anything(cli, tmp_path):
+    """The set is not even there: nothing was read yet."""
+    done = cli("bench", "locomo", tmp_path / "missing.json", "--questions", tmp_path / "nowhere" / "q.jsonl")
+    assert (done.code, f"The folder {tmp_path / 'nowhere'} does not exist" in done.err) == (2, True)
 
 
 def test_the_demo_tells_its_story_and_keeps_to_its_own_file(cli, js, tmp_path):

@@ -246,3 +246,11 @@ def test_a_difference_holds_both_texts(old, new):
 
 def test_characters_are_words_where_there_are_no_spaces():
     assert marked(word_diff("我喜欢绿茶", "我喜欢红茶")) == "我喜欢[-绿-]{+红+}茶"
+
+
+@pytest.mark.parametrize("command", ["approve", "reject"])
+def test_several_decisions_are_one_json_document(agent, cli, command):
+    ids = [agent.propose(text).id for text in ("Ann owns a boat", "Ann plays chess")]
+    decided = json.loads(cli("review", command, *ids, "--json").out)
+    assert len({one["run"] for one in decided}) == 2
+    assert [one["content"] for one in decided] == ["Ann owns a boat", "Ann plays chess"]

@@ -66,7 +66,7 @@ def test_a_session_is_listed_shown_and_ended_once(ask, said):
 
 
 @pytest.mark.parametrize("command", [("session", "show"), ("session", "end"), ("consider",)])
-def test_a_session_that_is_not_there_is_said(ask, command):
+def test_a_session_that_is_not_there_is_said(ask, said, command):
     assert "No session 'nowhere'" in ask(*command, "nowhere", fails=True)
 
 

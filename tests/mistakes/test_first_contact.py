@@ -63,11 +63,34 @@ def test_the_map_is_made_without_anything_heavy():
 def test_a_group_alone_shows_its_commands(cli, group):
     done = cli(group)
     assert done.code == 2
-    assert f"Usage: holdfast {group}" in done.out + done.err
-    assert "Missing command" not in done.out + done.err
+    assert f"Usage: holdfast {group}" in done.out
+    assert done.err == ""
+
+
+def test_a_folder_with_nothing_to_index_is_named(cli, folder):
+    """Whoever named it is not told to name one. A session that was held elsewhere is wanted only by its own name."""
+    talk = Path(__file__).parents[1] / "transcripts" / "data" / "claude_code"
+    cli("project", "init")
+    assert "Name files and folders" in cli("index").out
+    assert "no session of this project is there. A session of another goes in by its file" in cli("index", talk).out
+    assert cli("index", next(talk.glob("*.jsonl"))).out.startswith("Indexed 1 file")
 
 
 # What the page about mistakes says
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that somebody is in cannot be removed there")
+@pytest.mark.parametrize(
+    "words",
+    ["project init", "project build --plan", "hook install codex --project --yes", "mcp status"],
+)
+def test_a_folder_that_was_removed_meanwhile_is_named_and_no_fault_of_ours(cli, tmp_path, monkeypatch, words):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = cli(*words.split())
+    assert (done.code, "The folder that you are in was removed" in done.err) == (1, True)
 
 
 def test_every_message_that_the_page_lists_is_one_of_ours():

@@ -6,7 +6,8 @@ import pytest
 from mistake import Mistake, names
 
 PATHS = [
-    Mistake("recall tea --store {id}/", 0, ("Nothing is remembered yet in", "right --store?")),
+    Mistake("recall tea --store {id}/", 1, ("There is no store at", "none was made", "Name another with --store")),
+    Mistake("recall tea", 0, ("Nothing is remembered yet in", "right --store?"), env={"HOLDFAST_STORE": "memry.db"}),
     Mistake("recall tea --store .", 2, ("is a folder", "Give the path of a file, e.g. ")),
     Mistake(
         "remember tea --store notes.txt/memory.db",
@@ -16,7 +17,7 @@ PATHS = [
     ),
     Mistake("recall tea --store mysql://ann:secret@host/db", 2, ("is no store", "postgresql://")),
     Mistake("import nowhere.jsonl", 2, ("nowhere.jsonl", "there is no such file", "Nothing was imported")),
-    Mistake("import .", 2, ("it is a folder, not a file", "Nothing was imported")),
+    Mistake("import .", 2, ("it is a folder, not a file", "Nothing was imported", "Name a file in it", "--all")),
     Mistake("export -o .", 2, ("is a folder", "Nothing was written", "Name a file")),
     Mistake("export -o nowhere/all.jsonl", 2, ("The folder nowhere does not exist", "Nothing was written")),
     Mistake("run nowhere.yaml -p hello", 2, ("There is no file nowhere.yaml", "holdfast init --name")),
@@ -43,6 +44,7 @@ SETTINGS = [
     Mistake("maintain --once everything", 2, ("no task 'everything'", "consolidate")),
 ]
 COMMANDS = [
+    Mistake("--json list", 2, ("No such option: --json", "Options go behind the command: holdfast COMMAND")),
     Mistake("rmember tea", 2, ("No such command 'rmember'", "Did you mean 'remember'")),
     Mistake("project innit", 2, ("No such command 'innit'", "Did you mean 'init'")),
     Mistake("remember tea --catgory drinks", 2, ("No such option: --catgory", "--category", "-h")),
@@ -53,7 +55,7 @@ COMMANDS = [
     Mistake("serve --port 99999", 2, ("'--port'", "65535")),
     Mistake("mcp install emacs", 2, ("no client 'emacs'", "claude-code")),
     Mistake("hook install emacs", 2, ("no hooks for 'emacs'", "claude-code")),
-    Mistake("record add --category decision x", 2, ("decision", "decisions", "procedures")),
+    Mistake("record add --category decision x", 2, ("Did you mean 'decisions'?", "procedures", "Nothing was written")),
     Mistake("read memory://nowhere/MEMORY.md", 2, ("nowhere", "Supported: root")),
 ]
 TIMES = [
@@ -62,16 +64,19 @@ TIMES = [
     Mistake("remember tea --at 31.2.2026", 2, ("is not a time",)),
 ]
 IDS = [
-    Mistake("show fact_0", 1, ("No memory 'fact_0' in user:ann",)),
-    Mistake("forget fact_0", 1, ("No memory 'fact_0' in user:ann",)),
-    Mistake("forget 99", 1, ("No memory '99' in user:ann",)),
+    Mistake("show fact_0", 1, ("No memory 'fact_0' in user:ann", "Did you mean fact_0")),
+    Mistake("forget FACT_0", 1, ("No memory 'FACT_0' in user:ann", "Did you mean fact_0")),
+    Mistake("forget fact_zz", 1, ("No memory 'fact_zz' in user:ann", "`holdfast list` shows which there are")),
+    Mistake("forget 99", 1, ("No memory '99' in user:ann", "`holdfast list` shows")),
     Mistake("undo run_0", 1, ("run_0", "holdfast log")),
     Mistake("session end nosuch", 1, ("nosuch",)),
-    Mistake("purge {id}", 2, ("Nobody can be asked here", "--yes")),
+    Mistake("purge {id}", 2, ("Nobody can be asked here, so nothing was done", "--yes")),
     Mistake("purge", 2, ("Say what to erase", "Nothing was erased")),
     Mistake("run {id} -p hello", 2, ("There is no file",)),
 ]
 EMPTY = [
+    Mistake("recall", 0, ("The question is empty",)),
+    Mistake("recall tea --tokens 1", 0, ("longer than --tokens 1",)),
     Mistake("remember", 2, ("nothing to remember", "empty")),
     Mistake("remember -", 2, ("nothing to remember", "empty"), stdin="  \n"),
     Mistake("import", 2, ("Name a file", "--all")),
@@ -82,6 +87,37 @@ EMPTY = [
 def test_a_wrong_path(told, mistake):
     said = told(mistake)
     assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        "recall tea", "list", "show 1", "history 1", "why tea --expect 1", "log", "context tea", "stats", "jobs",
+        "export", "doctor", "review", "session list", "entity list", "forecast 1", "why-stored 1", "forget 1", "undo",
+        "purge 1 --yes", "reembed", "decay",
+    ],
+)  # fmt: skip
+def test_what_has_no_use_for_an_empty_store_makes_none(cli, folder, does):
+    """A path that was mistyped after --store is told, and nothing lies there afterwards."""
+    done = cli(*does.split(), "--store", folder / "memry.db")
+    assert (done.code, f"There is no store at {folder / 'memry.db'}, and none was made." in done.err) == (1, True), done
+    assert not (folder / "memry.db").exists()
+
+
+def test_in_a_project_a_store_that_was_deleted_comes_back(cli, folder):
+    """It is made again out of the records, wherever --store says."""
+    cli("project", "init")
+    cli("record", "add", "Green tea in the morning", "--category", "preferences", "--store", "memory.db")
+    assert "Green tea" in cli("recall", "tea", "--store", "again.db").out
+    assert (folder / "again.db").exists()
+
+
+def test_a_memory_of_ones_own_that_is_empty_is_no_mistake(cli, monkeypatch):
+    """On the first day a person is told how to begin."""
+    monkeypatch.delenv("HOLDFAST_STORE")
+    done = cli("recall", "tea")
+    assert (done.code, done.out) == (0, "Nothing found.\n")
+    assert done.err == 'Nothing is remembered yet. Begin with: holdfast remember "…"\n'
 
 
 @pytest.mark.parametrize("mistake", SCOPES, ids=names(SCOPES))

@@ -136,7 +136,7 @@ def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_aga
     assert run(["import", "-", "--store", "other.db"]) == 130
     assert "run it again to go on" in capsys.readouterr().err
     again = cli("import", "-", "--store", "other.db", stdin=bundle)
-    assert (again.code, again.out) == (0, "Imported 1 memories; 0 rows were already there.\n")
+    assert (again.code, again.out) == (0, "Imported 1 memory; 0 rows were already there.\n")
 
 
 # The terminal

@@ -85,7 +85,8 @@ def init(
 ) -> None:
     """Write a role file that runs as it is."""
     with agent_packages():
-        from ..agent.scaffold import OFFLINE, write_role
+        from ..agent.role import OFFLINE
+        from ..agent.scaffold import write_role
     chosen = write_role(
         output,
         name=name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,12 +14,12 @@ import typer
 
 from .. import __version__
 from ..errors import HoldfastError, InvalidInput
-from .opening import here, moment, open_memory, text_or_stdin
+from .opening import here, moment, open_memory, text_or_stdin, way_back
 from .outcome import outcome
 from .show import json_time, when
 
 # What commands begin and end with is found here too, beside their options.
-__all__ = ["here", "json_time", "moment", "open_memory", "text_or_stdin", "when"]
+__all__ = ["here", "json_time", "moment", "open_memory", "text_or_stdin", "way_back", "when"]
 
 app = typer.Typer(
     name="holdfast",
@@ -75,6 +75,7 @@ Scopes = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Id or number of a memory.", autocompletion=complete_ids)]
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)]
 
@@ -84,7 +85,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise InvalidInput(f"{question} Nobody can be asked here: add --yes if you mean it.")
+        raise InvalidInput(f"{question} Nobody can be asked here, so nothing was done. Add --yes if you mean it.")
     return typer.confirm(question, default=False)
 
 
@@ -173,7 +174,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
     warn_in_lines()
     words = sys.argv[1:] if args is None else list(args)
-    return outcome(lambda: _invoked(words), _told_by_parser)
+    return outcome(lambda: _invoked(words), lambda error: _told_by_parser(error, words))
 
 
 def _invoked(words: Sequence[str]) -> Any:
@@ -185,14 +186,16 @@ def _invoked(words: Sequence[str]) -> Any:
         return command.invoke(context)
 
 
-def _told_by_parser(error: BaseException) -> tuple[str | None, int]:
+def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | None, int]:
     if isinstance(error, typer.Exit):
         return "", int(error.exit_code)
     if isinstance(error, typer.Abort | EOFError):
         return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
-        error.show()  # a usage error, with its own hint
-        return "", int(error.exit_code)
+        if str(error).strip():  # else a group alone, whose help is printed already: an empty line would follow it
+            error.show()  # a usage error, with its own hint
+        is_before = hasattr(error, "option_name") and words[0].startswith("-")
+        return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(error.exit_code)
     return None, 1
 
 
@@ -206,22 +209,18 @@ def output_file(path: str) -> Path:
     return file
 
 
-def write_whole(file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None) -> int:
-    """Writes beside the target and renames, so that a half-written file never carries its name; how many lines.
+def write_lines(file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None) -> int:
+    """Writes a file all at once, for its owner only, because it holds memories; how many lines."""
+    from ..files.disk import write_whole
 
-    What is written holds memories, so it is for its owner only.
-    """
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
     count = 0
-    try:
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            for line in lines:
-                out.write(line)
-                count += 1
-                progress()
-        draft.replace(file)
-    except OSError as error:
-        raise InvalidInput(f"Cannot write {file}: {error.strerror}.") from error
-    finally:
-        draft.unlink(missing_ok=True)
+
+    def written() -> Iterator[bytes]:
+        nonlocal count
+        for line in lines:
+            yield line.encode()
+            count += 1
+            progress()
+
+    write_whole(file, written(), mode=0o600)
     return count

@@ -11,7 +11,7 @@ import typer
 from .. import config
 from ..errors import InvalidInput
 from . import show
-from .app import UPKEEP, Json, Store, app, output_file
+from .app import UPKEEP, Json, Store, app, output_file, write_lines
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -35,6 +35,7 @@ def bench(
 
     if dataset not in evaluation.DATASETS:
         raise InvalidInput(f"Unknown data set {dataset!r}. Use one of: {', '.join(evaluation.DATASETS)}.")
+    target = output_file(questions) if questions else None
     settings = config.load()
     chosen = config.checked("fusion", fusion or settings.fusion, "--fusion")
     settings = replace(settings, embedding_models=models or settings.embedding_models, fusion=chosen)
@@ -46,8 +47,8 @@ def bench(
             show.advance(bar, steps)
 
         answers = evaluation.evaluate(pools, store or Path(folder) / "bench.db", settings, told)
-    if questions:
-        output_file(questions).write_text("\n".join(evaluation.per_question(answers)) + "\n", "utf-8")
+    if target is not None:
+        write_lines(target, (f"{line}\n" for line in evaluation.per_question(answers)))
     report = {"dataset": dataset, "models": settings.embedding_models, "fusion": settings.fusion}
     report |= evaluation.report(answers)
     show.emit(report) if as_json else _tables(report)

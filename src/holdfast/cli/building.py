@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,13 +13,12 @@ import typer
 from ..text.screen import counted, plain
 from . import show
 from .app import READING, Json, Store, app, open_memory, when
+from .opening import working_folder
 from .project import project_app
 
 if TYPE_CHECKING:
     from ..memory.project import Project
     from ..pipelines.project.run import Built, Plan
-
-EMPTY = "Memory payload is empty (memories disabled or no memory summary found)."
 
 
 @contextmanager
@@ -29,7 +27,7 @@ def project_here(store: str | None) -> Iterator[Project]:
     from ..memory.project import project_at
 
     with open_memory(store, None) as hf:
-        yield project_at(hf, Path.cwd())
+        yield project_at(hf, working_folder())
 
 
 @project_app.command()
@@ -98,8 +96,10 @@ def context(store: Store = None) -> None:
 @project_app.command()
 def view(store: Store = None) -> None:
     """Show the memory injection payload, or why there is none."""
+    from ..memory.project import NO_GUIDANCE
+
     with project_here(store) as project:
-        print(project.guidance() or EMPTY)
+        print(project.guidance() or NO_GUIDANCE)
 
 
 @project_app.command()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidInput
-from ..text.screen import plain, shorten
+from ..text.screen import counted, plain, shorten
 from . import show
-from .app import WRITING, Json, Scope, Store, app, complete_ids, confirmed, open_memory, output_file, write_whole
+from .app import WRITING, Json, Scope, Store, Yes, app, complete_ids, confirmed, open_memory, output_file, write_lines
 
 if TYPE_CHECKING:
     from ..pipelines.erase import Plan
@@ -57,7 +57,7 @@ def purge(
     ] = False,
     receipt: Annotated[str | None, typer.Option(metavar="FILE", help="Write the receipt to this file, too.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for others at each step of cleaning up.")] = 10.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -67,7 +67,7 @@ def purge(
     What was made of it goes, too. --plan shows everything first. The receipt proves what was erased without telling it.
     """
     what: dict[str, Any] = {"session": session, "owner": owner is not None, "sources": sources}
-    with open_memory(store, owner or scope) as hf:
+    with open_memory(store, owner or scope, make=False) as hf:
         if finish:
             if ids or session or owner or plan:
                 raise InvalidInput("--finish stands alone: what it cleans up is erased already.")
@@ -143,12 +143,12 @@ def _counted(counts: Mapping[str, int]) -> str:
 def _tell_receipt(receipt: Receipt, beside: dict[str, int], file: Path | None, *, as_json: bool) -> None:
     told = receipt.as_json() | ({"apart": beside} if beside else {})
     if file is not None:
-        write_whole(file, [json.dumps(told, ensure_ascii=False, indent=2) + "\n"])
+        write_lines(file, [json.dumps(told, ensure_ascii=False, indent=2) + "\n"])
     if as_json:
         show.emit(told)
         return
     print(f"Erased {_counted({**receipt.counts, **{k: n for k, n in beside.items() if n}})}.")
-    print(f"Receipt {receipt.id}, nonce {receipt.nonce}, {len(receipt.items)} sealed items.")
+    print(f"Receipt {receipt.id}, nonce {receipt.nonce}, {counted(len(receipt.items), 'sealed item')}.")
     clean = [place.name for place in receipt.places if place.state == "clean"]
     print(f"Clean: {', '.join(clean)}.")
     for place in receipt.places:

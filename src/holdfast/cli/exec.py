@@ -16,6 +16,7 @@ import typer
 
 from ..errors import InvalidInput, reason
 from .app import UPKEEP, app, text_or_stdin
+from .opening import folder_here
 
 CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
 NOT_RUN, NOT_FOUND = 126, 127  # what shells say of a command that could not be started, or is not there
@@ -49,7 +50,7 @@ def exec_(
     if transcript:
         from ..agent.hooks.finish import finish_here
 
-        finish_here(Path.cwd(), str(Path(transcript).absolute()), event="exec")
+        finish_here(folder_here(), str(Path(transcript).absolute()), event="exec")
     if code < 0:
         _end_like(-code)
     return code
@@ -71,7 +72,7 @@ def _context(ticket: str) -> Iterator[Mapping[str, str]]:
     """The variables that carry what memory says, and the file they name, which is there while the command runs."""
     from ..agent.hooks.recalling import before_execution
 
-    text = before_execution(Path.cwd(), ticket)
+    text = before_execution(folder_here(), ticket)
     handle, name = mkstemp(prefix="memory-", suffix=".md")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:

@@ -12,7 +12,8 @@ from ..errors import InvalidInput, NotFound
 from ..text.screen import plain
 from . import show
 from .agreed import agreed
-from .app import UPKEEP, Json, app
+from .app import UPKEEP, Json, Yes, app
+from .opening import project_folder_here, working_folder
 
 if TYPE_CHECKING:
     from ..agent.hooks.places import Level, Target
@@ -22,7 +23,6 @@ hook_app = typer.Typer(help="Memory for coding agents through their own hooks: r
 app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help="claude-code or codex.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 AFTERWARDS = {
     "claude-code": "Sessions that start from now on use it; /hooks in Claude Code shows it.",
     "codex": "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust these.",
@@ -77,7 +77,7 @@ def status(as_json: Json = False) -> None:
     """Tell what is installed where, what is not right with it, and when hooks last ran."""
     from ..agent.hooks.status import installed, last_runs
 
-    every = installed(_project())
+    every = installed(project_folder_here())
     runs = {tool: last_runs(tool) for tool in dict.fromkeys(one.tool for one in every)}
     if as_json:
         show.emit({"installed": [_json(one) for one in every], "last": runs})
@@ -148,19 +148,13 @@ def _target(tool: str, level: Level) -> Target:
 
     if tool not in TOOLS:
         raise InvalidInput(f"There are no hooks for {tool!r}. Use one of: {', '.join(TOOLS)}.")
-    return target(tool, level, _project())
-
-
-def _project() -> Path:
-    from ..files.places import project_folder
-
-    return project_folder(Path.cwd())
+    return target(tool, level, project_folder_here())
 
 
 def _say_if_no_project() -> None:
     from ..files.places import project_place
 
-    if project_place(Path.cwd()) is None:
+    if project_place(working_folder()) is None:
         print("This folder is in no project yet: `holdfast project init` gives it a memory.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,12 +40,12 @@ def index(
     if as_json:
         show.emit(asdict(done))
     else:
-        _tell(done, plan=plan)
+        _tell(done, paths or (), plan=plan)
     if paths and done.warnings and not done.files and not done.unchanged:
         raise typer.Exit(1)  # nothing of what was named could be indexed
 
 
-def _tell(done: Indexed, *, plan: bool) -> None:
+def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
     for warned in done.warnings[:MOST_WARNINGS]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
     if len(done.warnings) > MOST_WARNINGS:
@@ -52,11 +53,14 @@ def _tell(done: Indexed, *, plan: bool) -> None:
     if plan:
         for path, what in done.changes.items():
             print(f"{what:<8} {plain(path)}")
-    print(_summary(done, plan=plan))
+    print(plain(_summary(done, paths, plan=plan)))
 
 
-def _summary(done: Indexed, *, plan: bool) -> str:
+def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
     if not (done.files or done.unchanged or done.changes or done.warnings):
+        if paths:
+            what = "no note, no ticket and no session of this project is there"
+            return f"Nothing to index in {', '.join(paths)}: {what}. A session of another goes in by its file's name."
         return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
     files, unchanged = counted(done.files, "file"), done.unchanged
     if plan:

@@ -13,7 +13,7 @@ import typer
 from ..errors import InvalidInput
 from ..text.screen import plain, shorten
 from . import show
-from .app import READING, UPKEEP, Id, Json, Scope, Store, app, json_time, open_memory, when
+from .app import READING, UPKEEP, Id, Json, Scope, Store, app, json_time, open_memory, way_back, when
 from .work import Scopes, aside, ended_by_signals, json_line, tell, worker_here
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def decay(
     as_json: Json = False,
 ) -> None:
     """Let facts that nobody uses become less sure; those with hardly anything left fade, and can be restored."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         if plan:
             _show_plan(hf, hf.settings.decay_threshold if threshold is None else threshold, as_json=as_json)
             return
@@ -154,7 +154,7 @@ def forecast(
     from ..pipelines.decay import fades_at, retention
     from ..types import DAY
 
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         memory, now = hf.get(ref), hf.clock()
         steps = [round(days * step / 15) for step in range(16)]
         curve = [(day, retention(memory, now + day * DAY)) for day in dict.fromkeys(steps)]
@@ -189,7 +189,7 @@ def list_entities(
     as_json: Json = False,
 ) -> None:
     """List who and what is mentioned, most mentioned first."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.entities(types=[type_] if type_ else (), limit=limit)
         if as_json:
             show.emit([_entity_json(one) for one in found])
@@ -207,7 +207,7 @@ def show_entity(
     as_json: Json = False,
 ) -> None:
     """Tell everything about one of them: other names, since when it is mentioned, and the latest memories that do."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         about = hf.about(name, limit=None)
         entity, days, shown = about.entity, list(about.timeline), about.memories[:limit]
         first, last = (days[0], days[-1]) if days else (None, None)
@@ -238,9 +238,9 @@ def merge(
     scope: Scope = None,
 ) -> None:
     """Say that several are one and the same; `holdfast undo` takes it back."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         kept = hf.merge_entities(keep, *others)
-        print(f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: holdfast undo {hf.last_run}")
+        print(f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {way_back(hf)}")
 
 
 @entity_app.command()
@@ -251,9 +251,9 @@ def split(
     scope: Scope = None,
 ) -> None:
     """Give some names of an entity, and the memories with them, to one of their own."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         new = hf.split_entity(name, *names)
-        print(f"{new.name} is now apart from {name}. Undo with: holdfast undo {hf.last_run}")
+        print(f"{new.name} is now apart from {name}. Undo with: {way_back(hf)}")
 
 
 @entity_app.command()
@@ -265,6 +265,6 @@ def rename(
     scope: Scope = None,
 ) -> None:
     """Call an entity something else; the old name stays as another one."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         renamed = hf.rename_entity(name, new_name, type=type_)
-        print(f"{name} is now {renamed.name}. Undo with: holdfast undo {hf.last_run}")
+        print(f"{name} is now {renamed.name}. Undo with: {way_back(hf)}")

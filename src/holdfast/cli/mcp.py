@@ -14,7 +14,8 @@ from ..errors import MissingExtra, NotFound
 from ..text.screen import plain
 from . import show
 from .agreed import agreed
-from .app import START, Json, Scopes, Store, app, open_memory
+from .app import START, Json, Scopes, Store, Yes, app, open_memory
+from .opening import project_folder_here
 from .serve import KeysFile, key_file, log_to_stderr
 from .stdio import mcp as serve_by_pipe
 from .stdio import tools_for
@@ -25,7 +26,6 @@ INSTALL = "`holdfast mcp --http` needs {missing}. Install it with: pip install '
 ClientName = Annotated[
     str, typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor or vscode.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Graph = Annotated[bool, typer.Option("--graph", help="The nine tools of the reference knowledge-graph server instead.")]
 mcp_app = typer.Typer(invoke_without_command=True)
 app.add_typer(mcp_app, name="mcp", rich_help_panel=START)
@@ -92,7 +92,7 @@ def install(
     from ..server.mcp.clients import target
     from ..server.mcp.install import plan_install
 
-    there = target(client, "project" if project else "user", _project())
+    there = target(client, "project" if project else "user", project_folder_here())
     change = plan_install(there, _options(graph=graph, store=store, scope=scope))
     if change.after == change.before:
         print(f"Already installed in {change.file}.")
@@ -112,9 +112,9 @@ def uninstall(
     from ..server.mcp.clients import levels, target
     from ..server.mcp.install import plan_uninstall
 
-    asked = target(client, "user", _project()).client  # says which clients there are
+    asked = target(client, "user", project_folder_here()).client  # says which clients there are
     wanted = levels(asked) if project is None else (("project" if project else "user"),)
-    changes = [plan_uninstall(target(client, level, _project())) for level in wanted]
+    changes = [plan_uninstall(target(client, level, project_folder_here())) for level in wanted]
     changes = [change for change in changes if change.after != change.before]
     if not changes:
         raise NotFound(f"Holdfast is not installed in {client}. Nothing was changed.")
@@ -128,18 +128,12 @@ def status(as_json: Json = False) -> None:
     from ..server.mcp.clients import CLIENTS, levels, target
     from ..server.mcp.install import standing
 
-    every = [standing(target(client, level, _project())) for client in CLIENTS for level in levels(client)]
+    every = [standing(target(client, level, project_folder_here())) for client in CLIENTS for level in levels(client)]
     if as_json:
         show.emit([one._asdict() | {"file": str(one.file)} for one in every])
         return
     for one in every:
         print(f"{one.client} ({one.level}): {plain(one.state)}  {plain(str(one.file))}")
-
-
-def _project() -> Path:
-    from ..files.places import project_folder
-
-    return project_folder(Path.cwd())
 
 
 def _options(*, graph: bool, store: str | None, scope: list[str] | None) -> list[str]:

@@ -15,10 +15,10 @@ import typer
 
 from .. import config
 from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound, reason
-from ..types import iso
+from ..types import KINDS, iso
 from . import show
 from .agent import AGENT, RoleFile, agent_packages, role_of
-from .app import Json, app, output_file, write_whole
+from .app import Json, app, output_file, write_lines
 from .repl import history_file
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _memory(file: Path) -> Iterator[RoleMemory]:
 
 
 def _checked(type_: str | None) -> str | None:
-    if type_ is not None and type_ not in TYPES:
+    if type_ is not None and type_ not in (*TYPES, *KINDS):
         raise NotFound(f"Invalid type '{type_}'. Use: {', '.join(TYPES)}")
     return type_
 
@@ -172,10 +172,10 @@ def _agreed(question: str) -> bool:
 
 
 def _forget(memory: RoleMemory, type_: str | None, *, purge: bool) -> None:
-    from ..agent.memory import kinds_of, layer_of
+    from ..agent.memory import kinds_named
     from ..types import STATUSES
 
-    kinds = kinds_of(layer_of(type_)) if type_ else ()
+    kinds = kinds_named(type_) if type_ else ()
     if purge:
         if every := memory.hf.list(kinds=kinds, statuses=STATUSES):
             memory.hf.purge(*(one.seq for one in every))
@@ -204,7 +204,7 @@ def export(
         if output == "-":
             show.emit(records)
             return
-        write_whole(output_file(output), [json.dumps(records, ensure_ascii=False, indent=2) + "\n"])
+        write_lines(output_file(output), [json.dumps(records, ensure_ascii=False, indent=2) + "\n"])
         print(f"Exported {len(records)} memories to {output}.")
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import config
-from ..errors import InvalidInput, StoreBusy, StoreFull, StoreReadOnly
+from .. import config, modes
+from ..errors import HoldfastError, InvalidInput, NotFound, StoreBusy, StoreFull, StoreReadOnly
 from ..text.screen import plain
 from ..types import Micros, from_datetime, system_clock
 
@@ -22,11 +23,30 @@ def here() -> tuple[Place, ...]:
     """The places whose records count where the command runs: the project's around this folder, and the person's own."""
     from ..files.places import places_here
 
+    return places_here(folder_here())
+
+
+def folder_here() -> Path:
+    """The folder in which the command runs; the topmost one where that was removed."""
     try:
-        folder = Path.cwd()
-    except OSError:  # it was removed
-        folder = Path("/")
-    return places_here(folder)
+        return working_folder()
+    except NotFound:
+        return Path("/")
+
+
+def working_folder() -> Path:
+    """The same for a command that works on it: NotFound where it was removed."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise NotFound("The folder that you are in was removed. Nothing was changed. Go to another one.") from error
+
+
+def project_folder_here() -> Path:
+    """The top of the project in which the command runs, or of the repository, or the folder itself."""
+    from ..files.places import project_folder
+
+    return project_folder(working_folder())
 
 
 @contextmanager
@@ -37,14 +57,20 @@ def open_memory(
     background: bool = False,
     mode: str | None = None,
     index: bool = True,
+    make: bool = True,
 ) -> Iterator[Holdfast]:
     """An open memory for one command; embedding in the `background` would only delay the end of a short one.
 
     Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
+    A command that has no use for an empty store does not `make` one at a path that was given to it.
     """
     from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
 
     settings, places = config.load(), here()
+    # Outside of a project: in one, a store that was deleted comes back out of the records.
+    is_read = modes.chosen(settings.memory_mode, mode) != "incognito"
+    if store and is_read and not make and all(place.name != "project" for place in places):
+        _check_there(store)
     given = [scope] if isinstance(scope, str) else list(scope or ())
     scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
     hf = Holdfast.open(
@@ -60,10 +86,28 @@ def open_memory(
         if index and hf.needs_index:
             _index_again(hf)
         yield hf
+    except NotFound as error:
+        from .nothing import add_nearest
+
+        with suppress(HoldfastError):  # what is wrong with the store now is not what is to be told
+            add_nearest(hf, error)
+        raise
     finally:
         hf.close()
         for warning in hf.followed.warnings:
             print(f"Warning: {plain(warning)}", file=sys.stderr)
+
+
+def _check_there(store: str) -> None:
+    """Raises NotFound for a path at which there is nothing: likelier a slip than a memory that is still empty."""
+    from ..store.opening import check_place, is_server
+
+    check_place(store)
+    file = Path(store).expanduser().absolute()
+    if not is_server(store) and store != ":memory:" and not file.exists():
+        raise NotFound(
+            f"There is no store at {file}, and none was made. Name another with --store, or leave it out for your own."
+        )
 
 
 def _index_again(hf: Holdfast) -> None:
@@ -87,6 +131,20 @@ def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
         return list(dict.fromkeys(known.get(word, word) for word in given))  # type: ignore[call-overload]
     kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
     return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
+
+
+def way_back(hf: Holdfast, scope: str = "") -> str:
+    """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
+    from ..store.opening import location_of
+
+    settings, scope = config.load(), scope or str(hf.scopes[0])
+    words = ["holdfast", "undo", hf.last_run]
+    usual = scopes_meant([settings.scope] if settings.scope else [], here())
+    if scope not in usual:
+        words += ["--scope", scope]
+    if hf.store.location not in (":memory:", location_of(settings.store or config.default_store())):
+        words += ["--store", hf.store.location]
+    return shlex.join(words)
 
 
 def moment(text: str | None, *, end: bool = False) -> Micros | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,8 @@ from ..files.places import is_record, project_name
 from ..text.screen import counted
 from ..types import STATUSES
 from . import show
-from .app import UPKEEP, Json, Store, app, confirmed
+from .app import UPKEEP, Json, Store, Yes, app, confirmed
+from .opening import working_folder
 from .places import NO_PROJECT, chosen_place, every_record, near, open_records
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def init(
     """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice equals once."""
     from ..files.places import folder_to_make, init_project
 
-    place = init_project(folder_to_make(Path.cwd()), name)
+    place = init_project(folder_to_make(working_folder()), name)
     if as_json:
         show.emit({"scope": str(place.scope), "folder": str(place.root)})
         return
@@ -99,7 +99,7 @@ def _switch(store: str | None, *, own: bool, on: bool) -> None:
 @project_app.command()
 def clear(
     own: Own = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -115,7 +115,7 @@ def clear(
         if not own:
             from ..memory.project import project_at
 
-            project_at(hf, Path.cwd()).clear()
+            project_at(hf, working_folder()).clear()
         if not enabled:  # what was switched off stays so
             mine.set_profile(enabled=False)
         show.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
@@ -127,7 +127,7 @@ def _scope(hf: Holdfast, *, own: bool) -> Scope:
         return chosen_place(hf, "assistant" if own else "project").scope
     from ..files.building import project_around
 
-    around = project_around(Path.cwd()).scope
+    around = project_around(working_folder()).scope
     return around if hf.store.sessions([around]) else chosen_place(hf, "project").scope
 
 

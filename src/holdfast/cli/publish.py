@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..files.places import PlaceName
 from ..text.screen import counted, plain
 from . import show
 from .app import WRITING, Json, Store, app
@@ -22,9 +23,7 @@ File = Annotated[str, typer.Argument(metavar="AGENTS.md|CLAUDE.md|PATH", help="T
 @app.command(rich_help_panel=WRITING)
 def publish(
     path: File,
-    place: Annotated[
-        Literal["project", "assistant"], typer.Option("--scope", help="The project's records, or your own.")
-    ] = "project",
+    place: Annotated[PlaceName, typer.Option("--scope", help="The project's records, or your own.")] = "project",
     plan: Annotated[bool, typer.Option("--plan", help="Show what would change, and write nothing.")] = False,
     max_bytes: Annotated[int | None, typer.Option(min=1, help="How large the region may be. Default: 8000.")] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,

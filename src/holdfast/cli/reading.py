@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from ..search.brief import FORMATS
 from ..text.reference import read_in
 from ..text.screen import plain
-from ..types import Memory
+from ..types import Event, Memory
 from . import recalling, show
 from .app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
 from .nothing import tell_why
@@ -68,7 +69,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List memories, newest first."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.list(
             kinds=kind or (),
             categories=category or (),
@@ -85,7 +86,7 @@ def list_(
 @app.command("show", rich_help_panel=READING)
 def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """Show one memory whole, with its links."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         memory, links = hf.get(id_), hf.links(id_)
         if as_json:
             show.emit(show.memory_json(memory, links=[show.edge_json(edge) for edge in links]))
@@ -116,14 +117,14 @@ def _details(memory: Memory) -> list[tuple[str, object]]:
         ("read in", read_in(memory)),
         ("quote", memory.quote),
         ("tags", ", ".join(memory.tags)),
-        ("metadata", dict(memory.metadata)),
+        ("metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""),
     ]
 
 
 @app.command(rich_help_panel=READING)
 def history(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """Show everything that happened to a memory, oldest first."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         events = hf.history(id_)
         if as_json:
             show.emit([show.event_json(event) for event in events])
@@ -151,7 +152,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Explain why a memory was recalled, or at which stage it was dropped."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.why(question, expect=expect, limit=limit)
         if as_json:
             show.emit(found.as_dict())
@@ -168,13 +169,20 @@ def log(
     as_json: Json = False,
 ) -> None:
     """Show the journal: who changed what, newest first."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         events = hf.log(limit=limit)
         if as_json:
             show.emit([show.event_json(event) for event in events])
             return
-        rows = [(when(e.at), e.run, e.actor, e.verb, e.noun, e.target) for e in events]
+        rows = [(when(e.at), e.run, e.actor, e.verb, e.noun, _target(e)) for e in events]
         show.table(("when", "run", "by", "verb", "what", "text"), rows, empty="Nothing has happened yet.")
+
+
+def _target(event: Event) -> str:
+    """What a journal entry is about: the id of a memory, or the key of another thing without its brackets."""
+    from ..store.rows import key_of  # here, for the database loads with it
+
+    return " ".join(map(str, key_of(event.noun, event.target)))
 
 
 @app.command(rich_help_panel=READING)
@@ -189,7 +197,7 @@ def context(
     as_json: Json = False,
 ) -> None:
     """Print what to put before a model: a stable block and one for this prompt."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         asked = text_or_stdin(prompt, what="prompt")
         found = hf.context(asked, session=session, tokens=tokens, kinds=kind or (), limit=limit)
         if as_json:
@@ -201,7 +209,7 @@ def context(
 @app.command(rich_help_panel=READING)
 def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """Show what is kept, which models serve, and what is not working."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.stats()
         if as_json:
             show.emit(found)

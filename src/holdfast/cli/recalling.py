@@ -33,9 +33,10 @@ def recall(
     chosen = _chosen(format)
     if chosen and (json or why):
         raise InvalidInput(f"--format cannot be together with {'--json' if json else '--why'}: give one of them.")
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
+        asked = text_or_stdin(question, what="question")
         hits = hf.recall(
-            text_or_stdin(question, what="question"),
+            asked,
             limit=limit,
             kinds=kind or (),
             categories=category or (),
@@ -52,7 +53,7 @@ def recall(
         if not hits and not (json or chosen):
             from .nothing import tell_why
 
-            tell_why(hf)
+            tell_why(hf, asked=asked, tokens=tokens)
 
 
 def _chosen(format: str | None) -> Format | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, meant
+from ..files.places import PlaceName
 from ..text.screen import plain
 from ..types import Memory
 from . import show
-from .app import WRITING, Json, Store, app, moment, text_or_stdin, when
+from .app import WRITING, Json, Store, app, moment, text_or_stdin, way_back, when
 from .editor import edit, edited
 from .places import (
     GUIDES,
@@ -41,7 +43,6 @@ SHEET = """
 ;; Lines that begin with ;; are left out. An empty text adds nothing.
 """
 
-PlaceName = Literal["project", "assistant"]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a record.", autocompletion=complete_records)]
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of records.", autocompletion=complete_records)]
 Text = Annotated[
@@ -96,10 +97,12 @@ def add(
         _told(hf, record, "Added", as_json=as_json)
 
 
-def _check_category(category: str) -> None:
+def _check_category(category: str, *, effect: str = " Nothing was written.") -> None:
     if category not in GUIDES:
-        wrong = f"{category!r} is not a category of records." if category else "A record needs a --category."
-        raise InvalidInput(f"{wrong} Use one of: {', '.join(GUIDES)}. Nothing was written.")
+        wrong = "A record needs a --category."
+        if category:
+            wrong = f"{category!r} is not a category of records.{meant(category, GUIDES)}"
+        raise InvalidInput(f"{wrong} Use one of: {', '.join(GUIDES)}.{effect}")
 
 
 def _written(text: str | None, category: str) -> str:
@@ -197,16 +200,14 @@ def move(
 def archive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
     """Take records out of recall; their files stay."""
     with open_records(store) as hf:
-        for record in [record_of(hf, id_) for id_ in ids]:
-            _told(hf, hf.archive(record.id), "Archived", as_json=as_json)
+        _told_each(hf, ids, hf.archive, "Archived", as_json=as_json)
 
 
 @record_app.command()
 def unarchive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
     """Bring archived records back into recall."""
     with open_records(store) as hf:
-        for record in [record_of(hf, id_) for id_ in ids]:
-            _told(hf, hf.restore(record.id), "Unarchived", as_json=as_json)
+        _told_each(hf, ids, hf.restore, "Unarchived", as_json=as_json)
 
 
 @record_app.command()
@@ -220,7 +221,7 @@ def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
             return
         for record in records:
             print(f"Deleted {record.id}: {plain(headline(record))}")
-        print(f"Undo with: holdfast undo {hf.last_run}")
+        print(f"Undo with: {way_back(hf)}")
 
 
 @record_app.command("list")
@@ -235,7 +236,7 @@ def list_(
 ) -> None:
     """List the records that count here, newest first: the project's and your own."""
     for one in category or ():
-        _check_category(one)
+        _check_category(one, effect="")
     with open_records(store) as hf:
         found = hf.records(categories=category or (), place=place, archived=archived)
         if as_json:
@@ -286,9 +287,19 @@ def _source(record: Memory) -> str:
     return source if isinstance(source, str) else ", ".join(f"{name} {value}" for name, value in source.items())
 
 
+def _told_each(hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+    """Changes records, all of which are there, and tells of each; several are one JSON document, too."""
+    records = [record_of(hf, id_) for id_ in ids]
+    if as_json and len(records) > 1:
+        show.emit([record_json(hf, change(record.id), run=hf.last_run) for record in records])
+        return
+    for record in records:
+        _told(hf, change(record.id), said, as_json=as_json)
+
+
 def _told(hf: Holdfast, record: Memory, said: str, *, as_json: bool) -> None:
     if as_json:
         show.emit(record_json(hf, record, run=hf.last_run))
         return
     print(f"{said} {record.id}: {plain(headline(record))}")
-    print(f"{near(file_of(hf, record))}  Undo with: holdfast undo {hf.last_run}")
+    print(f"{near(file_of(hf, record))}  Undo with: {way_back(hf)}")

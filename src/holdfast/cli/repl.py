@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
 from ..errors import HoldfastError
@@ -30,7 +30,11 @@ HELP = """\
                see and change it: /memory forget says how
 /memory view, clear, enqueue, stats, diagnose
                what past sessions of this project taught; /memory alone is view where that is enabled
-/end           end the session (so does Ctrl-D)
+/search WORDS  what was said and what is remembered about WORDS;
+               /search history WORDS, /search memory WORDS: one of the two
+/summary       what this conversation was about so far
+/export [FILE] write this conversation to a new file
+/end           end the session (so does Ctrl-D); /end new [ID] begins another
 /help          this list
 
 In plain words: what do you know about me? · forget about … · remember that I … · don't remember this
@@ -58,17 +62,38 @@ def converse(conversation: Conversation, *, resume: bool) -> bool:
     conversation.project.begin()
     if sys.stdin.isatty():
         print(f"Talking with {name}. /help lists the commands, Ctrl-D ends.")
-    reason, answered, hurry = "ended", True, False
+    read, following, answered = reader(name, keep=_keeps(conversation)), conversation, True
+    while True:
+        ended = _held(following, read)
+        answered = answered and ended.answered
+        if ended.following is None:
+            return answered
+        following = ended.following
+        following.project.begin()
+        print(f"A new session begins: {following.session}.")
+
+
+class _Ended(NamedTuple):
+    """How a conversation ended: why, whether every prompt was answered, and the one that follows, if one does."""
+
+    reason: str
+    answered: bool
+    following: Conversation | None = None
+
+
+def _held(conversation: Conversation, read: Read) -> _Ended:
+    """Talks until the session is to end, then ends it, whatever the reason is."""
+    ended, hurry = _Ended("ended", answered=True), False
     try:
-        reason, answered = _turns(conversation, reader(name, keep=_keeps(conversation)))
+        ended = _turns(conversation, read)
     except _Hangup:
-        reason, answered, hurry = "terminated", False, True
+        ended, hurry = _Ended("terminated", answered=False), True
     except BaseException:
         hurry = True
         raise
     finally:
-        _say_goodbye(conversation, reason, hurry=hurry)
-    return answered
+        _say_goodbye(conversation, ended.reason, hurry=hurry)
+    return ended
 
 
 def tell_waiting(memory: RoleMemory | None) -> None:
@@ -99,25 +124,42 @@ def _say_goodbye(conversation: Conversation, reason: str, *, hurry: bool) -> Non
         print(line, file=sys.stderr)
 
 
-def _turns(conversation: Conversation, read: Read) -> tuple[str, bool]:
+def _turns(conversation: Conversation, read: Read) -> _Ended:
     answered = True
     while True:
         try:
             prompt = read()
         except EOFError:
-            return "ended", answered
+            return _Ended("ended", answered)
         except KeyboardInterrupt:
             if not sys.stdin.isatty():
-                return "interrupted", answered
+                return _Ended("interrupted", answered)
             print("Ctrl-D or /end ends the session.")
             continue
         command = _COMMAND.match(prompt)
         if command:
-            if command["name"] == "end":
-                return "ended", answered
-            _command(conversation, command["name"], (command["rest"] or "").strip())
+            name, rest = command["name"], (command["rest"] or "").strip()
+            if name != "end":
+                _command(conversation, name, rest)
+            elif not rest:
+                return _Ended("ended", answered)
+            elif (following := _following(conversation, rest)) is not None:
+                return _Ended("ended", answered, following)
         elif prompt.strip() or conversation.waiting:  # Enter alone is an answer to a question
             answered = _turn(conversation, prompt) and answered
+
+
+def _following(conversation: Conversation, rest: str) -> Conversation | None:
+    """The conversation that `/end new [ID]` asks for; None, and why, where there can be none."""
+    word, _, session = rest.partition(" ")
+    if word != "new":
+        print("Usage: /end [new [ID]]")
+        return None
+    try:
+        return conversation.anew(session.strip())
+    except HoldfastError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return None
 
 
 def _turn(conversation: Conversation, prompt: str) -> bool:
@@ -150,7 +192,16 @@ def _command(conversation: Conversation, name: str, rest: str) -> None:
     elif name == "help":
         print(HELP)
     else:
-        print(f"There is no /{name}.\n{HELP}")
+        _tell(conversation, name, rest)
+
+
+def _tell(conversation: Conversation, name: str, rest: str) -> None:
+    try:
+        reply = conversation.command(name, rest)
+    except HoldfastError as error:
+        print(f"Error: {error}", file=sys.stderr)
+    else:
+        print(f"There is no /{name}.\n{HELP}" if reply is None else plain(reply))
 
 
 def _tell_memory(conversation: Conversation, query: str) -> None:
@@ -224,7 +275,10 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-    commands: Mapping[str, str] = {"/memory": "what is remembered", "/end": "end the session", "/help": "commands"}
+    commands: Mapping[str, str] = {
+        "/memory": "what is remembered", "/search": "look for words", "/summary": "so far", "/export": "to a file",
+        "/end": "end the session", "/help": "commands",
+    }  # fmt: skip
     session: PromptSession[str] = PromptSession(
         history=_history(name) if keep else InMemoryHistory(),
         multiline=True,

@@ -6,7 +6,7 @@ import os
 import re
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -15,7 +15,7 @@ from ..errors import HoldfastError, InvalidInput
 from ..text.difference import marked, word_diff
 from ..text.screen import plain, shorten
 from . import show
-from .app import WRITING, Ids, Json, Scope, Store, app, open_memory, when
+from .app import WRITING, Ids, Json, Scope, Store, app, open_memory, way_back, when
 from .editor import edited
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def review(
     """
     if context.invoked_subcommand is not None:
         return
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         hf.expire_proposals()
         waiting = hf.proposals()
         if as_json:
@@ -214,7 +214,7 @@ def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> b
     except (HoldfastError, EOFError, KeyboardInterrupt) as error:
         screen.say(f"{error}\n{KEYS}" if isinstance(error, HoldfastError) else KEYS)
         return False
-    screen.say(f"{said} Undo with: holdfast undo {hf.last_run}", "green" if key != "r" else "yellow")
+    screen.say(f"{said} Undo with: {way_back(hf)}", "green" if key != "r" else "yellow")
     return True
 
 
@@ -232,9 +232,8 @@ def approve(
     """Approve memories that wait: they are remembered from now on."""
     if text is not None and len(ids) > 1:
         raise InvalidInput("--text is for one id.")
-    with open_memory(store, scope) as hf:
-        for one in _waiting(hf, ids):
-            _told(hf, hf.approve(one.id, text), "Approved", as_json=as_json)
+    with open_memory(store, scope, make=False) as hf:
+        _told_each(hf, ids, lambda id_: hf.approve(id_, text), "Approved", as_json=as_json)
 
 
 @review_app.command()
@@ -246,9 +245,8 @@ def reject(
     as_json: Json = False,
 ) -> None:
     """Reject memories that wait: they are put away, and not proposed again in these words."""
-    with open_memory(store, scope) as hf:
-        for one in _waiting(hf, ids):
-            _told(hf, hf.reject(one.id, reason), "Rejected", as_json=as_json)
+    with open_memory(store, scope, make=False) as hf:
+        _told_each(hf, ids, lambda id_: hf.reject(id_, reason), "Rejected", as_json=as_json)
 
 
 def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
@@ -261,11 +259,21 @@ def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
     return found
 
 
+def _told_each(hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+    """Decides about memories, all of which wait, and tells of each; several are one JSON document, too."""
+    waiting = _waiting(hf, ids)
+    if as_json and len(waiting) > 1:
+        show.emit([show.memory_json(decide(one.id), run=hf.last_run) for one in waiting])
+        return
+    for one in waiting:
+        _told(hf, decide(one.id), said, as_json=as_json)
+
+
 def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
     if as_json:
         show.emit(show.memory_json(memory, run=hf.last_run))
     else:
-        print(f"{said} {memory.id}. Undo with: holdfast undo {hf.last_run}")
+        print(f"{said} {memory.id}. Undo with: {way_back(hf)}")
 
 
 # All at once
@@ -283,7 +291,7 @@ class Block(NamedTuple):
 def edit_all(store: Store = None, scope: Scope = None) -> None:
     """Decide about everything that waits in your editor: approve, reject or keep before each, and the texts as you
     want them."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         hf.expire_proposals()
         waiting = {one.id: one for one in hf.proposals()}
         if not waiting:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import config
-from ..errors import MissingExtra
-from ..types import system_clock
+from ..errors import InvalidInput, MissingExtra
+from ..types import SCOPE_KINDS, system_clock
 from . import show
 from .apart import place_of
 from .app import START, Json, Scope, Store, app, json_time, open_memory, when
@@ -105,18 +105,26 @@ def key_file(path: Path | None) -> KeyFile:
 
 @keys_app.command("add")
 def add_key(
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory it opens: a user id.")],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory it opens: alice, or user:alice.")],
     keys: KeysFile = None,
     as_json: Json = False,
 ) -> None:
     """Make a key for one owner. It is shown this once; the file keeps only a hash."""
-    file = key_file(keys)
-    key = file.add(owner, at=system_clock())
+    file, user = key_file(keys), _user(owner)
+    key = file.add(user, at=system_clock())
     if as_json:
-        show.emit({"owner": owner, "key": key, "file": str(file.path)})
+        show.emit({"owner": user, "key": key, "file": str(file.path)})
         return
     print(key)
-    print(f"It opens the memory of {owner} and is not shown again. Keys are in {file.path}.", file=sys.stderr)
+    print(f"It opens the memory of user:{user} and is not shown again. Keys are in {file.path}.", file=sys.stderr)
+
+
+def _user(owner: str) -> str:
+    """The user id that an owner is named by, also when it is written as a scope."""
+    kind, _, key = owner.partition(":")
+    if key and kind in SCOPE_KINDS and kind != "user":
+        raise InvalidInput(f"A key opens the memory of a user, and {owner} is none. No key was made.")
+    return key if key and kind == "user" else owner
 
 
 @keys_app.command("list")

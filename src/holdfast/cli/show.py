@@ -14,9 +14,14 @@ from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
 from ..values import asdict
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from ..store.base import Spent
+
+LONG = ("text", "why")
+"""Columns of a table that hold whole sentences."""
+LEAST = 30  # columns that a sentence needs to be read with ease
 
 
 def when(micros: Micros | None) -> str:
@@ -84,16 +89,45 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) 
 
 
 def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
+    room = console.width - sum(width + 2 for name, width in zip(columns, widths, strict=True) if name not in LONG)
+    if any(min(width, LEAST) > room for name, width in zip(columns, widths, strict=True) if name in LONG):
+        _stacked(console, columns, widths, rows)
+        return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         grid.add_column(column, overflow="fold", ratio=1 if column == "text" else None)
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
-    Console().print(grid)
+    console.print(grid)
+
+
+def _stacked(console: Console, columns: Sequence[str], widths: Sequence[int], rows: list[list[str]]) -> None:
+    """The same where it is narrow: what is long goes below the other cells, so that an id stays whole for copying."""
+    from rich.cells import cell_len
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def line(cells: Sequence[str]) -> str:
+        short = [
+            cell + " " * (min(width, LEAST) - cell_len(cell))
+            for name, cell, width in zip(columns, cells, widths, strict=True)
+            if name not in LONG
+        ]
+        return "  ".join(short).rstrip()
+
+    console.print(Text(line(columns), style="bold"))
+    for row in rows:
+        console.print(Text(line(row)))
+        for name, cell in zip(columns, row, strict=True):
+            if name in LONG and cell:
+                console.print(Padding(Text(cell, overflow="fold"), (0, 0, 0, 4)))
 
 
 def memories(found: Sequence[Memory]) -> None:

@@ -17,6 +17,7 @@ from .. import config
 from ..errors import HoldfastError
 from ..text.screen import counted
 from . import show
+from .opening import folder_here
 
 State = Literal["fine", "missing", "wrong"]
 
@@ -142,7 +143,7 @@ def _clients() -> Iterator[Note]:
     from ..server.mcp.clients import CLIENTS, levels, target
     from ..server.mcp.install import standing
 
-    project = project_folder(_folder())
+    project = project_folder(folder_here())
     hooks = [(f"{one.tool} ({one.level})", one.problem) for one in installed(project) if one.events or one.problem]
     yield _given("hooks", hooks, "hook")
     every = [standing(target(client, level, project)) for client in CLIENTS for level in levels(client)]
@@ -168,7 +169,7 @@ def _project() -> Note:
     from ..files.places import project_place
 
     try:
-        place = project_place(_folder())
+        place = project_place(folder_here())
         config.project_file(place.folder if place else None)
     except HoldfastError as error:
         return Note("project", "wrong", str(error), "holdfast project status")
@@ -177,13 +178,6 @@ def _project() -> Note:
     records = sum(1 for _ in place.records.glob("*/*.md"))
     add = "" if records else 'holdfast record add --category decisions "…"'
     return Note("project", "fine" if records else "missing", f"{place.scope} has {counted(records, 'record')}", add)
-
-
-def _folder() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:  # it was removed
-        return Path("/")
 
 
 def _file(file: Path) -> Iterator[Note]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,13 +30,19 @@ def sync(
     as_json: Json = False,
 ) -> None:
     """Keep two stores equal: each takes in what changed in the other since they last met."""
+    from ..store.opening import is_server  # here, for the database loads with it
+
     with open_memory(store, scope) as hf:
+        other = place or hf.settings.sync_with
+        is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with show.progress("syncing") as bar:
             done = hf.sync(place, plan=plan, progress=lambda entries: show.advance(bar, entries))
         if as_json:
             show.emit(_json(done, plan=plan))
             return
     _tell(done, plan=plan)
+    if is_new:
+        print(f"There was no store at {done.location}; {'it would be made' if plan else 'it was made for this'}.")
 
 
 def _json(done: Synced, *, plan: bool) -> dict[str, Any]:

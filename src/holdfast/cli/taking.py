@@ -14,7 +14,7 @@ from .. import config
 from ..errors import InvalidInput, reason
 from ..text.screen import counted, plain
 from . import show
-from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, when
+from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, way_back, when
 
 if TYPE_CHECKING:
     from ..files.past import PastProject, Survey
@@ -130,7 +130,8 @@ def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_js
     where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
     left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
     told = counted(len(done.added), "memory", "memories")
-    print(f"Imported {told}{where}; {done.known:,} already there{left}.")
+    undo = f" Undo with: {way_back(hf, scopes[0])}" if len(scopes) == 1 else ""
+    print(f"Imported {told}{where}; {done.known:,} already there{left}.{undo}")
 
 
 # A bundle
@@ -142,7 +143,9 @@ def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) 
     if as_json:
         show.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
     else:
-        print(f"Imported {done.added['memory']} memories; {done.skipped} rows were already there.")
+        were = "row was" if done.skipped == 1 else "rows were"
+        told = counted(done.added["memory"], "memory", "memories")
+        print(f"Imported {told}; {done.skipped:,} {were} already there.")
 
 
 @contextmanager
@@ -150,6 +153,11 @@ def _lines_of(file: str) -> Iterator[Iterable[str]]:
     if file == "-":
         yield sys.stdin
         return
+    if Path(file).is_dir():
+        raise InvalidInput(
+            f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file in it, or say --all "
+            "for the past sessions on this machine; in a project, `holdfast index` takes whole folders."
+        )
     try:
         with Path(file).open(encoding="utf-8") as lines:
             yield lines
@@ -177,7 +185,12 @@ def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: boo
         show.emit(_done_json(scope, done))
         return
     _warn(done)
-    print(f"Imported {counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')} into {scope}.")
+    if not done.sessions:
+        known = "every session is known already" if done.unchanged or done.files else "no session was found"
+        print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
+        return
+    told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
+    print(f"Imported {told} into {scope}. Undo with: {way_back(hf, scope)}")
 
 
 # All that is on this machine

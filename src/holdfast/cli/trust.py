@@ -30,7 +30,7 @@ def why_stored(ref: Id, store: Store = None, scope: Scope = None, as_json: Json 
 
     Of a turn it also tells what was not stored of it, and why.
     """
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.why_stored(ref)
         if as_json:
             show.emit(_stored_json(found))
@@ -75,7 +75,7 @@ def consider(session: SessionId, store: Store = None, scope: Scope = None, as_js
 
     What is sure is stored at once; the rest is held until the conversation ends, waits for a person, or is dropped.
     """
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         judged = hf.consider(session)
         problem = hf.stats()["problems"].get(f"session {session}")
         if as_json:
@@ -111,7 +111,7 @@ def list_sessions(
     as_json: Json = False,
 ) -> None:
     """List conversations, the most recently active first."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = hf.sessions(open_only=open_only)[:limit]
         if as_json:
             show.emit([_session_json(one) for one in found])
@@ -123,7 +123,7 @@ def list_sessions(
 @session_app.command("show")
 def show_session(session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """Tell how a conversation stands: its turns, what is held, what was learned from it, its summary."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         known = _known(hf, session)
         learned = [one for one in hf.list(statuses=("active", "held", "proposed")) if _is_of(one, session)]
         learned.reverse()
@@ -139,7 +139,7 @@ def show_session(session: SessionId, store: Store = None, scope: Scope = None, a
 @session_app.command("end")
 def end_session(session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """End a conversation and learn from it now: what was held is kept or put away, and it gets its summary."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         _known(hf, session)
         ended, done = hf.end_session(session), hf.learn(session)
         if as_json:

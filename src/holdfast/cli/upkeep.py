@@ -14,7 +14,7 @@ from ..models import packs
 from ..text.screen import plain
 from ..types import Scope as ScopeType
 from . import show
-from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_whole
+from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
 
 if TYPE_CHECKING:
     from .surroundings import Note
@@ -37,7 +37,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a lossless bundle: one JSON object a line, with history. Or what another memory can hold of it."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
         if format_:
             from ..adapters.exchange import written
@@ -49,7 +49,7 @@ def export(
             sys.stdout.writelines(lines)
             return
         with show.progress("exporting") as bar:
-            count = write_whole(output_file(output), lines, progress=lambda: show.advance(bar, 1))
+            count = write_lines(output_file(output), lines, progress=lambda: show.advance(bar, 1))
         if as_json:
             show.emit({"file": output, "lines": count})
         else:
@@ -79,7 +79,7 @@ def doctor(
     around = list(notes(store))
     if not as_json:  # before the store is opened, for that may be what fails
         _tell_around(around)
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         findings = hf.doctor(repair=repair)
         models = _model_problems()
         if as_json:
@@ -142,7 +142,7 @@ def reembed(
     as_json: Json = False,
 ) -> None:
     """Give every memory a vector of every model in use; stop it any time, it goes on where it stopped."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         total = sum(hf.store.counts(hf.scopes)[kind].get("active", 0) for kind in hf.store.counts(hf.scopes))
         with show.progress("embedding", total * len(list(hf.tiers))) as bar:
             done = hf.reembed(fresh=fresh, progress=lambda model, steps: show.advance(bar, steps))

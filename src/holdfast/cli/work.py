@@ -102,7 +102,7 @@ def tell(job: Job) -> None:
 @app.command(rich_help_panel=UPKEEP)
 def jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """List maintenance jobs: what waits, who works on what, what failed and why."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         found = [_as_it_stands(job, hf.clock()) for job in hf.store.jobs(hf.scopes if scope else None)]
         if as_json:
             show.emit([_job_json(job) for job in found])

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidInput
+from ..text.screen import counted
 from ..types import KINDS, Memory
 from . import show
-from .app import WRITING, Id, Ids, Json, Scope, Store, app, moment, open_memory, text_or_stdin
+from .app import WRITING, Id, Ids, Json, Scope, Store, app, moment, open_memory, text_or_stdin, way_back
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
@@ -26,13 +27,15 @@ def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
     if as_json:
         show.emit(show.memory_json(memory, run=hf.last_run))
     else:
-        print(f"{said} {memory.id}. {_way_back(hf)}")
+        print(f"{said} {memory.id}. {_undoing(hf)}")
 
 
-def _way_back(hf: Holdfast) -> str:
+def _undoing(hf: Holdfast) -> str:
     """How to take the last run back; one that found everything as it should be has nothing to be taken back."""
+    if hf.mode == "incognito":
+        return "Memory is incognito: it ends with this command."
     if hf.store.events(hf.scopes, run=hf.last_run, limit=1):
-        return f"Undo with: holdfast undo {hf.last_run}"
+        return f"Undo with: {way_back(hf)}"
     return "It was so already: nothing was changed."
 
 
@@ -110,9 +113,9 @@ def capture(
             turns = [{"session": session, "role": role, "text": text, "author": author, "event_time": at}]
         stored = hf.capture_many(turns)
         if as_json:
-            show.emit([show.memory_json(memory) for memory in stored])
+            show.emit([show.memory_json(memory, run=hf.last_run) for memory in stored])
         else:
-            undo_hint = f" Undo with: holdfast undo {hf.last_run}" if stored else ""
+            undo_hint = f" {_undoing(hf)}" if stored else ""
             print(f"Captured {len(stored)} of {len(turns)} turns.{undo_hint}")
 
 
@@ -141,7 +144,7 @@ def correct(
     as_json: Json = False,
 ) -> None:
     """Replace what a memory says; the old text is retired, not lost."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         memory = hf.correct(id_, text_or_stdin(text, what="new text"), reason=reason)
         _told(hf, memory, f"Corrected {id_}; it is now", as_json=as_json)
 
@@ -149,33 +152,33 @@ def correct(
 @app.command(rich_help_panel=WRITING)
 def confirm(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """Protect a memory: full confidence, no decay."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.confirm(id_), "Confirmed", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def archive(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """Put a memory away: kept and listed, but no longer recalled."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.archive(id_), "Archived", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def restore(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """Bring back a memory that is not active any more."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.restore(id_), "Restored", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
     """Forget memories; undo brings them back, purge erases for good."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         forgotten = hf.forget(*ids)
         if as_json:
             show.emit([show.memory_json(memory, run=hf.last_run) for memory in forgotten])
         else:
-            print(f"Forgot {len(forgotten)}. {_way_back(hf)}")
+            print(f"Forgot {len({memory.id for memory in forgotten})}. {_undoing(hf)}")
 
 
 @app.command(rich_help_panel=WRITING)
@@ -186,10 +189,10 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Take back everything one run did, exactly."""
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, make=False) as hf:
         events = hf.undo(run)
         if as_json:
             show.emit({"run": hf.last_run, "undone": events[0].run, "changes": len(events)})
         else:
-            verb = events[0].verb
-            print(f"Undid {verb} ({events[0].run}): {len(events)} changes. Redo with: holdfast undo {hf.last_run}")
+            undone = f"{events[0].verb} ({events[0].run}): {counted(len(events), 'change')}"
+            print(f"Undid {undone}. Redo with: {way_back(hf)}")
