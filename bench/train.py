@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from holdfast.models.embed import Embedder, embedder_for
 from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features
-from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear
+from holdfast.search.fuse import LEXICAL, Weights, linear
 from holdfast.search.query import Query, analyse
 from holdfast.store.base import Corpus
 from holdfast.text.tokens import index_terms
@@ -34,7 +34,7 @@ from holdfast.types import Memory, Scope, from_datetime
 
 Matrix = NDArray[np.float64]
 WEIGHTS = Path(__file__).parents[1] / "src/holdfast/search/weights.json"
-SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER,), BOTH: (ENCODER, STATIC)}
+SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER,), f"{ENCODER}+{STATIC}": (ENCODER, STATIC)}
 MODELS = {STATIC: "static", ENCODER: "arctic"}
 CONSTANT = ("covered", "near")  # equal for all passages of a question: they calibrate, they cannot rank
 POOLS = (None, 25, 60)  # sessions; None is all of them

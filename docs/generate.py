@@ -9,14 +9,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast import config
+from holdfast import config, errors
 
 FOLDER = Path(__file__).parent / "reference"
+LONGEST = 100  # characters of a signature on one line
 MADE = "<!-- Made by `make docs`. Do not edit. -->\n\n"
 
 
@@ -57,16 +58,71 @@ def _parameter(parameter: object) -> str:
     return f"| {names} | {(getattr(parameter, 'help', '') or '').strip()}{shown} |"
 
 
+NAMED = """What names of types in it stand for:
+
+| name | what to give |
+|---|---|
+| `ScopeLike` | whose memory it is: a text such as `"user:alice"`, or a `Scope` |
+| `Ref` | the id of a memory, or its number |
+| `Moment` | a `datetime` (without a time zone it is taken as UTC), microseconds since 1970 UTC, or None |
+| `Micros` | a time that comes back: microseconds since 1970 UTC; `holdfast.types.to_datetime` makes a `datetime` |
+| `Fields` | title, author, role, session, confidence, decay_rate, source, trust, quote, tags, metadata, triple |
+| `DatedFields`, `AllFields` | the same with event_time, valid_from, valid_until; and with kind, category |
+| `Complete` | a language model: a function from a prompt to its answer |
+
+What is given wrong raises an [error](#errors) that says what to give instead, and nothing is written.
+"""
+
+
 def api_page() -> str:
-    """The public names, each with its docstring; of classes, each public method."""
-    parts = ["# Python\n", "Everything here is imported from `holdfast`.\n"]
-    for name in holdfast.__all__:
-        thing = getattr(holdfast, name)
-        parts.append(f"## {name}\n")
-        parts.append(f"{_prose(inspect.getdoc(thing) or '')}\n")
-        if inspect.isclass(thing) and not issubclass(thing, Exception):
+    """The public names, each with its docstring; of classes, each field and public method."""
+    parts = ["# Python\n", "Everything here is imported from `holdfast`.\n", NAMED]
+    things = {name: getattr(holdfast, name) for name in holdfast.__all__}
+    for name, thing in things.items():
+        if not issubclass(thing, Exception):
+            parts.append(f"## {name}\n")
+            parts.append(f"{_prose(inspect.getdoc(thing) or '')}\n")
+            parts.extend(_fields(thing))
             parts.extend(_members(thing))
-    return MADE + "\n".join(parts)
+    return MADE + "\n".join([*parts, *_errors(), *_testing()])
+
+
+def _fields(thing: type) -> Iterator[str]:
+    """What a value is made of; of the settings, where that stands."""
+    if thing is config.Settings:
+        yield "Each [setting](settings.md) is a field, e.g. `Settings(recall_limit=5)`.\n"
+    elif is_dataclass(thing):
+        rows = [f"| `{one.name}` | `{one.type}` |".replace(" | None", r" \| None") for one in fields(thing)]
+        yield "| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def _errors() -> Iterator[str]:
+    """Every error, with what it is a kind of, and what it says if it has nothing better to say."""
+    known = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.HoldfastError)]
+    rows = [
+        f"| `{one.__name__}` | {', '.join(f'`{base.__name__}`' for base in one.__bases__)} | {inspect.getdoc(one)} |"
+        for one in known
+    ]
+    yield "## Errors\n"
+    common = ", ".join(f"`{one.__name__}`" for one in known if one.__name__ in holdfast.__all__)
+    yield (
+        "Whatever Holdfast raises on purpose is a `HoldfastError`. All of them are in `holdfast.errors`; "
+        f"{common} are in `holdfast` too.\n"
+    )
+    yield "| error | is a | what it means |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def _testing() -> Iterator[str]:
+    """How somebody else's store is held against the promises of one."""
+    from holdfast import testing
+
+    yield "## A store of your own\n"
+    yield (
+        "`Holdfast(store, scopes)` opens a memory over any object that keeps the promises of `holdfast.store.Store`. "
+        "`holdfast.testing` has them as tests, for pytest.\n"
+    )
+    told = [part for part in (inspect.getdoc(testing) or "").split("\n\n") if not part.startswith("Belongs here")]
+    yield "\n\n".join(told) + "\n"
 
 
 def _prose(text: str) -> str:
@@ -84,29 +140,54 @@ def _prose(text: str) -> str:
 
 
 def _members(thing: type) -> list[str]:
+    """The methods and properties of a class, family by family; a verb that the class itself wraps is told once."""
+    own, *families = [base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)]
+    members = {
+        name: member for family in (*families[-1:], *families[:-1], own) for name, member in vars(family).items()
+    }
     found = []
-    *families, common = [base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)]
-    for name, member in (item for family in (common, *families) for item in vars(family).items()):
+    for name, member in members.items():
         if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, classmethod | property)):
             continue
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        signature = "" if isinstance(member, property) else _signature(function)
+        signature = "" if isinstance(member, property) else _signature(name, function)
         found.append(f"### {thing.__name__}.{name}\n")
         if signature:
-            found.append(f"```text\n{name}{signature}\n```\n")
+            found.append(f"```text\n{signature}\n```\n")
         found.append(f"{inspect.getdoc(function) or ''}\n")
     return found
 
 
-def _signature(function: object) -> str:
-    signature = inspect.signature(function)  # type: ignore[arg-type]
-    kept = [parameter for name, parameter in signature.parameters.items() if name not in ("self", "cls")]
-    plain = [
-        parameter.replace(default="…") if callable(parameter.default) and parameter.default is not parameter.empty
-        else parameter
-        for parameter in kept
+class _Plain(str):
+    """A text that a signature shows without quotation marks."""
+
+    __repr__ = str.__str__
+
+
+def _signature(name: str, function: Any) -> str:
+    signature = inspect.signature(function)
+    kept = [
+        parameter.replace(
+            annotation=_Plain(parameter.annotation),
+            default=_Plain("…") if inspect.isfunction(parameter.default) else parameter.default,
+        )
+        for known, parameter in signature.parameters.items() if known not in ("self", "cls")
     ]  # fmt: skip
-    return str(signature.replace(parameters=plain)).replace("'", "")
+    plain = signature.replace(parameters=kept, return_annotation=_Plain(signature.return_annotation))
+    line = f"{name}{plain}"
+    if len(line) <= LONGEST:
+        return line
+    return f"{name}(\n" + "".join(f"    {one},\n" for one in _each(kept)) + f") -> {plain.return_annotation}"
+
+
+def _each(parameters: list[inspect.Parameter]) -> list[str]:
+    """Parameters as they are written one below the other; a star stands before those that must be named."""
+    shown = list[str]()
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(one.startswith("*") for one in shown):
+            shown.append("*")
+        shown.append(str(parameter))
+    return shown
 
 
 def settings_page() -> str:

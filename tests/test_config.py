@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -110,3 +110,23 @@ def test_load_reads_the_real_environment_and_file_when_not_told(monkeypatch, tmp
 def test_somebody_is_always_at_the_keyboard(monkeypatch):
     monkeypatch.setenv("LOGNAME", "ann")
     assert login() == "ann"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"recall_limit": 0}, {"recall_limit": -3}, {"recall_limit": "5"}, {"recall_limit": 2.5}, {"decay_threshold": 2},
+        {"decay_threshold": "0.5"}, {"fusion": "nope"}, {"memory_mode": "forever"}, {"store": None}, {"model": 5},
+    ],
+)  # fmt: skip
+def test_a_program_cannot_set_what_a_file_could_not(wrong):
+    (name,) = wrong
+    with pytest.raises(InvalidInput, match=f"{name} must be"):
+        Settings(**wrong)
+    with pytest.raises(InvalidInput, match=f"{name} must be"):
+        replace(Settings(), **wrong)
+
+
+def test_what_a_program_sets_is_as_it_was_given():
+    given = Settings(recall_limit=3, decay_threshold=0, fusion="rrf", store="other.db")
+    assert (given.recall_limit, given.decay_threshold, given.fusion, given.store) == (3, 0, "rrf", "other.db")

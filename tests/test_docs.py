@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import typer
 from ruamel.yaml import YAML
 
 import holdfast
+from holdfast import errors
 from holdfast.config import Settings
 from holdfast.pipelines.project.setup import ProjectSettings, settings_from
 from pages import FILES, Walk, blocks
@@ -161,8 +163,18 @@ def _slug(heading: str) -> str:
 def test_every_public_name_and_setting_is_documented():
     api = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
     settings = (ROOT / "docs" / "reference" / "settings.md").read_text("utf-8")
-    assert [name for name in holdfast.__all__ if f"## {name}\n" not in api] == []
+    assert [name for name in holdfast.__all__ if f"## {name}\n" not in api and f"| `{name}` |" not in api] == []
     assert [known.name for known in fields(Settings) if f"`{known.name}`" not in settings] == []
+
+
+def test_the_python_page_tells_each_thing_once_and_as_it_is_written():
+    api = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
+    headings = re.findall(r"^###? .+$", api, re.MULTILINE)
+    assert [heading for heading, times in Counter(headings).items() if times > 1] == []
+    assert "kind: str = 'fact'," in api and "Literal['never']" in api
+    assert [one.name for one in fields(holdfast.Memory) if f"| `{one.name}` | `" not in api] == []
+    raised = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, holdfast.HoldfastError)]
+    assert [one.__name__ for one in raised if f"| `{one.__name__}` |" not in api] == []
 
 
 def test_the_architecture_page_names_every_package_and_module():

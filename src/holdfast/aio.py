@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from . import config
 from .files.follow import Followed
 from .files.places import Place
 from .memory import Holdfast, Moment, Ref, ScopeLike
+from .memory.given import AllFields, DatedFields, Fields
 from .models.chat import Complete
 from .pipelines import bundle, erase
 from .pipelines import consolidate as consolidate_
@@ -60,7 +61,11 @@ EXPORT_STEP = 500  # lines read per trip to the thread
 
 
 class AsyncHoldfast:
-    """An open memory for asynchronous programs; see `Holdfast` for what each verb promises."""
+    """An open memory for asynchronous programs; see `Holdfast` for what each verb promises.
+
+    `async with await AsyncHoldfast.open(…) as hf` closes it in the end. A call that is cancelled goes on in its thread:
+    what it was to write is then there as a whole.
+    """
 
     def __init__(self, holdfast: Holdfast) -> None:
         self._holdfast = holdfast
@@ -136,7 +141,7 @@ class AsyncHoldfast:
         event_time: Moment = None,
         valid_from: Moment = None,
         valid_until: Moment = None,
-        **fields: Any,
+        **fields: Unpack[Fields],
     ) -> Memory:
         """Stores one memory and returns it. A fact or rule that is already there word for word is kept once."""
         return await to_thread(
@@ -164,7 +169,7 @@ class AsyncHoldfast:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction."""
         return await to_thread(self._holdfast.capture_many, turns)
 
-    async def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Any) -> Memory:
+    async def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost."""
         return await to_thread(self._holdfast.correct, ref, content, reason=reason, **fields)
 
@@ -210,7 +215,13 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.evict, kinds=kinds, keep=keep, spare_unconsolidated=spare_unconsolidated)
 
     async def propose(
-        self, content: str, *, kind: str = "fact", category: str = "general", reason: str = "", **fields: Any
+        self,
+        content: str,
+        *,
+        kind: str = "fact",
+        category: str = "general",
+        reason: str = "",
+        **fields: Unpack[DatedFields],
     ) -> Memory:
         """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason` says why."""
         return await to_thread(self._holdfast.propose, content, kind=kind, category=category, reason=reason, **fields)
@@ -254,9 +265,11 @@ class AsyncHoldfast:
         """The messages of a session in order; with `last`, only that many from its end."""
         return await to_thread(self._holdfast.messages, session, last=last)
 
-    async def end_session(self, session: str, *, reason: str = "ended") -> bool:
+    async def end_session(
+        self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None
+    ) -> bool:
         """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
-        return await to_thread(self._holdfast.end_session, session, reason=reason)
+        return await to_thread(self._holdfast.end_session, session, reason=reason, metadata=metadata)
 
     async def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
         """Ends the conversations of these scopes that have been silent for so long, and says which."""
@@ -430,7 +443,10 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.entities, types=types, limit=limit)
 
     async def about(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that mention it."""
+        """Everything about one of them, by a name or an id: the profile, and the memories that mention it.
+
+        A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
+        """
         return await to_thread(self._holdfast.about, name, limit=limit)
 
     async def undo(self, run: str | None = None) -> Events:
@@ -552,7 +568,7 @@ class AsyncHoldfast:
         into: ScopeLike | None = None,
         progress: Callable[[int], None] = lambda n: None,
     ) -> bundle.Imported:
-        """Takes a bundle in, all or nothing. Importing twice equals once."""
+        """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its file here says."""
         return await to_thread(self._holdfast.import_, lines, into=into, progress=progress)
 
     async def reembed(

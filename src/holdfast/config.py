@@ -80,6 +80,16 @@ class Settings:
     max_content_bytes: int = setting(100_000, "Longest text that one memory may hold, in bytes.")
     rate_limit: int = setting(600, "How many requests a minute `holdfast serve` answers for one key.")
 
+    def __post_init__(self) -> None:
+        """InvalidInput for a value that the setting cannot have, whoever made it."""
+        for known in fields(self):
+            value = getattr(self, known.name)
+            if value is known.default:
+                continue
+            if isinstance(value, str) and not isinstance(known.default, str):
+                raise InvalidInput(f"{known.name} must be a number such as {known.default!r}, not {value!r}.")
+            checked(known.name, value, "Settings")
+
 
 @dataclass(frozen=True)
 class Origin:

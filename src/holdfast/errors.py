@@ -78,7 +78,7 @@ class Conflict(HoldfastError):
 
 
 class Refused(HoldfastError):
-    """The memory is protected. Pass force=True (or --force) to go ahead."""
+    """Something is protected from that. The message says by what, and whether there is a way."""
 
 
 class NeedsPerson(Refused):

@@ -18,9 +18,11 @@ from .errors import InvalidInput, ScopeError
 from .values import dataclass, field
 
 Micros = int
-DAY: Micros = 86_400_000_000
+MINUTE: Micros = 60_000_000
+DAY: Micros = 1440 * MINUTE
 IDLE_MINUTES = 20  # of silence, after which a conversation has ended
 MOST_HITS = 30  # memories in a context, unless told otherwise
+MOST_RULES = 20  # active ones of one person: all of them stand in every prompt
 PROPOSAL_DAYS = 30  # after which a proposal that nobody decided on is put away
 Clock = Callable[[], Micros]
 
@@ -38,6 +40,10 @@ LAYERS: Mapping[Kind, Layer] = {
     "skill": "procedural",
 }
 KINDS: tuple[Kind, ...] = tuple(LAYERS)
+MAIN_KINDS: Mapping[Layer, Kind] = {"semantic": "fact", "episodic": "episode", "procedural": "rule"}
+"""What a memory is of which only the layer is told."""
+SURENESS: Mapping[str, float] = {"low": 0.3, "medium": 0.6, "high": 0.9}
+"""What the words stand for that some have for confidence."""
 STATUSES: tuple[Status, ...] = ("active", "held", "proposed", "archived", "superseded", "faded", "evicted")
 # A turn is a thing that happened, so it shares the episode's prefix (the ids of seed 001).
 ID_PREFIXES: Mapping[Kind, str] = {
@@ -51,7 +57,7 @@ ID_PREFIXES: Mapping[Kind, str] = {
 }
 SCOPE_KINDS = ("user", "assistant", "agent", "project", "shared")
 
-_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def system_clock() -> Micros:
@@ -104,7 +110,7 @@ _numbers = _Numbers()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_numbers.__init__)  # type: ignore[misc]
 
-_PAIRS = tuple(high + low for high in _CROCKFORD for low in _CROCKFORD)  # two digits at a time
+_PAIRS = tuple(high + low for high in CROCKFORD for low in CROCKFORD)  # two digits at a time
 
 
 def new_id(prefix: str, at: Micros) -> str:

@@ -103,7 +103,7 @@ def _(hf: Holdfast, word: str) -> Said:
     hf.capture(session, "user", f"I met @{word} today", author=word)
     hf.capture_many([{"session": session, "role": word, "text": f"and {word} again", "author": word}])
     hf.append_messages(session, [{"role": "user", "parts": [{"content": f"met {word}"}]}], metadata={"about": word})
-    hf.end_session(session, reason=word)
+    hf.end_session(session, reason=word, metadata={"approach_context": {"a": word}})
     hf.append_messages("other", [{"kind": "tool", "args": f'{{"content": "I met @{word} today"}}'}])
     return (), {"session": session}
 

@@ -365,7 +365,8 @@ def test_a_read_only_project_can_be_read(shop):
 
 
 def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeypatch):
-    monkeypatch.setattr("holdfast.store.sqlite.BUSY_MILLISECONDS", 1)
+    for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
+        monkeypatch.setattr(f"holdfast.store.{module}.BUSY_MILLISECONDS", 1)
     shop.record("a", "Use tea.")
     shop.follow()
     shop.record("b", "Use rum.")

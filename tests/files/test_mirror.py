@@ -6,6 +6,7 @@ import pytest
 from shop import contents, file_of
 
 from holdfast.errors import Conflict, InvalidInput, NotFound, Refused
+from holdfast.files.disk import write_whole
 from holdfast.memory import Holdfast
 from holdfast.models.tiers import Tiers
 from holdfast.store import SQLiteStore
@@ -322,6 +323,19 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_changes(shop):
     with pytest.raises(InvalidInput, match="Cannot write"):
         hf.add_record("x", category="decisions")
     assert hf.list(statuses=STATUSES) == []
+
+
+def test_a_file_of_which_only_half_can_be_written_stays_what_it_was_and_leaves_no_half_behind(tmp_path):
+    file = tmp_path / "bundle.jsonl"
+    file.write_text("as before\n")
+
+    def half():
+        yield b"one\n"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(InvalidInput, match=r"No space left on device\. Nothing was changed"):
+        write_whole(file, half())
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {"bundle.jsonl": "as before\n"}
 
 
 # Records that are kept elsewhere

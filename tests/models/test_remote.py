@@ -124,6 +124,25 @@ def test_a_model_that_changes_its_size_is_caught(server: Server) -> None:
         remote_embedder.embed_query("tea")
 
 
+def test_shorter_vectors_are_asked_for_and_longer_ones_cut(server: Server) -> None:
+    """Models that put what matters first keep most of their quality in a fraction of the space."""
+    short = RemoteEmbedder("openai", "m@2", environ={}, base_url=server.url)
+    assert (short.dimensions, short.identity.split(":")[1]) == (2, "m@2")
+    rows = short.embed_documents(["tea", "rain"])  # this server knows nothing of dimensions, and answers with 3
+    assert (server.requests[0]["model"], server.requests[0]["dimensions"]) == ("m", 2)
+    assert rows.shape == (2, 2)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    with pytest.raises(DimensionMismatchError, match="3 dimensions; 8 were expected"):
+        RemoteEmbedder("openai", "m@8", environ={}, base_url=server.url).embed_query("tea")
+
+
+@pytest.mark.parametrize("model", ["textembedding-gecko@003", "m@latest", "m@"])
+def test_a_version_is_no_length(server: Server, model: str) -> None:
+    RemoteEmbedder("openai", model, environ={}, base_url=server.url).embed_query("tea")
+    assert server.requests[0]["model"] == model
+    assert "dimensions" not in server.requests[0]
+
+
 def test_not_a_number_is_an_error(server: Server) -> None:
     server.value = float("nan")
     with pytest.raises(EmbedderError, match="NaN"):

@@ -36,6 +36,15 @@ def test_a_candidate_has_its_quote_its_source_and_its_triple():
     assert "[2] Ann: I live in Lisbon" in prompts[0]
 
 
+@pytest.mark.parametrize(
+    ("said", "confidence"), [("low", 0.3), ("Medium ", 0.6), ("high", 0.9), ("certain", 0.8), (None, 0.8), (7, 1.0)]
+)
+def test_confidence_may_be_told_in_words(said, confidence):
+    one = {"turn": 1, "quote": "live in Lisbon", "content": "Ann lives in Lisbon", "confidence": said}
+    (candidate,), *_ = found(json.dumps([one]), "I live in Lisbon")
+    assert candidate.confidence == confidence
+
+
 def test_what_nobody_said_is_dropped_and_a_wrong_number_is_forgiven():
     answer = json.dumps(
         [

@@ -53,6 +53,24 @@ def test_only_the_last_seven_days_count(hf, clock):
     assert week(hf.store, hf.scopes[0], clock.now).facts == []
 
 
+def test_what_is_imported_from_long_ago_hides_neither_the_week_nor_the_latest_reflection(hf, clock, tmp_path):
+    learn(hf)
+    hf.reflect(lambda prompt: "A week of reading.")
+    clock.forward(days=-100)
+    with Holdfast.open(tmp_path / "old.db", scope="user:ann", settings=OFFLINE, clock=clock) as old:
+        old.remember_many([f"Ann wrote page {number}" for number in range(250)])
+        old.remember("A week of writing.", kind="reflection")
+        bundle = list(old.export())
+    clock.forward(days=100)
+    hf.import_(bundle)
+    assert len(week(hf.store, hf.scopes[0], clock.now).facts) == 3
+    assert "A week of reading." in hf.context("anything").stable
+    clock.forward(days=5)
+    assert not due(hf.store, hf.scopes[0], clock.now), "the latest one is not that of long ago"
+    clock.forward(days=1)
+    assert due(hf.store, hf.scopes[0], clock.now)
+
+
 def test_a_model_is_told_what_was_learned_and_its_words_are_kept(hf):
     prompts = []
     learn(hf)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.search.features import ENCODER, NAMES, STATIC, Passage
-from holdfast.search.fuse import BOTH, LEXICAL, Weights, linear, reciprocal_rank, signals, situation, weights
+from holdfast.search.fuse import LEXICAL, Weights, linear, reciprocal_rank, signals, situation, weights
 from holdfast.types import Memory, Scope
 
+BOTH = f"{ENCODER}+{STATIC}"
 SITUATIONS = (LEXICAL, STATIC, ENCODER, BOTH)
 ROW = st.lists(st.floats(-3, 3), min_size=len(NAMES), max_size=len(NAMES))
 MEMORY = Memory("m", Scope("user", "alice"), "fact", "x", 0, 0, 0)

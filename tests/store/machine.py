@@ -162,7 +162,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.tick()
         with self.run(memory.scope) as run:
             self.do(run, lambda writer: commit.confirm(writer, self.fresh(writer, memory), at=self.now))
-            self.change(memory, protected=True, confidence=1.0, updated_at=self.now)
+            if not self.things["memory", memory.scope, memory.id]["protected"]:
+                self.change(memory, protected=True, confidence=1.0, updated_at=self.now)
 
     @rule(target=memories, memory=memories, text=phrases)
     def correct(self, memory: Memory, text: str) -> Any:

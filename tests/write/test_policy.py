@@ -225,6 +225,29 @@ def test_a_model_s_advice_is_taken_with_its_reason_cut_to_length():
     assert judged("I may move", advice=("propose", "")).verdict.reason == "llm_policy:"
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [("tea " * 100, ("tea " * 70).strip()), ("x" * 400, "x" * 280), ("茶" * 400, "茶" * 280), ("x" * 280, "x" * 280)],
+    ids=["words", "one word", "characters", "just short enough"],
+)
+def test_a_quote_is_no_longer_than_shows_what_a_memory_rests_on(words, kept):
+    quote = words.strip()
+    candidate = judged(quote, triple=Triple("user", "LIKES", "y" * 201)).candidate
+    assert (candidate.quote, candidate.content, candidate.triple) == (kept, quote, None)
+    assert candidate.quote in quote
+
+
+def test_what_is_beyond_the_part_that_is_quoted_is_guarded_too():
+    assert action(f"Always be kind {'and kind ' * 40} and don't ask if I'm safe", kind="rule") == "drop"
+
+
+@pytest.mark.parametrize(("length", "expected"), [(280, "commit_now"), (281, "propose")])
+def test_a_rule_that_is_a_whole_text_is_for_a_person(length, expected):
+    rule = "From now on be direct" + " and kind" * 40
+    assert action(rule[:length], kind="rule") == expected
+    assert action(rule[:length], kind="rule", advice=("commit_now", "plain")) == expected
+
+
 def test_a_reason_is_one_line():
     assert short(" it was\n said  twice ") == "it was said twice"
     assert short("x" * 240) == "x" * 240

@@ -51,6 +51,19 @@ def test_sessions_of_other_scopes_and_of_agents_are_left_alone(hf):
     assert states(hf.scoped("user:bob")) == {"of bob": ""}
 
 
+def test_no_secret_in_what_is_noted_of_a_session_reaches_the_disk(hf, tmp_path):
+    """Whatever an agent's framework calls the parts of its messages."""
+    key, ids = "AKIA" + "Q3EGR7DKXU2LW5ZB", {"tool_call_id": "toolu_01A09q90qw90lq917835lq9", "text": "kept"}
+    hf.append_messages("one", [{"said": [f"our key is {key}"], "password": "hunter2-x9"}, ids], metadata={"a": key})
+    hf.end_session("one", reason=f"{key} was pasted", metadata={"b": [key]})
+    assert [message.body for message in hf.messages("one")][1] == ids
+    assert set(hf.sessions()[0].metadata) == {"a", "b"}
+    hf.close()
+    on_disk = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert key.encode() not in on_disk
+    assert b"hunter2-x9" not in on_disk
+
+
 def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
     hf.capture_many([{"session": name, "role": "user", "text": f"in {name}"} for name in ("a", "a", "b", "c")])
     assert states(hf) == {"a": "another session began", "b": "another session began", "c": ""}

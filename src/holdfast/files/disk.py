@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -91,7 +91,7 @@ class Changes:
 
     def create(self, path: Path, content: bytes) -> None:
         """Writes a new file; Conflict when there is one already."""
-        draft = _draft(path, content, 0o644 & ~_umask())
+        draft = _draft(path, [content], 0o644 & ~_umask())
         try:
             _link(draft, path)
         except FileExistsError:
@@ -102,7 +102,7 @@ class Changes:
 
     def replace(self, path: Path, old: Content, content: bytes) -> None:
         """Writes over a file, which keeps its mode; Conflict when it is no longer what it was."""
-        draft = _draft(path, content, old.mode)
+        draft = _draft(path, [content], old.mode)
         try:
             _still(path, old)
             with _told_as("write", path):
@@ -147,10 +147,10 @@ def _remove_if(path: Path, content: bytes) -> None:
 def _put_back(path: Path, old: Content, ours: bytes | None) -> None:
     now = read(path)
     if (now.bytes if now else None) == ours:
-        write_whole(path, old.bytes, mode=old.mode)
+        write_whole(path, [old.bytes], mode=old.mode)
 
 
-def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
+def write_whole(path: Path, content: Iterable[bytes], *, mode: int | None = None) -> None:
     """Writes a file all at once: whoever reads it sees what it held before, or all of this."""
     draft = _draft(path, content, 0o644 & ~_umask() if mode is None else mode)
     try:
@@ -160,16 +160,21 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _draft(path: Path, content: bytes, mode: int) -> Path:
+def _draft(path: Path, content: Iterable[bytes], mode: int) -> Path:
     """A file beside the one that is meant, on the disk for sure, which only has to be given its name."""
     draft = path.with_name(f".{path.name[:100]}.{os.getpid()}.draft")
-    with _told_as("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file.fileno(), mode) if hasattr(os, "fchmod") else None
-            os.fsync(file.fileno())
+    try:
+        with _told_as("write", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                file.writelines(content)
+                file.flush()
+                os.fchmod(file.fileno(), mode) if hasattr(os, "fchmod") else None
+                os.fsync(file.fileno())
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
     return draft
 
 

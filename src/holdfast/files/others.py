@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import stat
+import tomllib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput
 from .disk import write_whole
@@ -31,6 +32,16 @@ def read(file: Path) -> str | None:
         raise InvalidInput(f"{file} is not UTF-8 text: line {line}: {error.reason}. Nothing was changed.") from error
 
 
+def parse_toml(text: str, what: str) -> dict[str, Any]:
+    """The value of a whole text; InvalidInput with the line and the reason when it is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(
+            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and try again."
+        ) from error
+
+
 def put(change: Change) -> None:
     """Writes a text in the place of another, all of it or nothing.
 
@@ -44,7 +55,7 @@ def put(change: Change) -> None:
             file.unlink(missing_ok=True)
             _drop_if_empty(file.parent)
         else:
-            write_whole(file, after.encode(), mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None)
+            write_whole(file, [after.encode()], mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None)
     except OSError as error:
         raise InvalidInput(f"Cannot write {file}: {error.strerror}. Nothing was changed.") from error
 

@@ -108,6 +108,7 @@ def take_in(
 def take_in_file(store: Store, scope: Scope, file: Path, author: Author, *, max_bytes: int) -> Indexed:
     """Takes in the sessions of one file, whatever project they were held in, and says what was done."""
     indexer = Indexer(store, scope, author, max_bytes=max_bytes)
+    indexer.unlearn(str(file))
     indexer.index(Source(file, str(file), named=True))
     return indexer.done
 

@@ -31,6 +31,7 @@ CATEGORIES: Mapping[str, Kind] = {
 }
 """What a record may be about, and of which kind its memory is then."""
 
+PlaceName = Literal["project", "assistant"]
 SOURCE = "record"
 """What the memory of a record says that it comes from."""
 _FILE = later(rf"{RECORDS}/([^/\\\0]+)/[^./\\\0][^/\\\0]*\.md")
@@ -44,7 +45,7 @@ class Place:
     root: Path
     """The folder that holds `records/`: `.holdfast` in a project, `assistant` in a person's data."""
     scope: Scope
-    name: Literal["project", "assistant"]
+    name: PlaceName
 
     @property
     def records(self) -> Path:

@@ -18,7 +18,7 @@ from ..errors import HoldfastError, Nothing, meant
 from ..text import frontmatter
 from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets
-from ..types import STATUSES, Memory, Micros, from_datetime, from_iso, to_datetime
+from ..types import CROCKFORD, STATUSES, SURENESS, Memory, Micros, from_datetime, from_iso, to_datetime
 from ..write.commit import Draft, build
 from .places import CATEGORIES, RECORDS, SOURCE, Place, slug
 
@@ -27,10 +27,8 @@ ORDER = (
     "confidence", "protected", "evidence", "quote",
 )  # fmt: skip
 OWN_METADATA = ("file", "source", "evidence", "aliases", "redacted", "was")
-LABELS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 SECOND = 1_000_000  # the file says when to the second, which is as much as a person wants to read
 _ID = re.compile(r"(?!\d+\Z)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def _fields(document: Document, values: Mapping[str, Any], path: str, at: Micros
 def derived_id(path: str) -> str:
     """The id of a file that does not say one: the same for the same path in every clone."""
     number = int.from_bytes(hashlib.sha256(path.encode()).digest()[:12], "big")
-    return "rec_" + "".join(_DIGITS[number >> shift & 31] for shift in range(85, -1, -5))
+    return "rec_" + "".join(CROCKFORD[number >> shift & 31] for shift in range(85, -1, -5))
 
 
 def body_text(document: Document) -> str:
@@ -187,8 +185,8 @@ def _expiry(value: Any) -> Micros:
 
 
 def _confidence(value: Any) -> float:
-    if isinstance(value, str) and value.strip().casefold() in LABELS:
-        return LABELS[value.strip().casefold()]
+    if isinstance(value, str) and value.strip().casefold() in SURENESS:
+        return SURENESS[value.strip().casefold()]
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{value!r} is no number from 0 to 1")
     return float(value)

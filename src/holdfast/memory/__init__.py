@@ -5,6 +5,7 @@ Belongs here: class Holdfast, one short method a verb, in families. Does not: th
 
 from __future__ import annotations
 
+from ..errors import InvalidInput
 from ..telemetry import traced
 from .extracting import Extracting
 from .given import Moment, Ref, ScopeLike
@@ -14,12 +15,14 @@ from .publishing import Publishing
 from .reading import Reading
 from .writing import Writing
 
-__all__ = ["Holdfast", "Moment", "Ref", "ScopeLike"]
+__all__ = ["Holdfast", "Moment", "Ref", "ScopeLike", "open_memory"]
 
 
 @traced
 class Holdfast(Writing, Reading, Keeping, Indexing, Extracting, Publishing):
     """An open memory, bound to one scope for writing and one or several for reading.
+
+    Every change is a run, and `last_run` is what the latest one is called, for `undo`. Threads may share one.
 
     >>> hf = Holdfast.open(":memory:", scope="user:me")
     >>> tea = hf.remember("Prefers green tea to coffee", category="preferences")
@@ -27,3 +30,15 @@ class Holdfast(Writing, Reading, Keeping, Indexing, Extracting, Publishing):
     ['Prefers green tea to coffee']
     >>> hf.close()
     """
+
+
+def open_memory(given: Holdfast) -> Holdfast:
+    """`given` itself, when it is an open memory; an adapter is easily given a path, or the awaitable one."""
+    if isinstance(given, Holdfast):
+        return given
+    if isinstance(getattr(given, "blocking", None), Holdfast):
+        raise InvalidInput("This takes a Holdfast. Give the `blocking` of the AsyncHoldfast, which is one.")
+    wrong = type(given).__name__
+    raise InvalidInput(
+        f"This takes an open memory, such as Holdfast.open('memory.db', scope='user:me'), not a {wrong}."
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from .. import write
 from ..store import Writer
+from ..store.base import rests_on
 from ..types import PROPOSAL_DAYS, Memories, Memory
-from .given import Ref, as_it_is, draft_of
+from .given import DatedFields, Ref, as_it_is, draft_of
 from .opened import Opened, author_of
 
 
@@ -15,7 +16,13 @@ class Approving(Opened):
     """Memories that wait for a person: proposed, weighed, approved, rejected."""
 
     def propose(
-        self, content: str, *, kind: str = "fact", category: str = "general", reason: str = "", **fields: Any
+        self,
+        content: str,
+        *,
+        kind: str = "fact",
+        category: str = "general",
+        reason: str = "",
+        **fields: Unpack[DatedFields],
     ) -> Memory:
         """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason` says why.
 
@@ -48,7 +55,7 @@ class Approving(Opened):
         write.approval.check_approver(self.actor, proposed)
         edited = None if content is None else write.approval.edited(proposed, content, at=at, max_bytes=limit)
         decision = write.approval.decided(self.store, edited or proposed, at=at)
-        sources = write.approval.sources(self.store, proposed)
+        sources = rests_on(self.store, proposed)
 
         def work(writer: Writer) -> Memory:
             fresh = as_it_is(writer, proposed)

@@ -9,6 +9,7 @@ from .. import pipelines, write
 from ..store import Writer
 from ..types import IDLE_MINUTES, Messages
 from .asking import reading_of
+from .given import most_of
 from .opened import Opened, author_of
 
 if TYPE_CHECKING:
@@ -29,22 +30,31 @@ class Conversing(Opened):
     ) -> int:
         """Adds an agent's own messages (JSON) to the end of a session and says how many it has now.
 
-        The first ones begin the session, as one of `agent`. Messages are not memories: nothing recalls them.
+        The first ones begin the session, as one of `agent`. Messages are not memories: nothing recalls them. Secrets in
+        them are redacted.
         """
         scope, at = self.scopes[0], self.clock()
+        said = [write.guard.guard_data(body, name="A message") for body in bodies]
         return self.write(
             "append",
-            lambda writer: write.sessions.append(writer, scope, session, bodies, at=at, agent=agent, metadata=metadata),
+            lambda writer: write.sessions.append(writer, scope, session, said, at=at, agent=agent, metadata=metadata),
         )
 
     def messages(self, session: str, *, last: int | None = None) -> Messages:
         """The messages of a session in order; with `last`, only that many from its end."""
-        return self.store.messages(self.scopes[0], session, last=last)
+        return self.store.messages(self.scopes[0], session, last=most_of(last, "last"))
 
-    def end_session(self, session: str, *, reason: str = "ended") -> bool:
-        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
+    def end_session(self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None) -> bool:
+        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once.
+
+        `metadata` is what only whoever led it knows. Of that, `approach_used`, `approach_context` and
+        `crisis_level_max` (0 to 3) go into its summary.
+        """
         scope, at = self.scopes[0], self.clock()
-        return self.write("end", lambda writer: write.sessions.end(writer, scope, session, at=at, reason=reason))
+        return self.write(
+            "end",
+            lambda writer: write.sessions.end(writer, scope, session, at=at, reason=reason, metadata=metadata),
+        )
 
     def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
         """Ends the conversations of these scopes that have been silent for so long, and says which."""

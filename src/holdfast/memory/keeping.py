@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from .. import files, pipelines
 from ..errors import InvalidInput
-from ..store import Findings
+from ..store import Filter, Findings
 from ..store.base import WAIT, Jobs, Places
 from ..types import (
+    STATUSES,
     Memory,
     Scope,
 )
 from .asking import meter_of, metered, worker_of
-from .given import Ref, ScopeLike, ref_of
+from .given import Ref, ScopeLike, at_most, ref_of
 from .opened import Opened, author_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Keeping(Opened):
     def decay(self, *, threshold: float | None = None) -> pipelines.decay.Decayed:
         """Lets facts that nobody uses become less sure; those below the threshold fade. Twice a day equals once."""
         below = self.settings.decay_threshold if threshold is None else threshold
+        if not 0 <= below <= 1:
+            raise InvalidInput(f"threshold must lie between 0 and 1, not {below!r}.")
         self._write_uses()
         return pipelines.decay.decay(self.store, self.scopes, self.clock(), actor=self.actor, threshold=below)
 
@@ -84,7 +87,7 @@ class Keeping(Opened):
             self.store,
             self.scopes[0],
             meter_of(self).through(complete, self.scopes[0]),
-            limit=limit,
+            limit=at_most(limit),
             clock=self.clock,
             actor=self.actor,
             max_bytes=self.settings.max_content_bytes,
@@ -102,10 +105,19 @@ class Keeping(Opened):
         into: ScopeLike | None = None,
         progress: Callable[[int], None] = lambda n: None,
     ) -> pipelines.bundle.Imported:
-        """Takes a bundle in, all or nothing. Importing twice equals once."""
+        """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its file here says."""
         scope = Scope.parse(into) if into is not None else None
         author = author_of(self, "import")
-        return pipelines.bundle.import_bundle(self.store, author, lines, into=scope, progress=progress)
+        return pipelines.bundle.import_bundle(
+            self.store, author, lines, into=scope, kept=self._filed(), progress=progress
+        )
+
+    def _filed(self) -> set[tuple[str, str]]:
+        """Scope and id of each memory that is a file in the places that are open here."""
+        if not self.places:
+            return set()
+        where = Filter(tuple(place.scope for place in self.places), statuses=STATUSES)
+        return {(str(one.scope), one.id) for one in self.store.list(where) if files.places.is_record(one)}
 
     def reembed(
         self, *, fresh: bool = False, progress: Callable[[str, int], None] = lambda model, done: None

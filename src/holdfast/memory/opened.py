@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -10,13 +11,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .. import config, modes, pipelines, search, write
-from ..errors import InvalidInput, NotFound, Refused, ScopeError, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from ..errors import InvalidInput, NotFound, Refused, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from ..files.filed import Filed
 from ..files.follow import Followed
 from ..files.places import Place
 from ..models.tiers import Tiers
 from ..store import Author, Filter, InMemoryStore, Store, Writer, open_store
-from ..store.rows import fold
+from ..store.rows import entity_names, fold
 from ..types import (
     Clock,
     Entity,
@@ -29,7 +30,7 @@ from ..types import (
     system_clock,
 )
 from ..values import replace
-from .given import Moment, Ref, ScopeLike, as_it_is, micros, ref_of, scopes_of
+from .given import Moment, Ref, ScopeLike, as_it_is, moment_of, names_of, ref_of, scopes_of
 from .uses import Uses
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Opened:
     def __init__(
         self,
         store: Store,
-        scopes: Sequence[Scope],
+        scopes: ScopeLike | Sequence[ScopeLike],
         *,
         settings: config.Settings | None = None,
         tiers: Tiers | None = None,
@@ -53,15 +54,15 @@ class Opened:
         mode: str | None = None,
         places: Sequence[Place] = (),
     ) -> None:
-        if not scopes:
-            raise ScopeError()
+        if isinstance(store, str | Path):
+            raise InvalidInput("A path is opened by Holdfast.open(path, scope='user:alice').")
         self.mode = modes.chosen((settings or config.Settings()).memory_mode, mode)
         if self.mode == "incognito" and vars(type(store)).get("supports_incognito") is not True:
             raise InvalidInput(
                 f"An incognito memory needs a store that writes nothing to disk, and {type(store).__name__} does not "
                 "say that of itself. Use InMemoryStore, or set supports_incognito = True on the store's own class."
             )
-        self.scopes = tuple(scopes)
+        self.scopes = scopes_of(scopes)
         self.settings = settings or config.Settings()
         self.clock = clock
         self.actor = actor
@@ -100,6 +101,10 @@ class Opened:
         are folders with records: before the first read or write, their memories are brought to what the files say.
         """
         scopes = scopes_of(scope)
+        if path == "":
+            raise InvalidInput("The path of the memory is empty. Give one, or None for the per-user file.")
+        if settings is not None and not isinstance(settings, config.Settings):
+            raise InvalidInput(f"settings must be holdfast.Settings(…), not a {type(settings).__name__}.")
         settings = settings or config.load()
         lasting = modes.chosen(settings.memory_mode, mode)
         if lasting == "incognito":
@@ -207,14 +212,14 @@ class Opened:
         valid: bool = True,
         **narrower: Any,
     ) -> Filter:
-        then = micros(as_of)
-        lists: dict[str, Any] = {name: tuple(values) for name, values in narrower.items()}
+        then = moment_of(as_of, "as_of")
+        lists: dict[str, Any] = {name: names_of(values, name) for name, values in narrower.items()}
         return Filter(
             scopes=self.scopes,
-            kinds=tuple(check_kind(kind) for kind in kinds),
-            statuses=tuple(check_status(status) for status in statuses),
-            since=micros(since),
-            until=micros(until),
+            kinds=tuple(map(check_kind, names_of(kinds, "kinds"))),
+            statuses=tuple(map(check_status, names_of(statuses, "statuses"))),
+            since=moment_of(since, "since"),
+            until=moment_of(until, "until"),
             as_of=then,
             valid_at=(self.clock() if then is None else then) if valid else None,
             **lists,
@@ -257,12 +262,16 @@ class Opened:
                 return known
         raise NotFound(f"No session {id!r} in {', '.join(map(str, self.scopes))}.", id=id)
 
-    def _entity(self, name: str) -> Entity:
-        """The entity with this id or name; of several, the one that is mentioned most."""
+    def _entity(self, name: str, *, partly: bool = False) -> Entity:
+        """The entity with this id or name, or with these words in its name; of several, the one mentioned most."""
         for scope in self.scopes:
             if known := self.store.entity(scope, name):
                 return known
-        found = self.store.entities(self.scopes, names=[fold(name.lstrip("@#"))])
+        wanted = fold(name.lstrip("@#"))
+        found = self.store.entities(self.scopes, names=[wanted])
+        if not found and partly and wanted:
+            words = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+            found = [one for one in self.store.entities(self.scopes) if any(map(words.search, entity_names(one)))]
         if not found:
             raise NotFound(f"Nothing here mentions {name!r}. `holdfast entity list` shows who is known.", id=name)
         return found[0]

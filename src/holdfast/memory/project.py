@@ -16,11 +16,13 @@ from ..pipelines.project.answers import stoppable
 from ..pipelines.project.inject import guidance
 from ..pipelines.project.setup import Building, unlimited
 from ..pipelines.task import Worker
+from ..pipelines.work import Told
 from ..types import Scope
 from .asking import meter_of, model_of
 from .opened import Opened, author_of
 
 ROLES = ("default", "smol")
+NO_GUIDANCE = "Memory payload is empty (memories disabled or no memory summary found)."
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Project:
         """What `build` would do; nothing is changed."""
         return run.plan(self.memory.store, self.scope, self.building, self.memory.clock())
 
-    def build(self, told: run.Told = lambda job: None, *, stop: Event | None = None) -> run.Built:
+    def build(self, told: Told = lambda job: None, *, stop: Event | None = None) -> run.Built:
         """Reads past sessions that are to be read, then makes the files anew if there is more to say.
 
         Of several builders at once each does a part, and one makes the files. `told` hears of each job. When `stop` is

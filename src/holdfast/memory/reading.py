@@ -19,7 +19,7 @@ from ..types import (
     Sessions,
 )
 from .conversing import Conversing
-from .given import Moment, Ref
+from .given import Moment, Ref, at_most, most_of, names_of, text_of
 
 
 class Reading(Conversing):
@@ -49,7 +49,9 @@ class Reading(Conversing):
             kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
             excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired,
         )  # fmt: skip
-        asked = search.recall.Question(question, where, limit=self._limit(limit), tokens=tokens)
+        asked = search.recall.Question(
+            text_of(question, "question"), where, limit=self._limit(limit), tokens=most_of(tokens, "tokens")
+        )
         hits = search.recall.recall(self._engine(), asked).hits
         self._note_uses(hit.memory for hit in hits)
         return hits
@@ -57,7 +59,7 @@ class Reading(Conversing):
     def why(self, question: str, *, expect: Ref, limit: int | None = None) -> search.why.Why:
         """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
         expected = self.get(expect)
-        asked = search.recall.Question(question, self._sought(), limit=self._limit(limit))
+        asked = search.recall.Question(text_of(question, "question"), self._sought(), limit=self._limit(limit))
         return search.why.why(self._engine(), asked, expected)
 
     def context(
@@ -75,7 +77,12 @@ class Reading(Conversing):
         """
         budget = self.settings.context_tokens if tokens is None else tokens
         found = search.context.context(
-            self._engine(), self._sought(kinds=kinds), prompt, session=session, tokens=budget, limit=limit
+            self._engine(),
+            self._sought(kinds=kinds),
+            text_of(prompt, "prompt"),
+            session=session,
+            tokens=at_most(budget, "tokens"),
+            limit=at_most(limit),
         )
         self._note_uses(found.memories)
         return found
@@ -91,7 +98,7 @@ class Reading(Conversing):
         found = search.working.load_memory_for_turn(
             self._engine,
             self._sought(excluded_sessions=(session,) if session else ()),
-            prompt,
+            text_of(prompt, "prompt"),
             store=self.store,
             first_turn=self._begins(session) if first_turn is None else first_turn,
             volunteers=not guest and bool(self.profile()["proactive_recall"]),
@@ -121,16 +128,19 @@ class Reading(Conversing):
             kinds=kinds, categories=categories, statuses=statuses, tags=tags, sessions=sessions, since=since,
             valid=False,
         )  # fmt: skip
-        return self.store.list(where, limit=limit, after=after)
+        return self.store.list(where, limit=most_of(limit), after=after)
 
     def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
         """The people, projects, places… that memories mention, most mentioned first."""
-        return self.store.entities(self.scopes, types=types, limit=limit)
+        return self.store.entities(self.scopes, types=names_of(types, "types"), limit=most_of(limit))
 
     def about(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that mention it."""
-        entity = self._entity(name)
-        return About(entity, self.store.mentioning(entity.scope, entity.id, limit=limit))
+        """Everything about one of them, by a name or an id: the profile, and the memories that mention it.
+
+        A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
+        """
+        entity = self._entity(text_of(name, "name"), partly=True)
+        return About(entity, self.store.mentioning(entity.scope, entity.id, limit=most_of(limit)))
 
     def history(self, ref: Ref) -> Events:
         """Everything that happened to a memory, oldest first."""
@@ -144,7 +154,7 @@ class Reading(Conversing):
 
     def log(self, *, limit: int | None = 50) -> Events:
         """The journal of these scopes, newest first."""
-        return self.store.events(self.scopes, limit=limit)
+        return self.store.events(self.scopes, limit=most_of(limit))
 
     def sessions(self, *, open_only: bool = False) -> Sessions:
         """Conversations, the most recently active first."""
@@ -178,4 +188,4 @@ class Reading(Conversing):
         return all(turn.role in write.policy.PEOPLE for turn in turns)
 
     def _limit(self, limit: int | None) -> int:
-        return self.settings.recall_limit if limit is None else max(limit, 0)
+        return self.settings.recall_limit if limit is None else at_most(limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import files, pipelines, write
 from ..errors import NotFound, Nothing
@@ -18,7 +18,7 @@ from ..types import (
     check_kind,
 )
 from .approving import Approving
-from .given import Moment, Ref, as_draft, as_it_is, draft_of, turn_of
+from .given import AllFields, Fields, Moment, Ref, as_draft, as_it_is, at_most, draft_of, names_of, several_of, turn_of
 from .recording import FROM_FILES, Recording
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Writing(Approving, Recording):
         event_time: Moment = None,
         valid_from: Moment = None,
         valid_until: Moment = None,
-        **fields: Any,
+        **fields: Unpack[Fields],
     ) -> Memory:
         """Stores one memory and returns it. A fact or rule that is already there word for word is kept once.
 
@@ -59,7 +59,8 @@ class Writing(Approving, Recording):
         """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
         self._check_on(self.scopes[0])
         at, limit = self.clock(), self.settings.max_content_bytes
-        memories = [write.commit.build(as_draft(draft), self.scopes[0], at=at, max_bytes=limit) for draft in drafts]
+        given = map(as_draft, several_of(drafts, "memories", "remember"))
+        memories = [write.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given]
 
         def work(writer: Writer) -> Memories:
             stored = write.commit.remember(writer, memories)
@@ -88,12 +89,12 @@ class Writing(Approving, Recording):
         self._check_on(self.scopes[0])
         at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
         memories = []
-        for turn in turns:
+        for turn in several_of(turns, "turns", "capture"):
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
                 memories.append(write.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
         return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at)) if memories else []
 
-    def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Any) -> Memory:
+    def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
 
         Of a proposal that means approving it in other words; of a record, writing them into its file.
@@ -156,7 +157,8 @@ class Writing(Approving, Recording):
 
         Never one that is protected, nor, unless told otherwise, one that consolidation has yet to read.
         """
-        wanted, at = tuple(check_kind(kind) for kind in kinds), self.clock()
+        wanted, at = tuple(map(check_kind, names_of(kinds, "kinds"))), self.clock()
+        keep = at_most(keep, "keep")
 
         def work(writer: Writer) -> Memories:
             found = writer.surplus(self.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,31 +15,17 @@ from numpy.typing import NDArray
 from ..errors import EmbedderError, InvalidInput, MissingExtra
 from ..floats import legible
 from .bridge import wait_for
+from .embed import PROVIDERS, Provider
 from .vectors import blank, checked
 
 if TYPE_CHECKING:
-    from pydantic_ai.embeddings import EmbeddingModel
+    from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
-
-class Provider(NamedTuple):
-    """Where a provider lives and which variable holds its key."""
-
-    base_url: str
-    key_env: str = ""
-    key: str = ""
-
-
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "google": Provider("https://generativelanguage.googleapis.com", "GOOGLE_API_KEY"),
-    "ollama": Provider("http://localhost:11434/v1", key="ollama"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-}
 # 6,000 characters stay under 8,192 tokens in any script, and 32 such texts under the 300,000 of a request.
 MAX_CHARACTERS = 6_000
 BATCH = 32
+# Vertex names versions so too, but with a zero in front: textembedding-gecko@003.
+_SHORTENED = re.compile(r"(?P<model>.+)@(?P<numbers>[1-9]\d{0,4})")
 
 _HINT = (
     "Embedding keys may differ from the chat model's key (Anthropic, for one, has no embeddings API); "
@@ -49,6 +36,7 @@ _HINT = (
 class RemoteEmbedder:
     """A model behind OpenAI's, Google's or Ollama's API, or behind any OpenAI-compatible `base_url`.
 
+    A model such as `text-embedding-3-large@256` is asked for vectors of that length; longer ones are cut to it.
     Nothing is sent before the first text. Keys are read once, from `environ`, and never shown.
     """
 
@@ -65,13 +53,15 @@ class RemoteEmbedder:
     ) -> None:
         """Raises EmbedderError without a key, MissingExtra without the package, InvalidInput for no URL."""
         _need_package("pydantic_ai")
-        self._provider, self._model_name = provider, model
+        shortened = _SHORTENED.fullmatch(model)
+        self._provider, self._model_name = provider, shortened["model"] if shortened else model
         self._base_url = base_url or _known(provider).base_url
         self._key = _api_key(provider, environ, custom=base_url is not None, api_key_env=api_key_env)
         self._timeout, self._retries = timeout, retries
         self.identity = _identity(provider, model, base_url)
         self.quick = False
-        self.dimensions: int | None = None
+        self.dimensions: int | None = int(shortened["numbers"]) if shortened else None
+        self._wanted = self.dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text; blank texts are rows of zeros and are not sent."""
@@ -97,12 +87,14 @@ class RemoteEmbedder:
             model = self._model
             # The client has its own time-out and retries; this is for one that never ends.
             patience = (self._timeout + 10) * (self._retries + 1)
-            answer = wait_for(model.embed(texts, input_type=kind), timeout=patience)
+            wanted: EmbeddingSettings = {"dimensions": self._wanted} if self._wanted else {}
+            answer = wait_for(model.embed(texts, input_type=kind, settings=wanted), timeout=patience)
         except MissingExtra:
             raise
         except Exception as error:  # HTTP, JSON, SDK and settings errors of three libraries share no base
             raise EmbedderError(f"{self.identity} failed: {self._without_key(error)}") from error
-        rows = checked(answer.embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity)
+        embeddings = [row[: self._wanted] for row in answer.embeddings]
+        rows = checked(embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity)
         self.dimensions = rows.shape[1]
         return rows
 

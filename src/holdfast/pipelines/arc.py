@@ -25,7 +25,7 @@ from ..types import Edge, Memory, Micros, Session, iso
 from ..write import commit
 from ..write.commit import Draft
 from ..write.policy import PEOPLE
-from ..write.vocabulary import SENTENCES, Cues, Vocabulary, plain
+from ..write.vocabulary import SENTENCES, Cues, Vocabulary, straight
 from .extract.languages import languages_of
 from .prompts import prompt
 
@@ -35,7 +35,7 @@ FEWEST_TURNS = 3  # of substance, below which there is nothing to sum up
 MOST_THEMES, LONGEST_THEME = 3, 60
 LONGEST_SUMMARY, LONGEST_MOOD, LONGEST_LOOP = 600, 40, 200
 MOST_LOOPS, MOST_SENTENCES, MOST_TOLD = 5, 3, 200
-COPIED = ("approach_used", "approach_context", "crisis_level_max")  # what only whoever led the session knows
+LONGEST_APPROACH, MOST_CONTEXT, LEVELS = 60, 12, range(4)
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
 _CJK_RUN = re.compile(r"[\u4e00-\u9fff々]{2,4}|[\u30a0-\u30ff]{2,}")
@@ -189,7 +189,7 @@ def _unanswered(turns: Sequence[Memory]) -> tuple[str, ...]:
 
 
 def _mood(turns: Sequence[Memory], cues: Cues) -> str:
-    found = next((mood for turn in turns if (mood := cues.words["mood"].search(plain(turn.content)))), None)
+    found = next((mood for turn in turns if (mood := cues.words["mood"].search(straight(turn.content)))), None)
     return found[0].lower()[:LONGEST_MOOD] if found else ""
 
 
@@ -222,7 +222,7 @@ def keep(writer: Writer, session: Session, made: Arc, turns: Sequence[Memory], *
             "duration_seconds": max(0, ended - began) // 1_000_000,
             "started_at": iso(began),
             "ended_at": iso(ended),
-            **{key: session.metadata[key] for key in COPIED if key in session.metadata},
+            **_from_its_leader(session.metadata),
         },
     )
     new = commit.build(draft, session.scope, at=at, max_bytes=max_bytes)
@@ -234,6 +234,18 @@ def keep(writer: Writer, session: Session, made: Arc, turns: Sequence[Memory], *
     for turn in turns:
         writer.link(Edge(stored.scope, stored.id, turn.id, "derived_from", at))
     return stored
+
+
+def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
+    """What only whoever led the session knows, no model: how they went about it, and how grave it became."""
+    approach, context, level = (noted.get(key) for key in ("approach_used", "approach_context", "crisis_level_max"))
+    listed = list(context.items())[:MOST_CONTEXT] if isinstance(context, Mapping) else []
+    told = {
+        "approach_used": _line(approach, LONGEST_APPROACH),
+        "approach_context": {_line(key, LONGEST_APPROACH): line(value) for key, value in listed if line(value)},
+        "crisis_level_max": level if type(level) is int and level in LEVELS else None,
+    }
+    return {key: value for key, value in told.items() if value not in ("", {}, None)}
 
 
 def arcs_of(writer: Writer, session: Session) -> list[Memory]:

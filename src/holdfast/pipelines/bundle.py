@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,11 +75,13 @@ def import_bundle(
     lines: Iterable[str],
     *,
     into: Scope | None = None,
+    kept: Container[tuple[str, str]] = (),
     progress: Progress = lambda n: None,
 ) -> Imported:
     """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
 
-    Rows that are already there are skipped, so importing twice equals once. `into` renames the bundle's scope.
+    Rows that are already there are skipped, so importing twice equals once. `into` renames the bundle's scope. `kept`
+    are memories, by scope and id, that stay what they are here, whatever the bundle says of them.
     """
     source = enumerate(lines, start=1)
     header_line, header = _header(source)
@@ -90,7 +92,7 @@ def import_bundle(
         if begun:  # a server was lost on the way, and what was read of the bundle cannot be read again
             raise StoreError("The connection was lost in the middle. Nothing was imported; import it again.")
         begun = True
-        return _take_truth(writer, source, header_line, header, into, progress)
+        return _take_truth(writer, source, header_line, header, into, kept, progress)
 
     taken = store.write(author, work)
     return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
@@ -118,6 +120,7 @@ def _take_truth(
     header_line: str,
     header: Mapping[str, Any],
     into: Scope | None,
+    kept: Container[tuple[str, str]],
     progress: Progress,
 ) -> Imported:
     digest, added, skipped = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0
@@ -131,16 +134,17 @@ def _take_truth(
         if noun not in TABLES:
             raise InvalidInput(f"Line {number}: unknown type {noun!r}. Nothing was imported.")
         digest.update(line.encode())
-        is_new = _restore(writer, number, noun, row, into, journal=not header.get("history"))
+        if into is not None:
+            row["scope"] = str(into)
+        is_kept = noun == "memory" and (row.get("scope"), row.get("id")) in kept
+        is_new = not is_kept and _restore(writer, number, noun, row, journal=not header.get("history"))
         added[noun] += is_new
         skipped += not is_new
         progress(1)
     raise InvalidInput("The bundle is cut off: its last line is missing. Nothing was imported. Export it again.")
 
 
-def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], into: Scope | None, *, journal: bool) -> bool:
-    if into is not None:
-        row["scope"] = str(into)
+def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], *, journal: bool) -> bool:
     if "its_type" in row:
         row["type"] = row.pop("its_type")
     try:

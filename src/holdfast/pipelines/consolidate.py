@@ -85,7 +85,7 @@ def consolidate(
 def unread(store: Store, scope: Scope, limit: int) -> Memories:
     """Episodes that no consolidation has read yet, oldest first."""
     where = Filter((scope,), kinds=("episode",), consolidated=False)
-    return store.list(where, limit=limit, order="oldest")
+    return store.list(where, limit=limit, order="earliest")
 
 
 def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:

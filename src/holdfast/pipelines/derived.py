@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..store.base import Writer
+from ..store.base import Writer, rests_on
 from ..store.rows import fold_text
 from ..text.tokens import query_terms
 from ..types import Memories, Memory
@@ -105,10 +105,8 @@ class _Trail:
     def _sources(self, derived: Memory) -> tuple[Memories, Memories]:
         """What a memory was made of: what goes, and what is left."""
         gone, left = list[Memory](), list[Memory]()
-        for edge in self._writer.edges(derived.scope, derived.id):
-            if edge.relation != "derived_from" or edge.source != derived.id:
-                continue
-            source = self._writer.memory(derived.scope, edge.target)
+        for id_ in rests_on(self._writer, derived):
+            source = self._writer.memory(derived.scope, id_)
             if source is not None:
                 (gone if source.id in self._going else left).append(source)
         return gone, left

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..errors import HoldfastError, InvalidInput, NotFound, StoreBusy, StoreError
-from ..store.base import WAIT, Author, Filter, Place, Places, Store, Writer
+from ..store.base import WAIT, Author, Filter, Place, Places, Store, Writer, rests_on
 from ..store.erasing import session_entry
 from ..store.rows import entity_names, fold_text
 from ..text.tokens import query_terms
@@ -209,12 +209,11 @@ def _left_behind(writer: Writer, scopes: Sequence[Scope], memory: Memory) -> Ite
 
 
 def _all_sources(writer: Writer, memory: Memory) -> Iterator[Memory]:
-    for edge in writer.edges(memory.scope, memory.id):
-        if edge.relation == "derived_from" and edge.source == memory.id:
-            source = writer.memory(memory.scope, edge.target)
-            if source is not None:
-                yield source
-                yield from _all_sources(writer, source)
+    for id_ in rests_on(writer, memory):
+        source = writer.memory(memory.scope, id_)
+        if source is not None:
+            yield source
+            yield from _all_sources(writer, source)
 
 
 def _of_session(writer: Writer, scope: Scope, target: Target) -> Iterator[Going]:

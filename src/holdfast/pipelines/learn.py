@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import Conflict
-from ..store.base import Author, Filter, Store, Writer
-from ..types import IDLE_MINUTES, Memories, Memory, Micros, Scope, Session, new_id
+from ..store.base import Author, Filter, Store, Writer, rests_on
+from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
 from ..write import profile
 from ..write.candidates import Candidate, as_candidate
 from ..write.known import sharing_words
@@ -27,7 +27,6 @@ from .consolidate import EXTRACTED, NO_OUTPUT
 from .settle import PROMOTION, SESSION_END, Scribe, decided
 from .task import Due, Kind, Output, Task, Worker
 
-MINUTE: Micros = 60_000_000
 PRIOR = 20  # arcs, and held candidates, of other sessions that one candidate is compared with
 
 
@@ -108,7 +107,7 @@ def _pool(store: Store, session: Session, found: Considered) -> list[_Waiting]:
     pool = []
     for memory in held_of(store, session):
         action = str(memory.metadata.get("policy", {}).get("action", ""))
-        turns = frozenset(sources_of(store, memory)) - set(found.gone)
+        turns = frozenset(rests_on(store, memory)) - set(found.gone)
         if turns:  # otherwise it goes with the turns that it rests on
             candidate = as_candidate(memory)
             held = _held(store, session, memory.id, candidate, turns, action)
@@ -131,12 +130,6 @@ def held_of(store: Store, session: Session) -> Memories:
     """What of a session is held."""
     waiting = store.list(Filter((session.scope,), kinds=("fact", "rule"), statuses=("held",)), order="oldest")
     return [one for one in waiting if one.metadata.get("session") == session.id]
-
-
-def sources_of(store: Store, memory: Memory) -> list[str]:
-    """The ids of the memories that one rests on."""
-    edges = store.edges(memory.scope, memory.id)
-    return [edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"]
 
 
 def _held(store: Store, session: Session, key: str, candidate: Candidate, turns: frozenset[str], action: str) -> Held:
@@ -181,7 +174,13 @@ def _weighed(
     )
     chosen = {one.kept.key: one for one in promotions}
     stay = [one for one in pool if one.sure or one.held.key in chosen]
-    decisions = decided(store, pool[0].scope, [(one.candidate, one.said_at) for one in stay], reading.complete)
+    # What the session bore out is no mere hint any more.
+    surely = {key for key, promotion in chosen.items() if promotion.sure}
+    said = [
+        (replace(one.candidate, confidence=SURE) if one.held.key in surely else one.candidate, one.said_at)
+        for one in stay
+    ]
+    decisions = decided(store, pool[0].scope, said, reading.complete)
     kept = []
     for one, decision in zip(stay, decisions, strict=True):
         promotion = chosen.get(one.held.key)

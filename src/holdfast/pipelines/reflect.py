@@ -47,20 +47,20 @@ class Week:
 
 def week(store: Store, scope: Scope, now: Micros) -> Week:
     """What was learned during the seven days before a moment."""
+    return Week(_recent(store, scope, now, "fact"), _recent(store, scope, now, "turn", "episode"))
 
-    def recent(*kinds: MemoryKind) -> Memories:
-        found = store.list(Filter((scope,), kinds=kinds), limit=MOST)
-        return [memory for memory in found if now - WEEK <= memory.created_at <= now]
 
-    return Week(recent("fact"), recent("turn", "episode"))
+def _recent(store: Store, scope: Scope, now: Micros, *kinds: MemoryKind) -> Memories:
+    found = store.list(Filter((scope,), kinds=kinds), limit=MOST, order="latest")
+    return [memory for memory in found if now - WEEK <= memory.created_at <= now]
 
 
 def due(store: Store, scope: Scope, now: Micros) -> bool:
     """Whether it is time to look back: six days since the last time, and three facts in the last seven."""
-    latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1)
+    latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
     if latest and now - latest[0].created_at < COOL_DOWN:
         return False
-    return len(week(store, scope, now).facts) >= FEWEST
+    return len(_recent(store, scope, now, "fact")) >= FEWEST
 
 
 def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import Nothing, TooLarge
 from ..models.chat import Complete
 from ..models.entities.strategies import Recognition, standard
-from ..store.base import Filter, Store, Writer
+from ..store.base import Filter, Store, Writer, rests_on
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from ..write import approval, commit, entities
 from ..write.candidates import Candidate, Extractor, grounded
@@ -182,7 +182,7 @@ class Scribe:
                 commit.set_status(self.writer, fresh, "archived", at=self.at, reason=reason)
         gone = 0
         for one in self.writer.of_session(self.session.scope, self.session.id) if turns else ():
-            rests = self._sources(one)
+            rests = set(rests_on(self.writer, one))
             if one.kind == "turn" or one.protected or one.status == "archived" or not rests or not rests <= set(turns):
                 continue
             commit.set_status(self.writer, one, "archived", at=self.at, reason="asked not to be remembered")
@@ -192,10 +192,6 @@ class Scribe:
     def waiting(self) -> Memories:
         """What of this session is held."""
         return [one for one in self.writer.of_session(self.session.scope, self.session.id) if one.status == "held"]
-
-    def _sources(self, memory: Memory) -> set[str]:
-        edges = self.writer.edges(memory.scope, memory.id)
-        return {edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"}
 
     def _known(self, decision: Decision) -> Memory | None:
         """What says the same as it is inside this transaction; None when there is none any more."""

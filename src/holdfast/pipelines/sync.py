@@ -28,7 +28,7 @@ from ..store.base import BEHIND, Adopted, Author, Filter, Met, Store, T, Writer
 from ..store.erasing import session_entry
 from ..store.lineage import Lineage
 from ..store.mtimes import UNSURE
-from ..store.opening import check_place, is_server, shown
+from ..store.opening import check_place, is_server, location_of, shown
 from ..store.peers import SYNC, WHOLE_SCOPE, referents
 from ..store.rows import to_json
 from ..store.sqlite_file import status
@@ -381,7 +381,9 @@ def sync_with(ours: Store, place: str | Path, scopes: Sequence[Scope], run: Run,
         raise InvalidInput("Say with which store to sync: a path or a postgresql:// URL, or set sync_with to one.")
     with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
         done = (plan if only_plan else sync)(ours, theirs, scopes, run)
-        if not only_plan:
+        if only_plan:
+            done.location = location_of(place)  # of one that is not there yet, an empty one in memory stood for it
+        else:
             _note(ours, place, scopes, "", run)
         return done
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
-from ..types import MOST_HITS, STATUSES, Hit, Memory, Micros, Scope, to_datetime
+from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope, to_datetime
 from .recall import Engine, Question, recall
 
 STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
-MOST_RULES = 20
 Line = tuple[Memory, str]
 Section = tuple[str, Iterable[Line]]
 """A heading, and the memories under it with their lines."""
@@ -61,14 +60,14 @@ def context(
 def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
-    rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES)
+    rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES, order="latest")
     sections = (_rules(rules), _insight(_reflections(engine, at)))
     return _block(sections, label="standing memory", tokens=tokens)
 
 
 def _reflections(engine: Engine, where: Filter) -> list[Memory]:
     """The latest reflection, if there is one. Read anew each time, so one by another process is seen at once."""
-    return engine.store.list(replace(where, kinds=("reflection",)), limit=1)
+    return engine.store.list(replace(where, kinds=("reflection",)), limit=1, order="latest")
 
 
 def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
@@ -85,7 +84,7 @@ def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
 def procedures(store: Store, scope: Scope, now: Micros) -> str:
     """A block of the newest rules of a scope, all of each; empty when there are none."""
     where = Filter((scope,), kinds=("rule",), valid_at=now)
-    rules = store.list(where, limit=MOST_RULES)
+    rules = store.list(where, limit=MOST_RULES, order="latest")
     return _block((_rules(rules),), label="standing memory", tokens=None)[0]
 
 

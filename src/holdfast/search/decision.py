@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.base import Store
+from ..store.base import Store, rests_on
 from ..types import Memories, Memory
 
 
@@ -48,9 +48,7 @@ class Stored:
 def why_stored(store: Store, memory: Memory) -> Stored:
     """Why a memory was stored."""
     policy = memory.metadata.get("policy")
-    edges = store.edges(memory.scope, memory.id)
-    rests_on = [edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"]
-    sources = sorted(store.get([memory.scope], rests_on), key=lambda one: (one.event_time, one.seq))
+    sources = sorted(store.get([memory.scope], rests_on(store, memory)), key=lambda one: (one.event_time, one.seq))
     quotes = memory.metadata.get("quotes") or ([memory.quote] if memory.quote else [])
     return Stored(
         memory,

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..store.base import Corpus
-from ..types import Memory
+from ..types import DAY, Memory
 from .query import Query
 
 Column = list[float]
@@ -49,7 +49,6 @@ _FULL_LENGTH = 40  # terms from which more length says nothing more
 _MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
 _LATE, _EARLY = 7.0, 2.0  # days; people tell of things after they happened, so lateness fades slowly
-_DAY = 86_400_000_000
 _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -259,7 +258,7 @@ def _closeness(query: Query, at: float) -> float:
 
 
 def _near_span(late: float, early: float) -> float:
-    return math.exp(-max(late, 0) / _DAY / _LATE - max(early, 0) / _DAY / _EARLY)
+    return math.exp(-max(late, 0) / DAY / _LATE - max(early, 0) / DAY / _EARLY)
 
 
 def _length(passage: Passage) -> float:

@@ -19,7 +19,7 @@ from ..types import Signal
 from .features import NAMES, Passage, tiers
 
 RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
-LEXICAL, BOTH = "lexical", "encoder+static"
+LEXICAL = "lexical"
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -59,14 +59,14 @@ def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
     return tuple(Signal(name, float(value), weight) for name, value, weight in named)
 
 
-def reciprocal_rank(rankings: Mapping[str, Sequence[Item]], k: int = RANK_CONSTANT) -> dict[Item, float]:
-    """The sum of 1 / (k + rank) over the rankings, ranks from 1; best first, ties in order of appearance.
+def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:
+    """The sum of 1 / (60 + rank) over the rankings, ranks from 1; best first, ties in order of appearance.
 
-    >>> reciprocal_rank({"words": ["a", "b"], "meaning": ["b"]}, k=1)
-    {'b': 0.8333333333333333, 'a': 0.5}
+    >>> list(reciprocal_rank({"words": ["a", "b"], "meaning": ["b"]}))
+    ['b', 'a']
     """
     scores: dict[Item, float] = {}
     for ranking in rankings.values():
         for rank, item in enumerate(ranking, 1):
-            scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
+            scores[item] = scores.get(item, 0.0) + 1 / (RANK_CONSTANT + rank)
     return dict(sorted(scores.items(), key=lambda pair: -pair[1]))

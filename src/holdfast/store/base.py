@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
+Order = Literal["newest", "oldest", "latest", "earliest"]
 
 
 @dataclass(frozen=True)
@@ -444,9 +445,13 @@ class Store(Protocol):
         *,
         limit: int | None = None,
         after: int | None = None,
-        order: Literal["newest", "oldest"] = "newest",
+        order: Order = "newest",
     ) -> Memories:
-        """Memories in insertion order or its reverse; `after` is the `seq` to go on behind."""
+        """Memories in insertion order (`oldest`) or its reverse; `after` is the `seq` to go on behind.
+
+        `earliest` and `latest` go by `created_at`, then `seq`: what was imported came late but may be old. They know no
+        `after`.
+        """
 
     def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
         """Memories that contain at least one of `terms`, best BM25 first."""
@@ -657,3 +662,9 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Ends all connections. Closing twice equals once; later calls raise StoreClosed."""
+
+
+def rests_on(place: Store | Writer, memory: Memory) -> list[str]:
+    """The ids of the memories that one was derived from, in the order in which they were linked."""
+    edges = place.edges(memory.scope, memory.id)
+    return [edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"]

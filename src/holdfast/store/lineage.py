@@ -12,14 +12,13 @@ entry, then by its run, whose ids rise; never by the order of arrival, which dif
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..types import Event, Micros
 from .journalled import PURGED
-from .rows import PROFILES, TABLES
+from .rows import PROFILES, TABLES, key_of
 
 Row = Mapping[str, Any]
 Name = tuple[str, int]
@@ -38,7 +37,7 @@ class Lineage:
     @property
     def key(self) -> tuple[Any, ...]:
         """The values of the row's key columns."""
-        return (self.target,) if self.noun == "memory" else tuple(json.loads(self.target))
+        return key_of(self.noun, self.target)
 
     @property
     def purged(self) -> bool:

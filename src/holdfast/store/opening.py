@@ -36,6 +36,17 @@ def shown(place: str | Path) -> str:
     return re.sub(r"^([a-zA-Z][a-zA-Z0-9+.-]+:/+).*@", r"\1…@", str(place))
 
 
+def location_of(place: str | Path) -> str:
+    """What a store at this place says of where it is, open or not."""
+    if not is_server(place):
+        return str(Path(place).expanduser().absolute())
+    try:
+        from .postgres.explaining import without_password  # noqa: PLC0415 (its driver is an extra)
+    except ImportError:
+        return shown(place)
+    return without_password(str(place))
+
+
 def open_store(place: str | Path, *, replica: str = "", clock: Clock = system_clock) -> Store:
     """The store at a path or a URL. A file that is not there is made, and so are the tables of an empty database."""
     if is_server(place):

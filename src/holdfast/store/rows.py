@@ -113,6 +113,11 @@ def to_json(value: Any) -> str:
     return _CANONICAL.encode(value)
 
 
+def key_of(noun: str, target: str) -> tuple[Any, ...]:
+    """The key of the row that the journal calls `target`: a memory goes by its id, anything else by its key as JSON."""
+    return (target,) if noun == MEMORIES.noun else tuple(json.loads(target))
+
+
 def encode(column: str, value: Any) -> Any:
     """A field of a noun as its column holds it."""
     if column == "triple":

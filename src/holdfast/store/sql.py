@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ..types import Edges, Events, Memories, Memory, Messages, Micros, Names, Scope, Session, Sessions
-from .base import Filter
+from .base import Filter, Order
 from .entities import SQLEntities
 from .files import SQLFiles
 from .filters import marks, where_clause
@@ -63,14 +63,15 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         *,
         limit: int | None = None,
         after: int | None = None,
-        order: Literal["newest", "oldest"] = "newest",
+        order: Order = "newest",
     ) -> Memories:
         numbers = self.numbers(where.scopes)
         condition, values = where_clause(where, numbers, self.dialect)
-        direction, beyond = ("DESC", "<") if order == "newest" else ("ASC", ">")
+        direction, beyond = ("DESC", "<") if order in ("newest", "latest") else ("ASC", ">")
         if after is not None:
             condition, values = f"{condition} AND m.seq {beyond} ?", [*values, after]
-        tail = f"ORDER BY m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
+        by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
+        tail = f"ORDER BY {by_time}m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
         return self._select(numbers, condition, values, tail) if numbers else []
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:

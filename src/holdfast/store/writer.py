@@ -5,7 +5,6 @@ Undo knows nothing of what rows mean but what would be left pointing to nothing,
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from .rows import (
     event_from,
     exported,
     imported,
+    key_of,
 )
 
 _FADING = ("confidence", "strength", "decayed_at")  # what time alone does to a memory
@@ -68,7 +68,7 @@ class RowWriter(PeerWriter, FilesWriter):
         for changes in _by_target(events):
             if not self._stays(changes[0]):
                 self._refuse_if_changed_since(changes)
-        for event in events:
+        for event in sorted(events, key=_begins_session):
             self._take_back(event)
         return events
 
@@ -124,7 +124,12 @@ class RowWriter(PeerWriter, FilesWriter):
         """Raises Conflict unless what other runs did to the same thing cancels out, as after they were undone."""
         later = self._later(changes)
         if any(PURGED in (event.before or ()) for event in (*changes, *later)):
-            raise Refused(f"{changes[0].target} was purged. What was purged cannot come back.")
+            # Of a session that was purged, the journal has no name any more.
+            what = changes[0].target if changes[0].noun == "memory" else f"A {changes[0].noun} of it"
+            raise Refused(
+                f"{what} was purged, and what was purged cannot come back. Nothing was undone. `holdfast log` lists "
+                "the other runs: holdfast undo RUN"
+            )
         if not later:
             return
         table = TABLES[changes[0].noun]
@@ -219,9 +224,13 @@ def _unfaded(row: Mapping[str, Any]) -> Any:
     return row["confidence"] if row["strength"] is None else row["strength"]
 
 
+def _begins_session(event: Event) -> bool:
+    """Whether an event added a session: that goes last, for its turns may have been written before it."""
+    return event.noun == "session" and event.before is None
+
+
 def _key(event: Event) -> tuple[Any, ...]:
-    """The key of the row that an event is about; the reverse of `_target`."""
-    return (event.target,) if event.noun == "memory" else tuple(json.loads(event.target))
+    return key_of(event.noun, event.target)
 
 
 def _by_target(events: Events) -> list[Events]:

@@ -102,11 +102,11 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         assert all("seq" not in row and "number" not in row for row in store.rows("memory", BOB))
 
-    def restore(self, store: Store, one: Memory, seq: int | None, *, scope: Scope = BOB) -> Memory:
+    def restore(self, store: Store, one: Memory, seq: int | None) -> Memory:
         """Restores a memory of Ann's elsewhere under a number of our choice, and returns it as it is there."""
-        row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {"scope": str(scope)}
+        row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {"scope": str(BOB)}
         assert write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=seq))
-        return store.get([scope], [one.id])[0]
+        return store.get([BOB], [one.id])[0]
 
     def keeps_numbers(self, store: Store) -> bool:
         """Whether a restored memory keeps its number here; where it does not, it gets a new one."""

@@ -110,6 +110,13 @@ class MemoriesContract:
         assert store.list(where, order="oldest") == stored
         assert store.list(where) == stored[::-1]
 
+    def test_listing_by_time_goes_by_when_they_were_made_wherever_they_stand(self, store: Store) -> None:
+        """What is imported arrives late and may be old; the limit is taken afterwards."""
+        late, early, same = put(store, *(fact(str(day), created_at=at(day)) for day in (9, 1, 1)))
+        where = Filter((ANN,))
+        assert store.list(where, order="latest") == [late, same, early]
+        assert store.list(where, order="earliest", limit=2) == [early, same]
+
     @pytest.mark.parametrize("order", ["newest", "oldest"])
     def test_pages_of_a_listing_join_without_gap_or_overlap(self, store: Store, order: Any) -> None:
         put(store, *(fact(str(number)) for number in range(10)))

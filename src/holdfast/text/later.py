@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+NEVER = re.compile(r"(?!)")
+"""A pattern that matches nothing: stands where a language has no words for something."""
+
 
 class _Later:
     """Stands for a pattern until somebody asks something of it."""

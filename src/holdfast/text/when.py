@@ -14,12 +14,12 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple, TypeVar
 
+from ..types import DAY
 from .later import later
 
 BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
 END = 253_402_300_800_000_000  # year 10000: where "after …" ends
 _LONGEST_QUESTION = 2000  # characters; beyond it a question is a pasted document
-_DAY_MICROS = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -336,7 +336,7 @@ def _plain_letter(letter: str) -> str:
 
 
 def _date_of(now: int) -> date:
-    day = min(max(now // _DAY_MICROS + _EPOCH, 1), date.max.toordinal())
+    day = min(max(now // DAY + _EPOCH, 1), date.max.toordinal())
     return date.fromordinal(day)
 
 
@@ -399,7 +399,7 @@ def _in_year(day: date, year: int) -> date:
 
 def _bent(plain: str, text: str, found: _Found) -> Span:
     before = plain[: found.start]
-    start, end = _micros(found.first), _micros(found.last) + _DAY_MICROS
+    start, end = _micros(found.first), _micros(found.last) + DAY
     words = text[found.start : found.end]
     for pattern, bent in ((_UNTIL, (BEGINNING, start)), (_FROM, (end, END)), (_SINCE, (start, END))):
         if lead := pattern.search(before):

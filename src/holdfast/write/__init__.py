@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import capture as capture
     from . import commit as commit
     from . import entities as entities
+    from . import guard as guard
     from . import policy as policy
     from . import profile as profile
     from . import sessions as sessions

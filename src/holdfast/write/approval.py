@@ -186,12 +186,6 @@ def edited(proposed: Memory, content: str, *, at: Micros, max_bytes: int) -> Mem
     return commit.build(commit.Draft(content=content, **kept), proposed.scope, at=at, max_bytes=max_bytes)
 
 
-def sources(store: Store, memory: Memory) -> list[str]:
-    """The ids of the memories that one was derived from."""
-    edges = store.edges(memory.scope, memory.id)
-    return [edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"]
-
-
 def approve(
     writer: Writer,
     proposed: Memory,

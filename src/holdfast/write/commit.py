@@ -112,7 +112,7 @@ def _check_fields(draft: Draft) -> None:
     if isinstance(draft.tags, str) or (draft.tags and not all(isinstance(tag, str) for tag in draft.tags)):
         raise InvalidInput(f"tags must be a list of texts, not {draft.tags!r}.")
     if draft.triple is not None and not isinstance(draft.triple, Triple):
-        raise InvalidInput("triple must be a Triple(subject, predicate, object).")
+        raise InvalidInput("triple must be a holdfast.types.Triple(subject, predicate, object).")
     if draft.session is not None:
         check_session(draft.session)
 
@@ -274,7 +274,9 @@ def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
 
 
 def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
-    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it."""
+    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it. Twice equals once."""
+    if (memory.protected, memory.confidence, memory.strength, memory.decay_rate) == (True, 1.0, None, 0.0):
+        return memory
     return writer.change(memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at)
 
 

@@ -116,10 +116,11 @@ def _relation(ours: Triple | None, theirs: Triple | None) -> Literal["untyped", 
         return "untyped"
     if ours is None or theirs is None:
         return "one-sided"
-    return "same" if _folded(ours) == _folded(theirs) else "other"
+    return "same" if folded(ours) == folded(theirs) else "other"
 
 
-def _folded(triple: Triple) -> tuple[str, str, str]:
+def folded(triple: Triple) -> tuple[str, str, str]:
+    """A triple as it is compared with another."""
     return fold(triple.subject), fold(triple.predicate), fold(triple.object)
 
 

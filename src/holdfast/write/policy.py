@@ -20,7 +20,7 @@ from ..text.fences import strip_fences
 from ..text.secrets import find_secrets
 from ..types import Memory
 from .candidates import Advice, Candidate, grounded
-from .vocabulary import SENTENCES, Request, Timing, Vocabulary, plain, vocabulary
+from .vocabulary import SENTENCES, Request, Timing, Vocabulary, straight, vocabulary
 
 Action = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop", "propose"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -29,6 +29,7 @@ HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
 
 RULES, MODEL = "rules_v1", "model_v1"
 LONGEST_REASON = 240
+LONGEST_QUOTE, LONGEST_RULE, LONGEST_END = 280, 280, 200  # characters; an end is that of a triple
 PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
 _REDACTED = "[REDACTED:"
 _TIMED: dict[Timing, tuple[Action, str]] = {
@@ -84,7 +85,7 @@ class Policy:
         if verdict.action == "commit_now" and self.needs_person(candidate.kind):
             verdict = verdict.instead("propose", f"a person approves what is remembered; {verdict.reason}")
         waits = verdict.action == "commit_now" and self.write_timing == "session_end"
-        return Judged(candidate, replace(verdict, reason=short(verdict.reason)), waits)
+        return Judged(within_limits(candidate), replace(verdict, reason=short(verdict.reason)), waits)
 
     def needs_person(self, kind: str) -> bool:
         """Whether a memory of this kind waits for a person before it is active."""
@@ -92,7 +93,7 @@ class Policy:
 
     def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
         """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
-        words, asked = self.vocabulary, plain(sentence)
+        words, asked = self.vocabulary, straight(sentence)
         remembers = any(cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked))
         return remembers and not words.says("assistant_verb", candidate.quote)
 
@@ -116,12 +117,19 @@ class Policy:
             return verdict.instead("drop", "only for this moment")
         if words.believes_ill_of_itself(candidate.quote):
             return verdict.instead("require_repetition", "an ill belief about oneself has to be said more than once")
-        if candidate.kind == "rule" and not first_hand(turn):
-            return verdict.instead("propose", "a rule out of text that is not the user's own is for a person to decide")
+        if candidate.kind == "rule" and (doubt := _doubt(candidate, turn)):
+            return verdict.instead("propose", f"a rule {doubt} is for a person to decide")
         if verdict.action == "commit_now" and candidate.kind == "fact":
             action, reason = _TIMED[words.timing(candidate.category)]
             return verdict if action == "commit_now" else verdict.instead(action, f"{candidate.category}: {reason}")
         return verdict
+
+
+def _doubt(rule: Candidate, turn: Memory) -> str:
+    """What of a rule only a person may let pass, for it will stand in every prompt; empty where there is nothing."""
+    if not first_hand(turn):
+        return "out of text that is not the user's own"
+    return f"of more than {LONGEST_RULE} characters" if len(rule.content) > LONGEST_RULE else ""
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -157,6 +165,17 @@ def sentence_of(quote: str, text: str) -> str:
     start = max((mark.end() for mark in SENTENCES.finditer(text[:at])), default=0)
     end = next((mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)), len(text))
     return text[start:end]
+
+
+def within_limits(candidate: Candidate) -> Candidate:
+    """A candidate with no more of a quote than shows what it rests on, and no whole text for the end of a triple."""
+    quote, triple = candidate.quote, candidate.triple
+    if len(quote) > LONGEST_QUOTE:
+        cut = quote[:LONGEST_QUOTE]
+        quote = cut if quote[LONGEST_QUOTE].isspace() else cut.rpartition(" ")[0] or cut
+    if triple is not None and max(len(triple.subject), len(triple.object)) > LONGEST_END:
+        triple = None
+    return replace(candidate, quote=quote, triple=triple)
 
 
 def short(reason: str) -> str:

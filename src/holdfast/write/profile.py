@@ -7,10 +7,9 @@ from typing import Any
 
 from ..errors import InvalidInput
 from ..store.base import Writer
-from ..types import Memories, Micros, Scope
+from ..types import MOST_RULES, Memories, Micros, Scope
 from . import commit
 
-MOST_RULES = 20  # active ones of one person: all of them stand in every prompt
 EVICTION = "eviction"
 DEFAULTS: Mapping[str, Any] = {"proactive_recall": False, "enabled": True}
 """What holds where nothing is set: whether memories are volunteered, and whether anything is remembered at all."""

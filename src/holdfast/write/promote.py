@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..store.rows import content_hash, fold
+from ..store.rows import content_hash
 from ..text.contrast import differ, particulars
 from ..text.tokens import query_terms
 from ..types import Kind, Triple
+from .dedup import folded
 from .vocabulary import SENTENCES
 
 SAME_MATTER, SHARED_TERMS = 0.5, 3  # of two candidates' terms: the share, or the number, that makes them one
@@ -127,17 +128,13 @@ def _same(one: Held, other: Held) -> bool:
         return False
     if content_hash(one.content) == content_hash(other.content):
         return True
-    if one.triple and other.triple and _folded(one.triple) == _folded(other.triple):
+    if one.triple and other.triple and folded(one.triple) == folded(other.triple):
         return not differ(particulars(one.quote), particulars(other.quote))
     shared = one.terms & other.terms
     alike = len(shared) >= SHARED_TERMS or len(shared) >= SAME_MATTER * len(one.terms | other.terms)
     return bool(shared and one.anchor & other.anchor and alike) and not differ(
         particulars(one.quote), particulars(other.quote)
     )
-
-
-def _folded(triple: Triple) -> tuple[str, str, str]:
-    return fold(triple.subject), fold(triple.predicate), fold(triple.object)
 
 
 def _weighed(cluster: Sequence[Held], transcript: Mapping[str, str], arc: str) -> Promotion | str:

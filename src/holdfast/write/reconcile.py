@@ -1,8 +1,8 @@
 """What to do with a candidate, given what is known: a judgement without a store, a model or a clock.
 
 A candidate that repeats what is known renews it. One that cannot be true together with what is known takes its
-place, unless a person has confirmed the old one: then both stand, marked as contradicting each other. Which of two
-is newer is told by when they were said, not by when they were read.
+place, unless a person has confirmed the old one, or the new one was only hinted at: then both stand, marked as
+contradicting each other. Which of two is newer is told by when they were said, not by when they were read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .dedup import Statement, first_duplicate
 SINGLE = frozenset(
     ("LIVES_IN", "WORKS_AT", "WORKS_AS", "NAMED", "MARRIED_TO", "BORN_ON", "BORN_IN", "AGED", "CALLED", "DUE_ON")
 )
+PLAINLY_SAID = 0.8  # confidence below which a statement takes the place of nothing
 SAME_SUBJECT_MATTER = 0.6  # of the words in common, for two statements that differ only in a negation or an opposite
 
 
@@ -50,7 +51,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True)
 class Coexist:
-    """It contradicts what a person has confirmed: both stand."""
+    """It contradicts what a person has confirmed, or was only hinted at: both stand."""
 
     candidate: Candidate
     old: Memory
@@ -79,7 +80,8 @@ def decide(candidate: Candidate, near: Sequence[Memory], said_at: Micros) -> Dec
             continue
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
-        return Coexist(candidate, old, reason) if old.protected else Supersede(candidate, old, reason)
+        stands = old.protected or candidate.confidence < PLAINLY_SAID
+        return (Coexist if stands else Supersede)(candidate, old, reason)
     return Add(candidate)
 
 

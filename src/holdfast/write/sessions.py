@@ -13,6 +13,7 @@ from typing import Any
 from ..store.base import Writer
 from ..types import DAY, Micros, Scope, Session, Sessions
 from .commit import check_session
+from .guard import guard_data, without_secrets
 
 
 def append(
@@ -27,9 +28,17 @@ def append(
 ) -> int:
     """Adds messages to a session, which is begun by that, and says how many it has now."""
     check_session(session)
-    known = writer.session(scope, session) or Session(session, scope, at, at, agent, metadata=dict(metadata or {}))
+    known = writer.session(scope, session) or Session(session, scope, at, at, agent, metadata=_guarded(metadata))
     writer.put_session(replace(known, last_activity=max(at, known.last_activity)))
     return writer.add_messages(scope, session, bodies)
+
+
+def begin(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
+    """Begins a conversation in which nothing was said yet: that ends the open ones, as its first words would."""
+    check_session(session)
+    if writer.session(scope, session) is None:
+        end_others(writer, scope, session, at=at)
+        writer.put_session(Session(session, scope, at, at))
 
 
 def end_others(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
@@ -39,13 +48,29 @@ def end_others(writer: Writer, scope: Scope, session: str, *, at: Micros) -> Non
             end(writer, scope, other.id, at=at, reason="another session began")
 
 
-def end(writer: Writer, scope: Scope, session: str, *, at: Micros, reason: str) -> bool:
-    """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
+def end(
+    writer: Writer,
+    scope: Scope,
+    session: str,
+    *,
+    at: Micros,
+    reason: str,
+    metadata: Mapping[str, Any] | None = None,
+) -> bool:
+    """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once.
+
+    `metadata` is added to what is noted of it.
+    """
     known = writer.session(scope, session)
     if known is None or known.ended_at is not None:
         return False
-    writer.put_session(replace(known, ended_at=at, end_reason=reason))
+    noted = {**known.metadata, **_guarded(metadata)}
+    writer.put_session(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
     return True
+
+
+def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    return dict(guard_data(metadata or {}, name="metadata"))
 
 
 def surplus(sessions: Sessions, keep: int, now: Micros) -> Sessions:

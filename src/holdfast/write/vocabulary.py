@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
+from ..text.later import NEVER
 from ..types import Triple
 from .candidates import Candidate
 
@@ -40,7 +41,6 @@ Reach = Literal["conversation", "onwards", "this"]
 """How far a request not to remember goes: all of the conversation, all that follows, or what was just said."""
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
-_NEVER = re.compile(r"(?!)")
 _STRAIGHT = str.maketrans("’‘ʼ", "'''")
 SENTENCES = re.compile(r"(?<=[.!?…;。！？；\n])\s*")
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
@@ -119,7 +119,7 @@ class Vocabulary:
     def _category(self, candidate: Candidate) -> str:
         if candidate.kind == "fact":
             for name, words in self.recognised.items():
-                if words.search(plain(candidate.quote)):
+                if words.search(straight(candidate.quote)):
                     return name
         name = self.same_categories.get(candidate.category, candidate.category)
         allowed = name in self.categories or self.other_categories is not None
@@ -143,32 +143,32 @@ class Vocabulary:
 
     def says(self, cue: str, text: str) -> bool:
         """Whether words of this cue occur in a text, in any language of its script."""
-        straight = plain(text)
-        return any(cues.words[cue].search(straight) for cues in self.read_by(straight))
+        said = straight(text)
+        return any(cues.words[cue].search(said) for cues in self.read_by(said))
 
     def believes_ill_of_itself(self, text: str) -> bool:
         """Whether somebody says in a text that they are worth little: a marker and a frame of one language."""
-        straight = plain(text)
+        said = straight(text)
         return any(
-            cues.words["belief_marker"].search(straight) and cues.words["belief_frame"].search(straight)
-            for cues in self.read_by(straight)
+            cues.words["belief_marker"].search(said) and cues.words["belief_frame"].search(said)
+            for cues in self.read_by(said)
         )
 
     def is_small_talk(self, text: str) -> bool:
         """Whether a text is nothing but greetings, thanks and the like, or nothing at all."""
-        straight = plain(text).strip()
-        if not straight or len(straight) > _LONGEST_SMALL_TALK:
-            return not straight
-        return any(cues.words["small_talk"].fullmatch(straight) for cues in self.read_by(straight))
+        said = straight(text).strip()
+        if not said or len(said) > _LONGEST_SMALL_TALK:
+            return not said
+        return any(cues.words["small_talk"].fullmatch(said) for cues in self.read_by(said))
 
     def request(self, text: str) -> Request | None:
         """What a text asks not to be remembered, the furthest reach first; None when it asks for no such thing."""
-        straight = plain(text)
-        starts = [0, *(mark.end() for mark in SENTENCES.finditer(straight))]
+        said = straight(text)
+        starts = [0, *(mark.end() for mark in SENTENCES.finditer(said))]
         for reach in REACHES:
-            for cues in self.read_by(straight):
+            for cues in self.read_by(said):
                 for start in starts:
-                    if found := cues.control[reach].match(straight, start):
+                    if found := cues.control[reach].match(said, start):
                         return Request(reach, found.end())
         return None
 
@@ -177,7 +177,7 @@ class Vocabulary:
         return (cues for cues in self.cues if cues.reads(text))
 
 
-def plain(text: str) -> str:
+def straight(text: str) -> str:
     """A text for comparison with cues: one kind of apostrophe, positions unchanged."""
     return text.translate(_STRAIGHT)
 
@@ -278,7 +278,7 @@ def _pattern(text: str, where: str) -> re.Pattern[str]:
     if not isinstance(text, str):
         raise InvalidInput(f"{where} must be a pattern in quotes, not {text!r}.")
     if not text:
-        return _NEVER
+        return NEVER
     try:
         return re.compile(text.replace(" ?", r"\s*").replace(" ", r"\s+"), re.IGNORECASE)
     except re.error as error:

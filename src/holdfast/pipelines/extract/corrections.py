@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from ...types import Memory
 from ...write.candidates import Candidate
+from ...write.vocabulary import straight
 from .languages import languages_of
-
-_STRAIGHT = str.maketrans("’‘ʼ", "'''")
 
 Reread = Callable[[Memory], Iterable[Candidate]]
 """What a turn says, told from nothing but its own words."""
@@ -37,7 +36,7 @@ def _change(candidate: Candidate) -> re.Match[str] | None:
     """What a bare correction changes: `before` into `now`. None for anything else."""
     if candidate.category != "correction":
         return None
-    quote = candidate.quote.translate(_STRAIGHT)
+    quote = straight(candidate.quote)
     return next((match for one in languages_of(quote) if (match := one.bare.fullmatch(quote))), None)
 
 

@@ -25,6 +25,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ...text.later import NEVER
 from ...text.stopwords import LATIN_LANGUAGES, STOP_WORDS
 from ...types import Kind
 
@@ -36,7 +37,6 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _WORDS_TO_TELL = 80  # enough to tell a language; more only cost time
 _PLAIN = str.maketrans("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn")
 _PIECE = re.compile(r"\{([a-z]\w*)\}")
-_NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,17 @@ class Language:
 
     def warns(self, guard: str, text: str) -> bool:
         """Whether the guard of this name finds something anywhere in the text."""
-        return bool(self.guards.get(guard, _NEVER).search(text))
+        return bool(self.guards.get(guard, NEVER).search(text))
 
     def material_from(self, text: str) -> int:
         """Where the text stops being speech, because it hands over something to work on: "Translate this: …"."""
         introduced = ":" in text or "：" in text or "\n" in text
-        found = self.guards.get("material", _NEVER).search(text) if introduced else None
+        found = self.guards.get("material", NEVER).search(text) if introduced else None
         return found.end() if found else len(text)
 
     def begins(self, guard: str, text: str) -> re.Match[str] | None:
         """The match when the text begins with what this guard looks for."""
-        return self.guards.get(guard, _NEVER).match(text)
+        return self.guards.get(guard, NEVER).match(text)
 
 
 @cache
@@ -153,7 +153,7 @@ def language(code: str) -> Language:
     pieces = {"kin": _any_of(kin), **cues.get("pieces", {})}
 
     def pattern(text: str) -> re.Pattern[str]:
-        return compiled(expanded(text, pieces)) if text else _NEVER
+        return compiled(expanded(text, pieces)) if text else NEVER
 
     statements = tuple(statement_of(each, pieces) for each in cues["statement"])
     joints, explicit = cues.get("joints", {}), cues.get("explicit", {})

@@ -14,7 +14,7 @@ from typing import Any
 from ...models.chat import Complete
 from ...text.answers import line, objects_in
 from ...text.fences import neutralise
-from ...types import Memory, Triple
+from ...types import SURENESS, Memory, Triple
 from ...write.candidates import Advice, Candidate, grounded
 from ...write.vocabulary import Vocabulary, vocabulary
 from ..prompts import prompt
@@ -99,7 +99,9 @@ def turn_with(
 
 
 def confidence(value: Any) -> float:
-    """How sure a model says it is, in [0, 1]."""
+    """How sure a model says it is, in [0, 1]; in numbers or in words."""
+    if isinstance(value, str):
+        return SURENESS.get(value.strip().casefold(), DEFAULT_CONFIDENCE)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return min(max(float(value), 0.0), 1.0)
     return DEFAULT_CONFIDENCE

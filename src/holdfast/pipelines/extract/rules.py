@@ -15,20 +15,19 @@ from datetime import timedelta
 
 from ...text.secrets import find_secrets
 from ...text.when import BEGINNING, END, Span, spans
-from ...types import Memory, Triple, from_datetime, to_datetime
+from ...types import DAY, Memory, Triple, from_datetime, to_datetime
 from ...write.candidates import Candidate, grounded
+from ...write.policy import PEOPLE
+from ...write.vocabulary import straight
 from .corrections import settled
 from .languages import Language, Statement, languages_of
 from .retell import NOBODY, retell
 from .speech import Sentence, own_words, sentences
 
-_PEOPLE = ("user", "human", "")
 _LONGEST_OBJECT = 12  # words; a longer one is a story, not the object of a triple
 _NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))  # predicates that say "no" themselves
 _DOINGS = frozenset(("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED"))
 _LISTED = 3  # words after a comma that may be one more thing of a list; more are a thought of their own
-_DAY = 86_400_000_000
-_STRAIGHT = str.maketrans("’‘ʼ", "'''")  # one character for one, so positions stay true
 _EDGES = " \t\n,;:–—-"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PAST = re.compile(r"\b(?:last|ago|yesterday|earlier)\b", re.IGNORECASE)
@@ -85,7 +84,7 @@ def _may_stay(candidate: Candidate, text: str) -> bool:
 
 
 def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candidate]:
-    plain = words.translate(_STRAIGHT)
+    plain = straight(words)
     if language.warns("private", plain) or language.warns("joke_turn", plain):
         return
     every = sentences(words[: language.material_from(plain)])
@@ -104,9 +103,9 @@ class _Told:
         self.sentence = sentence
         self.turn = turn
         self.text = sentence.text
-        self.plain = sentence.text.translate(_STRAIGHT)
+        self.plain = straight(sentence.text)
         self.following = following
-        self.agent = turn.role not in _PEOPLE
+        self.agent = turn.role not in PEOPLE
 
     def is_scenario(self) -> bool:
         """Whether from here on something is only imagined."""
@@ -236,7 +235,7 @@ class _Told:
 
     def _candidate(self, clause: _Clause) -> Candidate | None:
         quote = self.text[clause.start : clause.end].strip(_EDGES)
-        plain = clause.subject + quote.translate(_STRAIGHT)
+        plain = clause.subject + straight(quote)
         for statement in self.language.likely(plain):
             opening = statement.fits(plain)
             if opening and self._lasts(statement, plain):
@@ -278,7 +277,7 @@ class _Told:
         quote = self.text[start : clause.end].strip(_EDGES)
         if len(quote) < (6 if self.language.spaced else 3):
             return None
-        plain = quote.translate(_STRAIGHT)
+        plain = straight(quote)
         known = next(((each, fit) for each in self.language.likely(plain) if (fit := each.fits(plain))), None)
         if known:
             return replace(self._made(*known, plain, quote), confidence=1.0)
@@ -360,11 +359,11 @@ def _dated(content: str, said_at: int) -> str:
 
 def _ahead(span: Span, said_at: int) -> Span:
     """The span itself, or its next return when it is over: what is planned lies ahead."""
-    if span.end > said_at - said_at % _DAY or _PAST.search(span.text):
+    if span.end > said_at - said_at % DAY or _PAST.search(span.text):
         return span
-    weekday = span.end - span.start == _DAY and not re.search(r"\d", span.text)
+    weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
     if weekday:
-        return Span(span.start + 7 * _DAY, span.end + 7 * _DAY, span.text)
+        return Span(span.start + 7 * DAY, span.end + 7 * DAY, span.text)
     return Span(_a_year_on(span.start), _a_year_on(span.end), span.text)
 
 
@@ -373,7 +372,7 @@ def _a_year_on(micros: int) -> int:
     try:
         return from_datetime(day.replace(year=day.year + 1))
     except ValueError:  # 29 February, or the end of time
-        return micros + 365 * _DAY
+        return micros + 365 * DAY
 
 
 def _days(span: Span) -> str:

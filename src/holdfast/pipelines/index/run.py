@@ -60,6 +60,11 @@ class Indexer:
         except OSError as error:
             self.warn(source.name, f"it cannot be read ({error.strerror or error})")
 
+    def unlearn(self, name: str) -> None:
+        """Takes a file for a new one unless a session of it is here: an undo took them back, and knows of no files."""
+        if name not in self._by_path:
+            self.known.pop(name, None)
+
     def finish(self, mark: KnownFile) -> None:
         """Leaves a mark that says that all there is was indexed."""
         if mark not in self._store.files(self._scope, mark.root):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidInput
 from ...text.secrets import redact
 from ...types import iso
+from ...write.guard import clean
 from .setup import MEMORY, RAW, SUMMARY
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .outputs import Output
 
 FOLDERS = ("scripts", "templates", "examples")
-LONGEST_NAME = 64
+LONGEST_NAME, LONGEST_PATH = 64, 200
 NOTHING = "No raw memories yet."
 
 FileSet = Mapping[str, str]
@@ -46,16 +48,31 @@ def skill_of(answered: Any) -> Skill | None:
     """A playbook as a model gave it; None for one without a name or anything in it. Unsafe paths are left out."""
     if not isinstance(answered, Mapping):
         return None
-    name, content = skill_name(str(answered.get("name") or "")), answered.get("content") or ""
-    files = {
-        f"{folder}/{one['path']}": redact(str(one["content"]))[0]
-        for folder in FOLDERS
-        for one in answered.get(folder) or ()
-        if isinstance(one, Mapping) and set(one) == {"path", "content"} and is_safe(str(one["path"]))
-    }
-    if not name or not (str(content).strip() or files):
+    name, content, files = (
+        skill_name(text_of(answered, "name")),
+        text_of(answered, "content"),
+        {path: text for folder in FOLDERS for path, text in _files_of(answered.get(folder), folder)},
+    )
+    if not name or not (content.strip() or files):
         return None
-    return Skill(name, redact(str(content))[0], files)
+    # A file cannot stand where another one has its folder.
+    clashing = {path for path in files if any(str(above) in files for above in PurePosixPath(path).parents)}
+    return Skill(name, content, {path: text for path, text in files.items() if path not in clashing})
+
+
+def _files_of(answered: Any, folder: str) -> Iterator[tuple[str, str]]:
+    """The files of one folder of a playbook that can be written, by path."""
+    for one in answered if isinstance(answered, list) else ():
+        if isinstance(one, Mapping) and set(one) == {"path", "content"} and isinstance(one["content"], str):
+            path = text_of(one, "path")
+            if is_safe(path):
+                yield f"{folder}/{path}", text_of(one, "content")
+
+
+def text_of(answered: Mapping[str, Any], key: str) -> str:
+    """A text of an answer as it may be written to a file, without secrets; empty for what is no text."""
+    value = answered.get(key)
+    return redact(clean(value))[0] if isinstance(value, str) else ""
 
 
 def skill_name(text: str) -> str:
@@ -68,9 +85,10 @@ def skill_name(text: str) -> str:
 
 
 def is_safe(path: str) -> bool:
-    """Whether a path stays below the folder it is in, on every system."""
+    """Whether a path stays below the folder it is in, and can be written, on every system."""
     parts = path.split("/")
-    return bool(re.fullmatch(r"[A-Za-z0-9._/-]+", path)) and not any(part in ("", ".", "..") for part in parts)
+    named = re.fullmatch(r"[A-Za-z0-9._/-]+", path) and len(path) <= LONGEST_PATH
+    return bool(named) and not any(part in ("", ".", "..") for part in parts)
 
 
 def laid_out(composed: Composed | None, kept: Sequence[Output]) -> FileSet:
@@ -95,7 +113,9 @@ def _raw(kept: Sequence[Output]) -> str:
 
 
 def _file_name(kept: Output) -> str:
-    session = re.sub(r"[^A-Za-z0-9._-]", "-", kept.session).lstrip(".")[:120] or "session"
+    session = re.sub(r"[^A-Za-z0-9._-]", "-", kept.session).lstrip(".")[:120]
+    if session != kept.session:  # two ids may come to the same name
+        session += f"-{hashlib.sha256(kept.session.encode()).hexdigest()[:8]}"
     return f"{session}-{kept.taught.slug}.md" if kept.taught.slug else f"{session}.md"
 
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from ...errors import ModelFailed, NotFound
 from ...store.base import Author, Store, Writer
-from ...text.secrets import redact
 from ...types import Micros, Scope, iso
 from ..task import Due, Kind, Output, Task, Terms, Worker
 from . import outputs
 from .answers import answer_of
-from .artifacts import FileSet, Skill, laid_out, own_regions, put_back, replace_files, skill_of
+from .artifacts import FileSet, Skill, laid_out, own_regions, put_back, replace_files, skill_of, text_of
 from .compose import Composed, compose
 from .extraction import NEXT, dirty
 from .outputs import Output as Kept
@@ -74,7 +73,7 @@ def by_model(kept: Sequence[Kept], building: Building) -> Composed:
         rollout_summaries=truncated("\n\n".join(map(_summary, kept)), SUMMARY_TOKENS),
     )
     answer = answer_of(model, said, KEYS, stage="phase2")
-    memory, summary = (redact(answer[key])[0].strip() if isinstance(answer[key], str) else "" for key in KEYS[:2])
+    memory, summary = (text_of(answer, key).strip() for key in KEYS[:2])
     if not memory or not summary or not isinstance(answer["skills"], list):
         raise ModelFailed("phase2 JSON schema validation failure")
     return Composed(memory, summary, tuple(_skills(answer["skills"])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,11 @@ from .. import work
 from ..consider import turns_of
 from ..spend import ANSWER, Estimate
 from ..task import Worker
+from ..work import Told
 from . import build, extraction, outputs
 from .artifacts import remove_files
 from .extraction import Passed, candidates
 from .setup import MEMORY, SUMMARY, Building
-
-Told = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ....text.fences import strip_fences
 from ....text.later import later
 from ....types import Memory
 from ....write.policy import PEOPLE
+from ....write.vocabulary import straight
 from ..speech import Sentence, own_words, sentences, without_thoughts
 from .commands import bare, program
 from .errors import telling_line
@@ -33,7 +34,6 @@ _WENT_WRONG = later(
 _WENT_WELL = later(
     r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b", re.IGNORECASE
 )
-_STRAIGHT = str.maketrans("’‘ʼ", "'''")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Said:
     @cached_property
     def sentences(self) -> list[Sentence]:
         """These words sentence by sentence, apostrophes straight."""
-        return [Sentence(each.text.translate(_STRAIGHT), each.asks) for each in sentences(self.own)]
+        return [Sentence(straight(each.text), each.asks) for each in sentences(self.own)]
 
     @cached_property
     def words(self) -> list[Words]:
@@ -70,7 +70,7 @@ class Said:
 
     def verbatim(self, sentence: str) -> str:
         """A sentence as it stands in the turn, whatever its apostrophes."""
-        at = self.own.translate(_STRAIGHT).find(sentence)
+        at = straight(self.own).find(sentence)
         return self.own[at : at + len(sentence)] if at >= 0 else ""
 
 

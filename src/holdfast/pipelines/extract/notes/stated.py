@@ -10,13 +10,13 @@ from ....text.tokens import query_terms
 from ....types import Memory
 from ....write.candidates import Candidate
 from ....write.policy import PEOPLE
+from ....write.vocabulary import straight
 from ..retell import retell
 from ..rules import RuleExtractor
 from ..speech import own_words, sentences
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Home, Note, sentence, title_of, within
 from .words import Words, spoken, words_of
 
-_STRAIGHT = str.maketrans("’‘ʼ", "'''")
 _EDGES = " \t\n,;:–—-."
 _NAMED = re.compile(r"[A-Z0-9`_]")
 
@@ -35,7 +35,7 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     words = next((each for each in words_of(found.quote)), None)
     if words is None or not _is_for_a_project(found, turn):
         return None
-    said = found.quote.translate(_STRAIGHT)
+    said = straight(found.quote)
     if found.category == "decisions":
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
@@ -92,15 +92,15 @@ def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note
 
 def _around(quote: str, turn: Memory) -> str:
     """The sentence that a quote is a part of: it may say where a preference holds."""
-    return next((each for each in _said(turn) if quote.translate(_STRAIGHT) in each), quote)
+    return next((each for each in _said(turn) if straight(quote) in each), quote)
 
 
 def _next_sentence(quote: str, turn: Memory) -> str:
     """The sentence behind the one that a quote is a part of; empty where there is none."""
     said = _said(turn)
-    place = next((place for place, each in enumerate(said) if quote.translate(_STRAIGHT) in each), len(said))
+    place = next((place for place, each in enumerate(said) if straight(quote) in each), len(said))
     return said[place + 1] if place + 1 < len(said) else ""
 
 
 def _said(turn: Memory) -> list[str]:
-    return [each.text.translate(_STRAIGHT) for each in sentences(own_words(turn.content))]
+    return [straight(each.text) for each in sentences(own_words(turn.content))]

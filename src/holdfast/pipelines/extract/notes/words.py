@@ -26,9 +26,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ....text.later import NEVER
 from ..languages import Language, Statement, compiled, expanded, language, languages_of, statement_of
 
-_NEVER = re.compile(r"(?!)")
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
 _TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place")
@@ -50,11 +50,11 @@ class Words:
 
     def says(self, cue: str, text: str) -> re.Match[str] | None:
         """Where words of this cue first occur in a text."""
-        return self.cues.get(cue, _NEVER).search(text)
+        return self.cues.get(cue, NEVER).search(text)
 
     def begins(self, cue: str, text: str) -> re.Match[str] | None:
         """The match when a text begins with words of this cue."""
-        return self.cues.get(cue, _NEVER).match(text)
+        return self.cues.get(cue, NEVER).match(text)
 
     def doubts(self, text: str) -> bool:
         """Whether a sentence only supposes, asks or wishes."""
