@@ -124,7 +124,7 @@ LOOK_ALIKES = """
     token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
     password = load(user1)|password = getpass2(name)|the password 'field' is empty|we pass "hunter2x9" to it
     the password "user_name" field|the password oauth2flow is gone|the password rules apply to web2
-    the bearer long-awaited-news|{"auth": "applicationdefault"}
+    the bearer long-awaited-news|Authorization: Bearer make_token42(me)|{"auth": "applicationdefault"}
     files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
 """
 # What secrets are called, and what a key or a token has to be called besides.

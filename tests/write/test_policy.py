@@ -232,9 +232,16 @@ def test_a_model_s_advice_is_taken_with_its_reason_cut_to_length():
 )
 def test_a_quote_is_no_longer_than_shows_what_a_memory_rests_on(words, kept):
     quote = words.strip()
-    candidate = judged(quote, triple=Triple("user", "LIKES", "y" * 201)).candidate
-    assert (candidate.quote, candidate.content, candidate.triple) == (kept, quote, None)
+    candidate = judged(quote).candidate
+    assert (candidate.quote, candidate.content) == (kept, quote)
     assert candidate.quote in quote
+
+
+def test_no_end_of_a_triple_is_a_whole_text():
+    ends = [("user", "tea"), ("user", "y" * 200), ("y" * 200, "tea"), ("user", "y" * 201), ("y" * 201, "tea")]
+    triples = [Triple(subject, "LIKES", object_) for subject, object_ in ends]
+    kept = [judged("I like tea", triple=triple).candidate.triple for triple in triples]
+    assert kept == [*triples[:3], None, None]
 
 
 def test_what_is_beyond_the_part_that_is_quoted_is_guarded_too():
@@ -246,6 +253,8 @@ def test_a_rule_that_is_a_whole_text_is_for_a_person(length, expected):
     rule = "From now on be direct" + " and kind" * 40
     assert action(rule[:length], kind="rule") == expected
     assert action(rule[:length], kind="rule", advice=("commit_now", "plain")) == expected
+    why = "a rule of more than 280 characters is for a person to decide"
+    assert (judged(rule[:length], kind="rule").verdict.reason == why) == (expected == "propose")
 
 
 def test_a_reason_is_one_line():

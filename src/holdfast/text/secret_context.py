@@ -169,7 +169,7 @@ def find_named(text: str) -> list[Secret]:
                 secret
                 for rule in rules
                 for match in rule.pattern.finditer(text)
-                if not _is_call(match) and (secret := _judged(match, rule.name, rule.kind))
+                if (secret := _judged(match, rule.name, rule.kind))
             ]
     found.extend(_named(text, lower))
     return found
