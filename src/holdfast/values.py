@@ -127,10 +127,12 @@ def _init(self: Any, /, *values: Any, **named: Any) -> None:
             f"({', '.join(name for name in made.fields if name in made.needed)}). It was given {len(values)} without "
             f"a name, and ({', '.join(named)})."
         )
-    whole = made.defaults | given
-    for name, factory in made.factories.items():
-        if name not in given:
-            whole[name] = factory()
+    whole = given
+    if named or len(given) < len(made.fields):
+        whole = made.defaults | given
+        for name, factory in made.factories.items():
+            if name not in given:
+                whole[name] = factory()
     object.__setattr__(self, "__dict__", whole)
     if made.checked:
         self.__post_init__()

@@ -146,12 +146,11 @@ def _misfit(fields: Mapping[str, Any]) -> str:
 
 
 def as_draft(draft: str | Mapping[str, Any] | Draft) -> Draft:
-    match draft:
-        case write.commit.Draft():
-            return draft
-        case Mapping():
-            return draft_of(**draft)
-    return draft_of(content=draft)
+    if isinstance(draft, str):
+        return draft_of(content=draft)
+    if isinstance(draft, write.commit.Draft):
+        return draft
+    return draft_of(**draft) if isinstance(draft, Mapping) else draft_of(content=draft)
 
 
 def turn_of(turn: Mapping[str, Any]) -> Draft:

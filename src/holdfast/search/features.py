@@ -145,15 +145,18 @@ class _Words:
         return counts, length
 
     def _bm25(self, counts: Counts, length: float, usual: float) -> float:
-        return sum(self.idf[term] * value for term, value in _saturated(counts, length / usual).items())
+        softly = _softness(length / usual)
+        return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
 
     def of_sessions(self, sessions: Sequence[int]) -> Column:
         """Each term counts once per session, where it is densest."""
         best: dict[int, dict[str, float]] = {number: {} for number in sessions}
         for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
             session = best[number]
-            for term, value in _saturated(counts, length / self._mean_length).items():
-                session[term] = max(session.get(term, 0.0), value)
+            softly = _softness(length / self._mean_length)
+            for term, count in counts.items():
+                if (value := count / (count + softly)) > session.get(term, 0.0):
+                    session[term] = value
         sums = {number: sum(self.idf[term] * value for term, value in terms.items()) for number, terms in best.items()}
         return [sums[number] for number in sessions]
 
@@ -169,9 +172,9 @@ def _idf(corpus: Corpus, term: str) -> float:
     return math.log(1 + max(corpus.size - frequency + 0.5, 0.5) / (frequency + 0.5))
 
 
-def _saturated(counts: Counts, relative_length: float) -> dict[str, float]:
-    softly = _K1 * (1 - _B + _B * relative_length)
-    return {term: count / (count + softly) for term, count in counts.items()}
+def _softness(relative_length: float) -> float:
+    """How many times a term must occur in a text of this length for half of its weight."""
+    return _K1 * (1 - _B + _B * relative_length)
 
 
 def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
@@ -181,7 +184,7 @@ def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
     return [
         {}
         if at is None
-        else {step: rows[session, at + step] for step, _ in _NEIGHBOURS if (session, at + step) in rows}
+        else {step: row for step, _ in _NEIGHBOURS if (row := rows.get((session, at + step))) is not None}
         for session, at in places
     ]
 

@@ -156,9 +156,10 @@ def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     fields = dict(zip(_FIELDS, row, strict=True))
     fields["scope"] = scope_of(fields["scope"])
     fields["protected"] = bool(fields["protected"])
-    fields["triple"] = Triple(*json.loads(fields["triple"])) if fields["triple"] else None
-    fields["tags"] = tuple(json.loads(fields["tags"])) if fields["tags"] else ()
-    fields["metadata"] = json.loads(fields["metadata"]) if fields["metadata"] else {}
+    triple, tags, metadata = fields["triple"], fields["tags"], fields["metadata"]
+    fields["triple"] = Triple(*json.loads(triple)) if triple else None
+    fields["tags"] = tuple(json.loads(tags)) if tags else ()
+    fields["metadata"] = json.loads(metadata) if metadata else {}
     return Memory.of(fields)
 
 

@@ -26,7 +26,7 @@ _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more
 def _is_harmless(word: str) -> bool:
     """Whether a word is part of no secret and leads to none. Each is judged once: most texts hold no other."""
     lower = word.lower()
-    return len(word) < SHORTEST and not any(lead in lower for lead in LEADS)
+    return len(word) < SHORTEST and not any(map(lower.__contains__, LEADS))
 
 
 def find_secrets(text: str) -> list[Secret]:

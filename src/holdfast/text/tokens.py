@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
-from typing import Protocol
+from typing import Any, Protocol
 
 from .later import later
 from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS, TOLD_BY_ACCENT
@@ -37,7 +37,7 @@ _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
 
 # Most texts hold neither grouped numbers nor such names, and need only the short pattern.
 _GROUPED = re.compile(r"\d,\d")
-_PLAIN_TOKEN = re.compile(r"\w+(?:['.]\w+)*", re.ASCII)
+_PLAIN_TOKEN = re.compile(r"\w++(?:['.]\w++)*", re.ASCII)
 _ASCII_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
 # Latin, Greek and Cyrillic letters; punctuation, currency signs, arrows, signs of mathematics: no combining marks, no
 # emoji, and nothing that is written without spaces. They need no more than this.
@@ -71,6 +71,7 @@ _LATIN_ADDITIONAL = range(0x1E00, 0x1F00)
 _EVERY_LANGUAGE_STOPS = frozenset().union(
     *(words for language, words in STOP_WORDS.items() if language not in LATIN_LANGUAGES[1:])
 )
+_LATIN_STOPS = frozenset().union(*(STOP_WORDS[language] for language in LATIN_LANGUAGES))
 _DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language in LATIN_LANGUAGES}
 _local = threading.local()  # stemmers keep state while they work, so each thread has its own
 
@@ -82,26 +83,32 @@ def index_terms(text: str) -> list[str]:
     ['carolin', 'user', 'name', 'user_name']
     """
     tokens = _tokens(text)
+    english = list(map(_IF_ENGLISH.__getitem__, tokens))
+    if None not in english:
+        return list(chain.from_iterable(english))
     language = _language(tokens)
-    if language == "english":
-        return list(chain.from_iterable(map(_ENGLISH_TERMS.__getitem__, tokens)))
     return [term for token in tokens for term in _terms(token, language)]
 
 
-class _EnglishTerms(dict[str, tuple[str, ...]]):
-    """The terms of each English token met so far: a plain dictionary, because this is where the time goes."""
+class _IfEnglish(dict[str, Any]):
+    """The English terms of each token met so far; None for one that is a sign of another language.
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        if token.isascii() and token.isdecimal():
+    A plain dictionary, because this is where the time goes.
+    """
+
+    def __missing__(self, token: str) -> tuple[str, ...] | None:
+        if token.isascii() and token.isalnum() and not token.isalpha() and token == token.lower():
             return (token,)  # there are too many numbers to keep, and nothing to work out
         if len(self) > _TOKENS_KEPT:
             self.clear()
-        self[token] = terms = _terms(token, "english")
+        word = _surface(token)
+        foreign = word in _LATIN_STOPS and word not in STOP_WORDS["english"]
+        self[token] = terms = None if foreign else _terms(token, "english")
         return terms
 
 
 _TOKENS_KEPT = 1 << 16
-_ENGLISH_TERMS = _EnglishTerms()
+_IF_ENGLISH = _IfEnglish()
 
 
 def query_terms(text: str) -> list[str]:
@@ -182,30 +189,13 @@ def _ranges(codes: Iterable[int]) -> str:
 def _language(tokens: list[str]) -> str:
     """The language whose stop words the text uses most; English unless another one clearly wins."""
     beginning = tokens[:_DETECTION_TOKENS]
-    if all(map(_COULD_BE_ENGLISH.__getitem__, beginning)):
+    if None not in map(_IF_ENGLISH.__getitem__, beginning):
         return "english"
     words = {_surface(token) for token in beginning}
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
     best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
     clear = hits[best] > hits["english"] and words & _DISTINCTIVE[best]
     return best if clear else "english"
-
-
-class _CouldBeEnglish(dict[str, bool]):
-    """Whether a token is no sign of another language: an English stop word too, or none of any language."""
-
-    def __missing__(self, token: str) -> bool:
-        if token.isdecimal():
-            return True
-        if len(self) > _TOKENS_KEPT:
-            self.clear()
-        word = _surface(token)
-        listed = any(word in STOP_WORDS[language] for language in LATIN_LANGUAGES)
-        self[token] = could = word in STOP_WORDS["english"] or not listed
-        return could
-
-
-_COULD_BE_ENGLISH = _CouldBeEnglish()
 
 
 @lru_cache(maxsize=16)
