@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -135,6 +134,8 @@ def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
 
 def way_back(hf: Holdfast, scope: str = "") -> str:
     """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
+    import shlex
+
     from ..store.opening import location_of
 
     settings, scope = config.load(), scope or str(hf.scopes[0])
