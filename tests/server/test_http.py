@@ -273,7 +273,7 @@ def test_json_that_does_not_say_so_is_told_by_which_header(http, header):
 
 def test_a_body_that_is_no_json_is_told_where_and_why(http):
     header = {"Content-Type": "application/json"}
-    said = problem(http.post("/memories", content='{"content": "tea",}', headers=header), 400)
+    said = problem(http.post("/memories", content='{"content": "tea" "x": 1}', headers=header), 400)
     assert said.startswith("The request cannot be used: body.18: this is not JSON: ")
     assert "UTF-8" in problem(http.post("/memories", content=b'{"content": "\xff"}', headers=header), 400)
 
