@@ -634,7 +634,7 @@ def test_another_session_begins_on_a_new_screen(desk, monkeypatch):
             return
         for wrong in ("/end now", f"/end new {first.session}"):
             await seat.send(wrong)
-        assert seat.lines("error")[0] == "Usage: /end [new [id]]" and "already" in seat.lines("error")[1]
+        assert "/end new ID" in seat.lines("error")[0] and "already" in seat.lines("error")[1]
         await seat.send("/end new second")
 
     run_with(monkeypatch, use)

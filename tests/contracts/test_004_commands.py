@@ -49,7 +49,7 @@ def test_the_nearest_memory_is_not_found_by_words_that_it_has_nothing_to_do_with
 
 def test_earlier_conversations_are_searched_and_those_of_other_agents_are_not(talk, write_role, agent_of):
     talk.end()
-    assert "green tea" in talk.anew().command("search", "history tea")
+    assert "green tea" in talk.following("new").command("search", "history tea")
     where = json.dumps({"embeddings": {"provider": "none"}, "store_path": str(talk.agent.memory.place)})
     role = write_role(where, name="other")
     other = Conversation(agent_of(role, answering()))
@@ -94,15 +94,15 @@ def test_an_export_has_both_sides_no_secret_and_never_takes_the_place_of_a_file(
     with pytest.raises(InvalidInput, match="cannot be written"):
         talk.command("export", "nowhere/talk.md")
     with pytest.raises(InvalidInput, match="Nothing was said"):
-        talk.anew().command("export", "")
+        talk.following("new").command("export", "")
 
 
 def test_a_new_session_has_an_id_of_ones_own_or_any_and_never_that_of_another(talk):
-    assert talk.anew("second").session == "second"
-    assert len(talk.anew().session) == 12
+    assert talk.following("new second").session == "second"
+    assert len(talk.following("new").session) == 12
     for id_ in (talk.session, "x" * (2_000)):
         with pytest.raises(InvalidInput):
-            talk.anew(id_)
+            talk.following(f"new {id_}")
 
 
 def test_in_the_terminal(write_role, cli, memory_of, tmp_path, monkeypatch):
@@ -112,10 +112,10 @@ def test_in_the_terminal(write_role, cli, memory_of, tmp_path, monkeypatch):
              "Hello there.", "/export talk.md", "/summary")  # fmt: skip
     done = cli("run", role, "-i", stdin="\n".join(lines) + "\n")
     assert done.code == 0
-    for told in ("user: I love green tea.\n", "Wrote 2 messages to talk.md.\n", "Usage: /end [new [ID]]\n",
+    for told in ("user: I love green tea.\n", "Wrote 2 messages to talk.md.\n",
                  "A new session begins: second.\n", TOO_LITTLE):  # fmt: skip
         assert told in done.out
-    assert "talk.md is there already" in done.err
+    assert "talk.md is there already" in done.err and "Nothing was ended" in done.err
     sessions = memory_of(role).hf.sessions()
     assert {session.end_reason for session in sessions} == {"ended"}
     assert "second" in {session.id for session in sessions}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, HoldfastError, MissingExtra, Nothing
 from ..files.places import slug
-from ..memory import Holdfast, open_memory
+from ..memory import Holdfast, check_open
 from ..store import Writer
 from ..types import Kind, Memory
 from ..write import commit, entities
@@ -40,7 +40,7 @@ class MemoryFiles:
     """The memories of an open memory as files below /memories."""
 
     def __init__(self, holdfast: Holdfast) -> None:
-        self._hf = open_memory(holdfast)
+        self._hf = check_open(holdfast)
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec
 
 from ..agent.living import talking
 from ..errors import HoldfastError
-from ..memory import Holdfast, open_memory
+from ..memory import Holdfast, check_open
 from ..search.context import Context
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Hosted:
     """The memory of an agent, for its host. What is changed through it is journalled as the agent's own doing."""
 
     def __init__(self, hf: Holdfast, agent: str) -> None:
-        self.hf = open_memory(hf).scoped(*hf.scopes)
+        self.hf = check_open(hf).scoped(*hf.scopes)
         self.hf.actor = f"agent:{agent}"
 
     async def listen(self, session: str, role: str, text: str) -> None:

@@ -15,7 +15,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from ..errors import MissingExtra
-from ..memory import Holdfast, open_memory
+from ..memory import Holdfast, check_open
 from ..store import Filter, Writer
 from ..types import MINUTE, Memory, Micros, to_datetime
 from ..write import commit, entities
@@ -56,7 +56,7 @@ class HoldfastStore(BaseStore):
     def __init__(self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         """`index` may say which `fields` are searched (all, unless it does); vectors are the engine's own, so its
         `embed` is not used. `ttl` says how long items live."""
-        self._hf = open_memory(holdfast)
+        self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
         self.ttl_config = ttl

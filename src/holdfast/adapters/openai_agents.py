@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import InvalidInput, MissingExtra, NotFound, StoreError
-from ..memory import Holdfast, open_memory
+from ..memory import Holdfast, check_open
 from ..search.context import Context
 from ..store import Writer
 from ..write import sessions
@@ -65,7 +65,7 @@ class HoldfastSession:
     def __init__(self, hf: Holdfast, session_id: str, *, session_settings: SessionSettings | None = None) -> None:
         check_session(session_id)
         self.session_id, self.session_settings = session_id, session_settings
-        self._hf, self._held, self._lock = open_memory(hf), list[Item](), Lock()
+        self._hf, self._held, self._lock = check_open(hf), list[Item](), Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The latest items, `limit` of them at most, oldest first. No answer of a tool comes without its call."""

@@ -115,11 +115,16 @@ class Conversation:
         saved = [one.body for one in memory.hf.messages(self.session)] if memory and memory.exists else []
         return [*saved, *sessions.kept(list(packed(self._unsaved)))]
 
-    def anew(self, session: str = "") -> Conversation:
-        """The next conversation with the same agent, for when this one has ended; with an id of one's own if wanted.
+    def following(self, rest: str) -> Conversation | None:
+        """The conversation that `/end`, `/end new` or `/end new ID` asks for after this one; None where it is the last.
 
-        InvalidInput for an id that can be none, or that another session has.
+        InvalidInput for other words, and for an id that can be none or that another session has.
         """
+        word, _, session = (part.strip() for part in rest.strip().partition(" "))
+        if word not in ("", "new"):
+            raise InvalidInput("It goes on after /end, /end new or /end new ID. Nothing was ended.")
+        if not word:
+            return None
         memory = self.agent.memory
         if session:
             check_session(session)

@@ -288,13 +288,14 @@ def _source(record: Memory) -> str:
 
 
 def _told_each(hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
-    """Changes records, all of which are there, and tells of each; several are one JSON document, too."""
-    records = [record_of(hf, id_) for id_ in ids]
-    if as_json and len(records) > 1:
-        show.emit([record_json(hf, change(record.id), run=hf.last_run) for record in records])
-        return
-    for record in records:
-        _told(hf, change(record.id), said, as_json=as_json)
+    """Changes records, all of which are there, and tells of each."""
+    changes = (change(record.id) for record in [record_of(hf, id_) for id_ in ids])
+    show.tell_each(
+        changes,
+        lambda record: record_json(hf, record, run=hf.last_run),
+        lambda record: _told(hf, record, said, as_json=False),
+        as_json=as_json,
+    )
 
 
 def _told(hf: Holdfast, record: Memory, said: str, *, as_json: bool) -> None:

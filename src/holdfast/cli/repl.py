@@ -141,25 +141,13 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
             name, rest = command["name"], (command["rest"] or "").strip()
             if name != "end":
                 _command(conversation, name, rest)
-            elif not rest:
-                return _Ended("ended", answered)
-            elif (following := _following(conversation, rest)) is not None:
-                return _Ended("ended", answered, following)
+                continue
+            try:
+                return _Ended("ended", answered, conversation.following(rest))
+            except HoldfastError as error:
+                print(f"Error: {error}", file=sys.stderr)
         elif prompt.strip() or conversation.waiting:  # Enter alone is an answer to a question
             answered = _turn(conversation, prompt) and answered
-
-
-def _following(conversation: Conversation, rest: str) -> Conversation | None:
-    """The conversation that `/end new [ID]` asks for; None, and why, where there can be none."""
-    word, _, session = rest.partition(" ")
-    if word != "new":
-        print("Usage: /end [new [ID]]")
-        return None
-    try:
-        return conversation.anew(session.strip())
-    except HoldfastError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return None
 
 
 def _turn(conversation: Conversation, prompt: str) -> bool:

@@ -260,20 +260,17 @@ def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
 
 
 def _told_each(hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
-    """Decides about memories, all of which wait, and tells of each; several are one JSON document, too."""
-    waiting = _waiting(hf, ids)
-    if as_json and len(waiting) > 1:
-        show.emit([show.memory_json(decide(one.id), run=hf.last_run) for one in waiting])
-        return
-    for one in waiting:
-        _told(hf, decide(one.id), said, as_json=as_json)
+    """Decides about memories, all of which wait, and tells of each."""
+    show.tell_each(
+        (decide(one.id) for one in _waiting(hf, ids)),
+        lambda memory: show.memory_json(memory, run=hf.last_run),
+        lambda memory: _say(hf, memory, said),
+        as_json=as_json,
+    )
 
 
-def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
-    if as_json:
-        show.emit(show.memory_json(memory, run=hf.last_run))
-    else:
-        print(f"{said} {memory.id}. Undo with: {way_back(hf)}")
+def _say(hf: Holdfast, memory: Memory, said: str) -> None:
+    print(f"{said} {memory.id}. Undo with: {way_back(hf)}")
 
 
 # All at once
@@ -301,9 +298,9 @@ def edit_all(store: Store = None, scope: Scope = None) -> None:
         blocks = read_sheet(wanted, set(waiting))
         for block in blocks:
             if block.word == "approve":
-                _told(hf, hf.approve(block.id, block.text), "Approved", as_json=False)
+                _say(hf, hf.approve(block.id, block.text), "Approved")
             elif block.word == "reject":
-                _told(hf, hf.reject(block.id), "Rejected", as_json=False)
+                _say(hf, hf.reject(block.id), "Rejected")
         left = len(hf.proposals())
         print(show.waiting(left) if left else NOTHING)
 

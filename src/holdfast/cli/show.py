@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,18 @@ def emit(value: Any) -> None:
     """Prints one JSON document."""
     escaped = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
     print(json.dumps(value, ensure_ascii=escaped, indent=2))
+
+
+def tell_each(
+    changes: Iterable[Memory], json_of: Callable[[Memory], Any], say: Callable[[Memory], None], *, as_json: bool
+) -> None:
+    """Tells of each change as it is made; for scripts as one JSON document, a list if there are several."""
+    if not as_json:
+        for changed in changes:
+            say(changed)
+        return
+    told = [json_of(changed) for changed in changes]
+    emit(told[0] if len(told) == 1 else told)
 
 
 def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:

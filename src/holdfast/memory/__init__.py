@@ -15,7 +15,7 @@ from .publishing import Publishing
 from .reading import Reading
 from .writing import Writing
 
-__all__ = ["Holdfast", "Moment", "Ref", "ScopeLike", "open_memory"]
+__all__ = ["Holdfast", "Moment", "Ref", "ScopeLike", "check_open"]
 
 
 @traced
@@ -32,7 +32,7 @@ class Holdfast(Writing, Reading, Keeping, Indexing, Extracting, Publishing):
     """
 
 
-def open_memory(given: Holdfast) -> Holdfast:
+def check_open(given: Holdfast) -> Holdfast:
     """`given` itself, when it is an open memory; an adapter is easily given a path, or the awaitable one."""
     if isinstance(given, Holdfast):
         return given

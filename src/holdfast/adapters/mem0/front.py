@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ...errors import InvalidInput, NotFound, Nothing, Refused
 from ...files.places import is_record
-from ...memory import Holdfast, open_memory
+from ...memory import Holdfast, check_open
 from ...memory.asking import reading_of
 from ...pipelines import learn
 from ...store import Writer
@@ -35,7 +35,7 @@ class Mem0:
     def __init__(self, holdfast: Holdfast | None = None, *, only: Scope | None = None) -> None:
         """Over an open memory, which stays open; without one, over the per-user store. `only` shuts out all others."""
         self._own, self._only = holdfast is None, only
-        self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else open_memory(holdfast)
+        self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else check_open(holdfast)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on, work
@@ -115,10 +117,9 @@ class ChatApp(App[None]):
     @on(Prompt.Sent)
     def _hear(self, sent: Prompt.Sent) -> None:
         command = _COMMAND.fullmatch(sent.text)
-        known = {
-            "memory": self._list_memories, "search": self._search, "summary": self._summary, "export": self._export,
-            "help": self._help, "end": self._end,
-        }  # fmt: skip
+        known: dict[str, Callable[[str], object]]
+        known = {"memory": self._list_memories, "help": self._help, "end": self._end}
+        known |= {name: partial(self._tell, name) for name in ("search", "summary", "export")}
         if command and command["name"] in known:
             self.query_one(Prompt).take(sent.text)
             known[command["name"]](command["rest"] or "")
@@ -146,15 +147,6 @@ class ChatApp(App[None]):
     def _help(self, _: str) -> None:
         self._write(HELP)
 
-    def _search(self, words: str) -> None:
-        self._tell("search", words)
-
-    def _summary(self, _: str) -> None:
-        self._tell("summary", "")
-
-    def _export(self, file: str) -> None:
-        self._tell("export", file)
-
     @work(thread=True, group="telling")
     def _tell(self, name: str, rest: str) -> None:
         """Shows the reply to a command about what was said; it may take a model a while."""
@@ -166,12 +158,8 @@ class ChatApp(App[None]):
             self.call_from_thread(self._write, reply, kind)
 
     def _end(self, rest: str) -> None:
-        word, _, session = rest.strip().partition(" ")
-        if word not in ("", "new"):
-            self._write("Usage: /end [new [id]]", "error")
-            return
         try:
-            self.following = self.conversation.anew(session.strip()) if word else None
+            self.following = self.conversation.following(rest)
         except HoldfastError as error:
             self._write(str(error), "error")
         else:
