@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .secret_formats import Secret
+from .secret_prefixes import looks_drawn
 from .secret_values import How, Name, is_random, is_secret, words
 
 # Names of passwords, also inside DB_PASSWORD and mypassword.
@@ -74,9 +75,19 @@ _IS = (
     r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed to|jetzt|nun|ahora|maintenant|agora)\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
 )
-_ASSIGNED = re.compile(rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}(?:=>|:=|[=:：＝](?![=:]))[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})")
+# `=`, `:`, `=>`, and what PHP, make and JavaScript write: `.=`, `?=`, `::=`, `+=`, `??=`, `||=`.
+_LINK = r"(?:=>|:{1,3}=|[.?+]=|(?:\?\?|\|\|)=|[=:：＝](?![=:]))"
+# YAML may put the value of a name on the next line, after `|` or `>`.
+_BLOCK = r"(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,24})?"
+_ASSIGNED = re.compile(rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}{_LINK}[ \t]{{0,8}}{_BLOCK}(?:{_QUOTED}|{_BARE})")
+# A type between the name and the value: Go's `var apiToken string = "…"`, Kotlin's and Rust's `token: &str = "…"`.
+_TYPED = re.compile(rf"(?:[ \t]{{0,2}}:)?[ \t]{{1,3}}[\w.*&\[\]<>?']{{1,40}}[ \t]{{0,3}}:?=[ \t]{{0,3}}{_QUOTED}")
+# `setProperty("API_TOKEN", "…")`: an argument after the one that names it. Lists of names look the same.
+_ARGUMENT = re.compile(rf"\\?[\"'`][ \t]{{0,3}},[ \t]{{0,3}}{_QUOTED}")
+# `<add key="Password" value="…" />`
+_ATTRIBUTE = re.compile(rf"[\"'][ \t]{{1,4}}value[ \t]?=[ \t]?{_QUOTED}", re.IGNORECASE)
 _TOLD = re.compile(rf"{_ABOUT}{_IS}(?:{_QUOTED}|{_TELL})", re.IGNORECASE)
-_ELEMENT = re.compile(r">(?P<bare>[^<>\s]{3,512})(?=</)")
+_ELEMENT = re.compile(r">\s{0,80}(?P<bare>[^<>\s]{3,512})\s{0,80}(?=</)")
 # `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: the value follows after a mere space.
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
@@ -131,7 +142,7 @@ _RULES = (
         "password",
         re.compile(
             r"(?:\b(?:login|user)[ \t]\S{1,80}[ \t]{1,4}password[ \t]|\bsshpass[ \t]-p[ \t]{0,2}"
-            r"|[ \t](?:-u|--user)[ \t=]{1,2}['\"]?[^\s:'\"]{1,80}:)[\"']?(?P<bare>[^\s\"']{1,200})",
+            r"|[ \t](?:-u|--user)[ \t=]{1,2}['\"]?(?:[^\s:'\"]{1,80}[\"']?|(?<=[\"'])):)[\"']?(?P<bare>[^\s\"']{1,200})",
             re.IGNORECASE,
         ),
     ),
@@ -210,8 +221,16 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
         return None
     if modifier in _TELLING and word not in ("pass", "pw", "pin"):
         return "token"
-    inside = text[start - 1 : start].isalpha() and not (text[start].isupper() and text[start - 1].islower())
-    return None if inside else _LONELY.get(word, "token")
+    return None if _is_inside(text, start) else _LONELY.get(word, "token")
+
+
+def _is_inside(text: str, start: int) -> bool:
+    """Whether the word at `start` is only the end of another one; `authToken` and `IAMToken` are two."""
+    if not text[start - 1 : start].isalpha():
+        return False
+    before = text[max(0, start - 2) : start]
+    is_camel = text[start].isupper() and text[start + 1 : start + 2].islower()
+    return not (text[start].isupper() and before[-1].islower()) and not (is_camel and before.isupper())
 
 
 def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret]:
@@ -220,10 +239,12 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
     told = () if name_match["other"] == "pass" else (_TOLD, *beside)  # one may pass a thing to `another`
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
-    for pattern in (_ASSIGNED, _ELEMENT, *told, *flag):
+    for pattern in (_ASSIGNED, _TYPED, _ARGUMENT, _ATTRIBUTE, _ELEMENT, *told, *flag):
         match = pattern.match(text, end)
         if match and _is_call(match):
             return
+        if match and pattern is _ARGUMENT and not looks_drawn(match["quoted"]):
+            continue  # `("password", "user_name")`
         if match and (secret := _judged(match, name, name)):
             yield secret
             return

@@ -1,67 +1,71 @@
 """Secrets that show by themselves what they are: the known token formats, as data.
 
+Keys that only a fixed beginning gives away have a line each in `secret_prefixes`; here are those with more of a shape.
 Ordinary prose has no word of fifteen characters, so most texts never come here. Those that do meet a rule only if
-one of its cues is in the text. Repetition is possessive or bounded, so time is linear in the text.
+one of its cues is in a long word, or in the text. Repetition is possessive or bounded, so time is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
+
+from .secret_prefixes import formats, looks_drawn
 
 # A token starts where no letter or digit stands before it, or after the \n of text that is still JSON-escaped.
 # Checked after the match: patterns that begin with a literal are searched for much faster.
 _INSIDE = re.compile(r"(?<=[A-Za-z0-9])(?<!\\[nrt])")
 
-SHORTEST = 15  # no format below fits into a shorter stretch without white space
-Finder = Callable[[str], Iterator[re.Match[str]]]
+_AFTER_WORD = re.compile(r"(?<=[\w.-])(?<!\\[nrt])")  # the same for beginnings that names have too: `my-key-…`
 
-# kind, cues, pattern; the group `secret` is what goes, the whole match where there is none.
+SHORTEST = 15  # no format below fits into a shorter stretch without white space
+
+# kind, cues, pattern; the group `secret` is what goes, the whole match where there is none. All of it is one word.
 _TOKENS = (
     ("aws-access-key", "AKIA ASIA ABIA ACCA", r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,}+"),
-    ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}+"),
-    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-", r"gl[a-z]{2,5}-[\w.-]{20,}+"),
     ("slack-token", "xox", r"xox[abceoprs](?:\.xox[a-z])?-(?=[A-Za-z-]{0,40}+\d)[A-Za-z0-9-]{10,}+"),
     ("slack-token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}+"),
     ("slack-webhook", "hooks.slack", r"hooks\.slack\.com/[a-z]{1,20}/(?P<secret>[\w/+-]{20,}+)"),
     ("discord-webhook", "/api/webhooks/", r"/api/webhooks/(?P<secret>\d{15,21}/[\w-]{50,}+)"),
     ("discord-token", ".", r"[MNO][\w-]{22,27}\.[\w-]{6,7}\.[\w-]{27,}+"),
     ("google-api-key", "AIza", r"AIza[\w-]{33,39}+(?![\w-])"),
-    ("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{20,}+"),
-    ("google-oauth-token", "ya29.", r"ya29\.[\w-]{20,}+"),
-    ("stripe-key", "k_live_ k_test_", r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,}+"),
-    ("stripe-webhook", "whsec_", r"whsec_[A-Za-z0-9+/=]{20,}+"),
-    ("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{20,}+"),
     ("openai-key", "sk-", r"sk-(?:[a-zA-Z0-9]{2,12}-){0,3}(?=[A-Za-z_-]{0,40}+\d)[A-Za-z0-9_]{16,}+[\w-]*+"),
-    ("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}+"),
     ("pypi-token", "pypi-", r"pypi-(?=[A-Za-z_-]{0,60}+\d)[\w-]{36,}+"),
-    ("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{30,}+"),
-    ("sendgrid-key", "SG.", r"SG\.[\w-]{16,32}\.[\w-]{16,}+"),
+    ("sendgrid-key", "SG.", r"SG\.(?:[\w=-]{16,32}\.[\w=-]{16,}+|[\w=-]{60,}+)"),
     ("twilio-key", "SK", r"SK[0-9a-f]{32}(?![0-9A-Za-z])"),
     ("telegram-token", ":", r":(?<=\d{8}:)(?P<secret>(?=\w{0,34}[a-z])(?=\w{0,34}[A-Z])[\w-]{35}(?![\w-]))"),
-    ("digitalocean-token", "_v1_", r"do[opr]_v1_[a-f0-9]{40,}+"),
     ("azure-key", "AccountKey= SharedAccessKey=", r"(?:Account|SharedAccess)Key=(?P<secret>[\w+/-]{32,}+={0,2})"),
     ("azure-sas", "sig=", r"[?&;]sig=(?P<secret>[\w%+/-]{30,}+=?)"),
     ("databricks-token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
-    ("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32,}+"),
-    ("mailgun-key", "key-", r"(?<![-_])key-[a-z0-9]{32}(?![A-Za-z0-9-])"),
-    ("heroku-key", "HRKU-", r"HRKU-[\w-]{30,}+"),
-    ("linear-key", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}+"),
-    ("notion-token", "secret_ ntn_", r"(?:secret|ntn)_[A-Za-z0-9]{40,}+"),
-    ("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{20,}+"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
     ("jwt", "eyJ", r"eyJ(?:(?<![\w-]eyJ)|(?<=\\[nrt]eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+(?>(?:\.[\w-]++)*)"),
-    ("atlassian-token", "ATATT3", r"ATATT3[\w=-]{50,}+"),
     ("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    ("cloud-token", "dckr_pat_ rubygems_ pscale_ sbp_ sb_secret_ figd_ sntrys_ sntryu_ fo1_",
-     r"(?:dckr_pat|rubygems|pscale_[a-z]{2,5}|sbp|sb_secret|figd|sntry[su]|fo1)_[\w=+/-]{20,}+"),
-    ("cloud-token", "NRAK- PMAK- tskey- pul- sq0", r"(?:NRAK|PMAK|tskey-[a-z]{2,9}|pul|sq0[a-z]{3})-[\w-]{20,}+"),
-    ("cloud-token", "dp.pt. dp.st. dp.ct. dp.sa.", r"dp\.[a-z]{2}\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{32,}+"),
-    ("cloud-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}+"),
-    ("grafana-token", "glsa_ glc_", r"gl(?:sa|c)_[\w+/=]{30,}+"),
-    ("llm-key", "gsk_ r8_ xai- pplx- nvapi-", r"(?:gsk_|r8_|xai-|pplx-|nvapi-)[\w-]{32,}+"),
+    ("cloud-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}+"),
+    ("jwt", ".ey", r"ey[A-Za-z0-9]{17,}+\.ey[\w/-]{17,}+\.[\w/-]*+={0,2}"),
+    ("mailchimp-key", "-us", r"-us(?<=(?P<secret>[a-f0-9]{32})-us)\d{1,2}(?!\w)"),
+    ("maxmind-key", "_mmk", r"_mmk(?<=(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29})_mmk)(?!\w)"),
+    ("azure-client-secret", "Q~", r"Q~(?<=[\w~.]{3}\dQ~)(?P<secret>[\w~.-]{31,34}+)"),
+    ("azure-key", "+ASt +AMC +ABa +AEh +ARm +ACR AzSe AzFu AZDO ACDb JQQJ99",
+     r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{32,76}?(?:\+A(?:St|MC|Ba|Eh|Rm|CR)|Az(?:Se|Fu)|AZDO|ACDb|JQQJ99)"
+     r"[A-Za-z0-9+/]{4,40}+={0,2}"),
+    ("harness-token", "pat. sat.", r"[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}(?!\w)"),
+    ("authress-key", ".acc_ .acc-",
+     r"[a-z]{2,8}_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,}+"),
+    ("1password-key", "A3-", r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,4}[A-Z0-9]{5}(?![A-Z0-9])"),
+    ("teams-webhook", ".webhook.office.com/", r"\.webhook\.office\.com/(?P<secret>[\w@/-]{60,}+)"),
+    ("webhook", "hooks.zapier.com/ .tines.com/",
+     r"(?:hooks\.zapier|\.tines)\.com/(?:hooks/catch|webhook)/(?P<secret>[\w/-]{8,}+)"),
+    ("facebook-token", "|", r"\|(?<=\d{15}\|)(?P<secret>[\w-]{27})(?![\w-])"),
+    ("zoho-token", "1000.", r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}"),
+    ("salesforce-token", "00D", r"00D[A-Za-z0-9]{12}!(?P<secret>[\w.]{60,}+)"),
+    ("braintree-token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{10,20}\$(?P<secret>[a-f0-9]{32})"),
+    ("launchdarkly-key", "sdk- api-", r"(?<![\w-])(?:sdk|api)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![\w-])"),
+    ("yandex-token", "t1.", r"t1\.[A-Z][\w-]{8,}+={0,2}\.[\w-]{80,}+"),
+    ("mapbox-token", "pk. sk.", r"[ps]k\.[A-Za-z0-9]{30,}+(?:\.[\w-]{20,}+)?"),
+)  # fmt: skip
+# The same where white space may be inside, so that the cue is looked for in the whole text.
+_SPREAD = (
     ("private-key", "PRIVATE",
      r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
      r"(?P<secret>(?=[^-]{0,400}?[A-Za-z0-9+/]{16})(?>(?:[^-]|-(?!----)){16,20000})(?=-----END)"
@@ -70,7 +74,9 @@ _TOKENS = (
      r"(?:AKIA|ASIA|aws|AWS|Aws|[sS]ecret|SECRET)[^\n]{0,60}?(?<![\w/+=])"
      r"(?P<secret>(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}\d)[A-Za-z0-9/+]{40})(?![\w/+=])"),
     ("heroku-key", "heroku Heroku HEROKU",
-     r"(?i:heroku)[^\n]{0,40}?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w-])"),
+     r"(?i:heroku)[^\n]{0,40}?(?P<secret>(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))(?![\w-])"),
+    ("sidekiq-key", "CONTRIBSYS contribsys",
+     r"(?i:contribsys__com)[^\w\n]{1,8}(?:(?i:set|global|--local)[ \t]{1,3})?(?P<secret>[0-9a-f]{8}:[0-9a-f]{8})(?!\w)"),
 )  # fmt: skip
 
 
@@ -82,34 +88,45 @@ class Secret(NamedTuple):
     kind: str
 
 
-def _by_cue() -> dict[str, list[tuple[str, Finder]]]:
-    rules: dict[str, list[tuple[str, Finder]]] = {}
-    for kind, cues, pattern in _TOKENS:
-        finder = re.compile(pattern, re.ASCII).finditer
+_Rule = tuple[str, str]  # kind, pattern
+
+
+def _by_cue(rows: tuple[tuple[str, str, str], ...]) -> dict[str, list[_Rule]]:
+    rules: dict[str, list[_Rule]] = {}
+    for kind, cues, pattern in rows:
         for cue in cues.split():
-            rules.setdefault(cue, []).append((kind, finder))
+            rules.setdefault(cue, []).append((kind, pattern))
     return rules
 
 
-_BY_CUE = tuple(_by_cue().items())
+# Each pattern is made when its cue is first met: most processes meet few of them.
+_compiled = cache(lambda pattern: re.compile(pattern, re.ASCII))
+_IN_WORDS = tuple(
+    _by_cue((*((one.kind, " ".join(one.beginnings), one.pattern) for one in formats()), *_TOKENS)).items()
+)
+_IN_TEXT = tuple(_by_cue(_SPREAD).items())
 
 
 def find_tokens(text: str) -> list[Secret]:
     """Every token of a known format in `text`; one that two cues lead to may be listed twice."""
+    long_words = "\n".join({word for word in text.split() if len(word) >= SHORTEST})
+    met = [rules for cue, rules in _IN_WORDS if cue in long_words]
+    met += [rules for cue, rules in _IN_TEXT if cue in text]
     return [
         found
-        for cue, rules in _BY_CUE
-        if cue in text
-        for kind, finder in rules
-        for match in finder(text)
+        for kind, pattern in dict.fromkeys(rule for rules in met for rule in rules)
+        for match in _compiled(pattern).finditer(text)
         if (found := _found(kind, match))
     ]
 
 
 def _found(kind: str, match: re.Match[str]) -> Secret | None:
-    group = "secret" if "secret" in match.re.groupindex else 0
+    groups = match.re.groupindex
+    group = "secret" if "secret" in groups else 0
     start, end = match.span(group)
     if _is_filler(match.string[start:end]) or (not group and _INSIDE.match(match.string, start)):
+        return None
+    if "drawn" in groups and (not looks_drawn(match["drawn"]) or _AFTER_WORD.match(match.string, start)):
         return None
     return Secret(start, end, kind)
 

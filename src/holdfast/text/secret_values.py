@@ -53,6 +53,10 @@ _TECHNICAL = re.compile(
     r"|\d+[-–]\d+$|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[:.]\d{2}$",
     re.IGNORECASE,
 )
+SHORTEST_IN_URL = 2  # characters of a password in a URL; `user:p@host` is how manuals write it
+LONG_NUMBER = 16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
+_LETTERS = re.compile(r"(?:[a-z]{16,64}|[A-Z]{16,64})$")
+_NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _MARKS = re.compile(r"[!@#$%^&*+=?~]")  # what people put into passwords
 
 
@@ -60,7 +64,9 @@ def is_secret(value: str, *, name: Name, how: How) -> bool:
     """Whether `value`, introduced as a `name` and written `how`, is worth hiding."""
     if name == "pin":
         return value.isdecimal() and 4 <= len(value) <= 8
-    if is_placeholder(value) or (how != "url" and _is_place(value)):
+    if how == "url":
+        return len(value) >= SHORTEST_IN_URL and not is_placeholder(value, least=2)
+    if is_placeholder(value) or _is_place(value):
         return False
     if how in ("bare", "told") and _CODE.match(value):
         return False
@@ -68,12 +74,15 @@ def is_secret(value: str, *, name: Name, how: How) -> bool:
         return is_random(value)
     if name == "token":
         return _is_tokenlike(value, how)
-    return how == "url" or _is_passwordlike(value, how)
+    return _is_passwordlike(value, how)
 
 
-def is_placeholder(value: str) -> bool:
-    """Whether `value` only shows where a secret goes: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
-    if _REFERENCE.match(value) or _MASK.search(value) or "REDACTED" in value or len(set(value)) < 3:
+def is_placeholder(value: str, *, least: int = 3) -> bool:
+    """Whether `value` only shows where a secret goes: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`.
+
+    A value of fewer than `least` different characters is one.
+    """
+    if _REFERENCE.match(value) or _MASK.search(value) or "REDACTED" in value or len(set(value)) < least:
         return True
     words = (match[0] for match in _WORDS.finditer(value.lower()))
     return all(word in _FILLER_WORDS or (len(word) == 1 and word.isdecimal()) for word in words)
@@ -103,8 +112,15 @@ def _is_tokenlike(value: str, how: How) -> bool:
         return len(value) >= 24 and is_random(value)
     digits = sum(c.isdecimal() for c in value)
     if digits == 0:
-        return bool(_MARKS.search(value)) and how == "quoted"
-    return digits < len(value) and not _TECHNICAL.match(value) and not _is_numbered_name(value)
+        return (bool(_MARKS.search(value)) and how == "quoted") or (how != "told" and _is_scrambled(value))
+    if digits == len(value):
+        return how != "told" and digits >= LONG_NUMBER
+    return not _TECHNICAL.match(value) and not _is_numbered_name(value)
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether letters alone look drawn: long, of one case, and with more consonants in a row than words have."""
+    return bool(_LETTERS.match(value) and _NO_VOWEL.search(value.lower()))
 
 
 def _is_numbered_name(value: str) -> bool:

@@ -4,7 +4,7 @@
     'export DB_PASSWORD=[REDACTED:password] # task_management_module'
 
 Formats that show what they are come from `secret_formats`, secrets that only their surroundings give away from
-`secret_context`. Personal data (names, card numbers) is not its subject.
+`secret_context`, those that take several words from `secret_documents`. Other personal data is not its subject.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from functools import lru_cache
 
 from .secret_context import LEADS, find_named
+from .secret_documents import find_in_documents
 from .secret_formats import SHORTEST, Secret, find_tokens
 
 __all__ = ["Secret", "find_secrets", "redact"]
@@ -31,10 +32,11 @@ def _is_harmless(word: str) -> bool:
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets in `text` in order, none overlapping another, and none inside a `[REDACTED:kind]`."""
-    if all(map(_is_harmless, text.split())):
-        return []
-    secrets: list[Secret] = []
-    current = text
+    words = text.split()
+    secrets = _merged(find_in_documents(text, words))
+    if all(map(_is_harmless, words)):
+        return secrets
+    current = _replaced(text, secrets)
     for _ in range(_ROUNDS):
         found = _scan(current)
         if not found:

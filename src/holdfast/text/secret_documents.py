@@ -1,0 +1,61 @@
+"""Secrets that no single word gives away: values of a Kubernetes secret, seed phrases of wallets, card numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .secret_formats import Secret
+from .secret_seeds import seed_phrases
+
+# A manifest of `kind: Secret`; its values are base64 under `data:`, or plain under `stringData:`.
+_KIND = re.compile(r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
+_DATA = re.compile(r"^([ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*$", re.MULTILINE)
+_ENTRY = re.compile(
+    r"[ \t]*[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]*(?:[|>][-+]?[ \t]*\n[ \t]*)?[\"']?(?P<value>[^\s\"'#,]{8,}+)"
+)
+_INDENT = re.compile(r"[ \t]*")
+_REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)  # filled in elsewhere
+
+# 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card; nothing that would
+# make it a part of a longer number, a path, a fraction or an identifier may stand beside it.
+_CARD = re.compile(
+    r"(?<![\w.,+/=:#-])(?:3[47]\d{2}[ -]?\d{6}[ -]?\d{5}|(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6\d{3}|35\d{2})"
+    r"(?:[ -]?\d{4}){3})(?![\w/=-]|[.,]\d)"
+)
+
+
+def find_in_documents(text: str, words: list[str]) -> list[Secret]:
+    """Every secret in `text`, whose `words` are given, that no single word of it gives away."""
+    phrases = (Secret(start, end, "seed-phrase") for start, end in seed_phrases(text, words))
+    return [*_manifest_values(text), *_card_numbers(text), *phrases]
+
+
+def _card_numbers(text: str) -> Iterator[Secret]:
+    for match in _CARD.finditer(text):
+        if _passes_luhn([int(char) for char in match[0] if char.isdecimal()]):
+            yield Secret(match.start(), match.end(), "card-number")
+
+
+def _passes_luhn(digits: list[int]) -> bool:
+    """The check digit of card numbers: every second digit from the right counts double, less nine above nine."""
+    doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _manifest_values(text: str) -> Iterator[Secret]:
+    if "ecret" not in text or not _KIND.search(text):
+        return
+    for head in _DATA.finditer(text):
+        position = head.end() + 1
+        while position < len(text):
+            end = text.find("\n", position)
+            line = text[position : end if end >= 0 else len(text)]
+            indent = _INDENT.match(line)
+            if line.strip() and indent and len(indent[0]) <= len(head[1]):
+                break
+            entry = _ENTRY.match(text, position)
+            if entry and not _REFERENCE.match(entry["value"]):
+                yield Secret(entry.start("value"), entry.end("value"), "kubernetes-secret")
+                end = text.find("\n", entry.end())
+            position = end + 1 if end >= 0 else len(text)
