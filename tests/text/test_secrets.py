@@ -49,16 +49,8 @@ TOKENS = {
     "jwt": ["eyJ" + MIXED + ".eyJ" + MIXED + "." + MIXED * 2],
     "atlassian-token": ["ATATT3" + MIXED * 4],
     "airtable-token": ["pat" + MIXED[:14] + "." + HEX * 4],
-    "cloud-token": [
-        *(
-            start + MIXED * 2
-            for start in words("""
-                dckr_pat_ rubygems_ pscale_tkn_ sbp_ sb_secret_ figd_ sntrys_ sntryu_ fo1_
-                NRAK- PMAK- tskey-auth- pul- sq0atp- dp.pt. dp.st. dp.ct. dp.sa.
-            """)
-        ),
-        MIXED[:14] + ".atlasv1." + MIXED * 3,
-    ],
+    "docker-token": ["dckr_pat_" + MIXED * 2],
+    "cloud-token": [MIXED[:14] + ".atlasv1." + MIXED * 3],
     "grafana-token": ["glsa_" + MIXED * 2, "glc_" + MIXED * 2],
     "llm-key": [start + MIXED * 2 for start in words("gsk_ r8_ xai- pplx- nvapi-")],
 }

@@ -53,6 +53,7 @@ _NAME = re.compile(rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.joi
 
 LONGEST = 512  # how far a value is read at first; one that is a secret goes to its end
 ENOUGH = 80  # how much of a value shows what it is
+LEAST_ARGUMENT = 12  # characters of a value that only stands in a list after its name
 NEAR = 80  # how far from a name a random string may end
 _QUOTES = "\"'`“”‘’«»„"
 # A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside JSON.
@@ -88,6 +89,8 @@ _ARGUMENT = re.compile(rf"\\?[\"'`][ \t]{{0,3}},[ \t]{{0,3}}{_QUOTED}")
 _ATTRIBUTE = re.compile(rf"[\"'][ \t]{{1,4}}value[ \t]?=[ \t]?{_QUOTED}", re.IGNORECASE)
 _TOLD = re.compile(rf"{_ABOUT}{_IS}(?:{_QUOTED}|{_TELL})", re.IGNORECASE)
 _ELEMENT = re.compile(r">\s{0,80}(?P<bare>[^<>\s]{3,512})\s{0,80}(?=</)")
+_WORDS_IN_ELEMENT = re.compile(r">(?P<words>[^<>\n]{0,200}[ \t{}][^<>\n]{0,200})</")
+_ELEMENT_WORD = re.compile(r"[\w.+/=-]{16,200}+", re.ASCII)
 # `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: the value follows after a mere space.
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
@@ -239,15 +242,30 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
     told = () if name_match["other"] == "pass" else (_TOLD, *beside)  # one may pass a thing to `another`
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
+    yield from _in_element(text, end)
     for pattern in (_ASSIGNED, _TYPED, _ARGUMENT, _ATTRIBUTE, _ELEMENT, *told, *flag):
         match = pattern.match(text, end)
         if match and _is_call(match):
             return
-        if match and pattern is _ARGUMENT and not looks_drawn(match["quoted"]):
-            continue  # `("password", "user_name")`
+        if match and pattern is _ARGUMENT and not _is_argument(match["quoted"]):
+            continue
         if match and (secret := _judged(match, name, name)):
             yield secret
             return
+
+
+def _in_element(text: str, end: int) -> Iterator[Secret]:
+    """What looks drawn among the words of an element: `<secret>{id AQAAABAAA x7…}</secret>`."""
+    element = _WORDS_IN_ELEMENT.match(text, end)
+    if element:
+        for word in _ELEMENT_WORD.finditer(text, element.start("words"), element.end("words")):
+            if looks_drawn(word[0]) and is_secret(word[0], name="token", how="quoted"):
+                yield Secret(word.start(), word.end(), "token")
+
+
+def _is_argument(value: str) -> bool:
+    """Whether the argument after a name is its value: `("password", "user_name")` are two names."""
+    return len(value) >= LEAST_ARGUMENT and looks_drawn(value) and is_secret(value, name="token", how="quoted")
 
 
 def _close_by(text: str, end: int) -> Iterator[Secret]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .secret_formats import Secret
 from .secret_seeds import seed_phrases
 
 # A manifest of `kind: Secret`; its values are base64 under `data:`, or plain under `stringData:`.
 _KIND = re.compile(r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
+_NEXT = re.compile(r"^---", re.MULTILINE)  # the next manifest in the same text
 _DATA = re.compile(r"^([ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(
     r"[ \t]*[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]*(?:[|>][-+]?[ \t]*\n[ \t]*)?[\"']?(?P<value>[^\s\"'#,]{8,}+)"
@@ -46,11 +48,18 @@ def _passes_luhn(digits: list[int]) -> bool:
 def _manifest_values(text: str) -> Iterator[Secret]:
     if "ecret" not in text or not _KIND.search(text):
         return
-    for head in _DATA.finditer(text):
+    edges = [0, *(match.start() for match in _NEXT.finditer(text)), len(text)]
+    for start, end in pairwise(edges):
+        if _KIND.search(text, start, end):
+            yield from _values_under_data(text, start, end)
+
+
+def _values_under_data(text: str, start: int, limit: int) -> Iterator[Secret]:
+    for head in _DATA.finditer(text, start, limit):
         position = head.end() + 1
-        while position < len(text):
+        while position < limit:
             end = text.find("\n", position)
-            line = text[position : end if end >= 0 else len(text)]
+            line = text[position : end if end >= 0 else limit]
             indent = _INDENT.match(line)
             if line.strip() and indent and len(indent[0]) <= len(head[1]):
                 break
@@ -58,4 +67,4 @@ def _manifest_values(text: str) -> Iterator[Secret]:
             if entry and not _REFERENCE.match(entry["value"]):
                 yield Secret(entry.start("value"), entry.end("value"), "kubernetes-secret")
                 end = text.find("\n", entry.end())
-            position = end + 1 if end >= 0 else len(text)
+            position = end + 1 if end >= 0 else limit

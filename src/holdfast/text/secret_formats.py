@@ -17,7 +17,7 @@ from .secret_prefixes import formats, looks_drawn
 # Checked after the match: patterns that begin with a literal are searched for much faster.
 _INSIDE = re.compile(r"(?<=[A-Za-z0-9])(?<!\\[nrt])")
 
-_AFTER_WORD = re.compile(r"(?<=[\w.-])(?<!\\[nrt])")  # the same for beginnings that names have too: `my-key-…`
+_AFTER_WORD = re.compile(r"(?<=[\w.+/-])(?<!\\[nrt])")  # the same for beginnings that names have too: `my-key-…`
 
 SHORTEST = 15  # no format below fits into a shorter stretch without white space
 
@@ -45,7 +45,8 @@ _TOKENS = (
     ("jwt", ".ey", r"ey[A-Za-z0-9]{17,}+\.ey[\w/-]{17,}+\.[\w/-]*+={0,2}"),
     ("mailchimp-key", "-us", r"-us(?<=(?P<secret>[a-f0-9]{32})-us)\d{1,2}(?!\w)"),
     ("maxmind-key", "_mmk", r"_mmk(?<=(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29})_mmk)(?!\w)"),
-    ("azure-client-secret", "Q~", r"Q~(?<=[\w~.]{3}\dQ~)(?P<secret>[\w~.-]{31,34}+)"),
+    ("azure-client-secret", "Q~",
+     r"Q~(?:(?<=[^\w~.-][\w~.]{3}\dQ~)|(?<=\A[\w~.]{3}\dQ~))(?P<secret>[\w~.-]{31,34}+)(?![\w~-])"),
     ("azure-key", "+ASt +AMC +ABa +AEh +ARm +ACR AzSe AzFu AZDO ACDb JQQJ99",
      r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{32,76}?(?:\+A(?:St|MC|Ba|Eh|Rm|CR)|Az(?:Se|Fu)|AZDO|ACDb|JQQJ99)"
      r"[A-Za-z0-9+/]{4,40}+={0,2}"),

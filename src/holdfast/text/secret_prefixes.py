@@ -81,7 +81,7 @@ clickhouse-key      4b1d                                                        
 cloudflare-key      v1.0- cfk_ cfut_ cfat_                                          word    40?
 defined-key         dnkey-                                                          base64  50
 octopus-key         API-                                                            upper   =26?
-openshift-token     sha256~                                                         word    =43
+openshift-token     sha256~                                                         word    =43?
 postman-key         PMAK-                                                           word    20
 netlify-token       nfp_                                                            alnum   36
 figma-token         figd_ figo_ figp_ figdr_                                        base64  20

@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from .secret_prefixes import looks_drawn
+
 # password: a short guessable word may be one. token: needs digits. key: needs to look random. pin: is a number.
 Name = Literal["password", "token", "key", "pin"]
 # quoted: "value". bare: name=value. told: the name is value. url: user:value@host
@@ -35,7 +37,7 @@ _FILLER_WORDS = frozenset(
 )
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _REFERENCE = re.compile(
-    r"[$%<{@!*&#]?[{(<]|\$\w|%\w+%$|<|\*\*|!!?[a-z]+$|(?:os|process|env|config|settings|self|this|args|opts|options|ctx"
+    r"[$%<{@!*&#]?[{(<]|\$\w|%\w+%$|%[sdrvq]$|<|\*\*|!!?[a-z]+$|(?:os|process|env|config|settings|self|this|args|opts|options|ctx"
     r"|request|req|response|res|user|data|params|props|state|secrets|vars?|local|module|app|cfg|conf|system|ENV)\b[.\[]"
     r"|(?:vault|op|env|file|ssm|secret|arn|kms|keyring|ref\+\w+|https?|ftp|s3|gs)://?|arn:|enc\[|ENC\[|sha\d{1,3}[-:]"
     r"|md5:|data:|(?:\.{0,2}|~)/|[A-Za-z]:\\",
@@ -55,7 +57,9 @@ _TECHNICAL = re.compile(
 )
 SHORTEST_IN_URL = 2  # characters of a password in a URL; `user:p@host` is how manuals write it
 LONG_NUMBER = 16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
+LEAST_LETTERS = 16
 _LETTERS = re.compile(r"(?:[a-z]{16,64}|[A-Z]{16,64})$")
+_LOWER = re.compile(r"[a-z0-9]{24,128}$")
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _MARKS = re.compile(r"[!@#$%^&*+=?~]")  # what people put into passwords
 
@@ -71,7 +75,7 @@ def is_secret(value: str, *, name: Name, how: How) -> bool:
     if how in ("bare", "told") and _CODE.match(value):
         return False
     if name == "key":
-        return is_random(value)
+        return is_random(value) or _is_random_lower(value)
     if name == "token":
         return _is_tokenlike(value, how)
     return _is_passwordlike(value, how)
@@ -97,6 +101,14 @@ def is_random(value: str) -> bool:
     return {"d", "u", "l"} <= set(classes) and changes / len(value) >= 0.3 and len(set(value)) >= 10
 
 
+def _is_random_lower(value: str) -> bool:
+    """The same without capitals: long, figures all over it, and letters that no digest in hexadecimal has."""
+    if len(value) < 24 or not _LOWER.match(value):
+        return False
+    changes = sum(a.isdecimal() != b.isdecimal() for a, b in pairwise(value))
+    return changes / len(value) >= 0.2 and any(char > "f" for char in value)
+
+
 def _is_digest(value: str) -> bool:
     return bool(re.match(r"AAAA[BCE]3Nza|AAAAE2Vj|sha\d{1,3}-|iVBORw0KGgo|/9j/4|R0lGOD|MIIB[IC]jAN", value))
 
@@ -119,8 +131,10 @@ def _is_tokenlike(value: str, how: How) -> bool:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether letters alone look drawn: long, of one case, and with more consonants in a row than words have."""
-    return bool(_LETTERS.match(value) and _NO_VOWEL.search(value.lower()))
+    """Whether letters alone look drawn: long, with more consonants in a row than words have, or of mixed case."""
+    if _LETTERS.match(value):
+        return bool(_NO_VOWEL.search(value.lower()))
+    return len(value) >= LEAST_LETTERS and value.isascii() and value.isalpha() and looks_drawn(value)
 
 
 def _is_numbered_name(value: str) -> bool:

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from .secret_context import LEADS, find_named
 from .secret_documents import find_in_documents
 from .secret_formats import SHORTEST, Secret, find_tokens
+from .secret_prefixes import looks_drawn
 
 __all__ = ["Secret", "find_secrets", "redact"]
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
+# A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one is rare.
+LEAST_REPEATED, MOST_REPEATED = 12, 400
+MOST_VALUES = 64  # each costs a search through the text, so that a text full of keys stays linear
 _ROUNDS = 8  # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
 
 
@@ -44,7 +49,18 @@ def find_secrets(text: str) -> list[Secret]:
         moved = [Secret(_origin(start, secrets), _origin(end, secrets), kind) for start, end, kind in found]
         secrets = _merged([*secrets, *moved])
         current = _replaced(text, secrets)
-    return secrets
+    return _merged([*secrets, *_repeated(text, secrets)])
+
+
+def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
+    """Other places of a secret that was found: a log names a key once and repeats it without its name."""
+    again: list[Secret] = []
+    values = {text[start:end]: kind for start, end, kind in secrets}
+    for value, kind in islice(values.items(), MOST_VALUES):
+        if LEAST_REPEATED <= len(value) <= MOST_REPEATED and looks_drawn(value) and text.count(value) > 1:
+            whole = rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])"
+            again += [Secret(match.start(), match.end(), kind) for match in re.finditer(whole, text)]
+    return again
 
 
 def redact(text: str) -> tuple[str, list[Secret]]:
