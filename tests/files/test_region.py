@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
 from holdfast.files.region import find, put, take_out
-from holdfast.text.fences import neutralise, strip_fences
+from holdfast.text.fences import neutralise, strip_echoes, strip_fences
 
 BEGIN, END = "<!-- holdfast:begin -->", "<!-- holdfast:end -->"
 TEXT = "## Known\n- Use pnpm\n- Deploy on Fridays never"
@@ -152,5 +152,5 @@ def test_a_region_that_an_agent_reads_back_is_recognised_as_our_own(prefix):
 @pytest.mark.parametrize("cut", [slice(0, 3), slice(2, None)], ids=["end", "beginning"])
 def test_a_part_of_a_region_is_recognised_too(cut):
     lines = put(None, TEXT).decode().splitlines()[cut]
-    rest, count = strip_fences("My own words.\n\n" + "\n".join(lines) + "\n\nMore of mine.")
-    assert (rest.split(), count) == (["My", "own", "words.", "More", "of", "mine."], 1)
+    rest = strip_echoes("My own words.\n\n" + "\n".join(lines) + "\n\nMore of mine.")
+    assert rest.split() == ["My", "own", "words.", "More", "of", "mine."]

@@ -16,6 +16,8 @@ from typing import Protocol
 
 import apsw
 
+from holdfast.memory import Holdfast
+
 WORDS = {"HOLDFAST_EMBEDDING_MODELS": "none"}
 DOWN = {
     "HOLDFAST_EMBEDDING_MODELS": "openai:text-embedding-3-small",
@@ -23,6 +25,10 @@ DOWN = {
     "HOLDFAST_EMBEDDING_KEY_ENV": "SCENARIO_KEY",
     "SCENARIO_KEY": "x",
 }
+
+
+UNSEEN = "\u200b\u2060\u200d \ufeff\u3164"
+JOINED = "می\u200cخواهم क्\u200dष 👩\u200d🚀"
 
 
 class Surface(Protocol):
@@ -144,4 +150,41 @@ def refusal(attempt: Callable[[], object]) -> str:
     raise AssertionError("nothing was refused")
 
 
-STORY = (a_memory_lives, owners_are_apart, an_embedder_is_down, a_store_is_busy)
+def half_a_fence_costs_no_word(world: World) -> None:
+    """A text with the closing tag of a memory block, and no block, is stored with every word."""
+    with world.open() as ann:
+        text = "Tea before </holdfast-memory> and coffee after"
+        ann.remember(text)
+        assert _stored(world) == [text]
+
+
+def what_nobody_sees_is_refused(world: World) -> None:
+    """A text of characters that are not seen is no memory, and cannot take the place of one."""
+    with world.open() as ann:
+        tea = ann.remember("Prefers green tea to coffee")
+        for attempt in (lambda: ann.remember(UNSEEN), lambda: ann.correct(tea, UNSEEN)):
+            assert "no character of the text is visible" in refusal(attempt)
+        assert _stored(world) == ["Prefers green tea to coffee"]
+
+
+def joiners_are_kept(world: World) -> None:
+    """The joiners of Persian, Hindi and emoji are part of the text."""
+    with world.open() as ann:
+        ann.remember(JOINED)
+        assert _stored(world) == [JOINED]
+
+
+def _stored(world: World) -> list[str]:
+    with Holdfast.open(world.store, scope="user:ann", background=False) as hf:
+        return [memory.content for memory in hf.list()]
+
+
+STORY = (
+    a_memory_lives,
+    owners_are_apart,
+    an_embedder_is_down,
+    a_store_is_busy,
+    half_a_fence_costs_no_word,
+    what_nobody_sees_is_refused,
+    joiners_are_kept,
+)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.fences import TAG, blank_fences, fence, neutralise, strip_fences
+from holdfast.text.fences import TAG, blank_fences, fence, neutralise, strip_echoes, strip_fences
 
 BLOCK = fence("- Ann likes tea\n- Ann lives in Bergen", block_id="ctx_1", label="from memory")
 PARTS = [f"</{TAG}>", f"<{TAG} id=", "sha=", f"&lt;/{TAG}&gt;", TAG, TAG.upper(), "\n\n", "\n", "> ", "    ", "tea"]
@@ -51,23 +51,53 @@ def test_a_mangled_block_is_still_recognised(mangle: Callable[[str], str]) -> No
     assert (rest.split(), count) == (["before", "after"], 1)
 
 
-def test_a_block_without_an_end_reaches_to_the_blank_line() -> None:
-    cut = BLOCK.rsplit("\n", 1)[0]
-    assert strip_fences(f"before\n{cut}\n\nmy own words") == ("before\n\n\nmy own words", 1)
-    assert strip_fences(f"before\n{cut}") == ("before\n", 1)
+CUT = BLOCK.rsplit("\n", 1)[0]
+UNPAIRED = [
+    pytest.param(f"text before </{TAG}> text after", id="closing tag in a sentence"),
+    pytest.param(f"my own words\n\n- Ann likes tea\n</{TAG}>\nmore", id="no beginning"),
+    pytest.param(f"before\n{CUT}\n\nmy own words", id="no end"),
+    pytest.param(f'hello\n<{TAG} id="a" sha="12', id="opening line cut off"),
+    pytest.param(f"</{TAG}>\n{CUT}", id="closing before opening"),
+    pytest.param(f"{CUT}\n<!-- holdfast:end -->", id="closed as something else"),
+    pytest.param(f"<{TAG}>\n- Ann likes tea\n</{TAG}>", id="a tag of their own"),
+    pytest.param(f"{BLOCK.replace('sha=', 'sh=')}", id="mangled opening"),
+    pytest.param(f"{BLOCK.replace('</hold', '</ hold')}", id="mangled closing"),
+]
 
 
-def test_a_block_without_a_beginning_reaches_back_to_the_blank_line() -> None:
-    assert strip_fences(f"my own words\n\n- Ann likes tea\n</{TAG}>\nmore") == ("my own words\n\nmore", 1)
+@pytest.mark.parametrize("text", UNPAIRED)
+def test_nothing_is_removed_from_a_text_without_a_whole_block(text: str) -> None:
+    assert strip_fences(text) == (text, 0)
+    assert blank_fences(text) == text
 
 
-def test_an_opening_line_that_is_cut_off_is_removed() -> None:
-    assert strip_fences(f'hello\n<{TAG} id="a" sha="12') == ("hello\n", 1)
+@given(st.one_of(st.text(), HOSTILE))
+def test_a_text_without_an_opening_and_a_later_closing_line_stays_as_it_is(text: str) -> None:
+    opened = re.search(r"(?:holdfast-memory\s+id=|holdfast:begin)", text, re.IGNORECASE)
+    closes = re.search(r"(?:/holdfast-memory|holdfast:end)", text[opened.end() :] if opened else "", re.IGNORECASE)
+    if not closes:
+        assert strip_fences(text) == (text, 0)
+
+
+def test_of_nested_blocks_the_inner_one_goes() -> None:
+    assert strip_fences(f"a\n{CUT}\nb\n{BLOCK}\nc\n</{TAG}>\nd") == (f"a\n{CUT}\nb\n\nc\n</{TAG}>\nd", 1)
 
 
 def test_a_cut_block_does_not_swallow_the_next_one() -> None:
-    cut = BLOCK.rsplit("\n", 1)[0]
-    assert strip_fences(f"{cut}\n\nmine\n{BLOCK}\nalso mine")[0].split() == ["mine", "also", "mine"]
+    assert strip_fences(f"{CUT}\n\nmine\n{BLOCK}\nalso mine") == (f"{CUT}\n\nmine\n\nalso mine", 1)
+    assert strip_echoes(f"{CUT}\n\nmine\n{BLOCK}\nalso mine").split() == ["mine", "also", "mine"]
+
+
+def test_quote_marks_go_with_a_block_only_if_all_of_it_is_quoted() -> None:
+    assert strip_fences("> said:\n> " + BLOCK.replace("\n", "\n> ") + "\nmine") == ("> said:\n\nmine", 1)
+    assert strip_fences(f"* {BLOCK}\nmine") == ("* \nmine", 1)
+
+
+def test_nothing_is_learned_from_what_is_left_of_a_block() -> None:
+    assert strip_echoes(f"before\n{CUT}\n\nmy own words") == "before\n\n\nmy own words"
+    assert strip_echoes(f"before\n{CUT}") == "before\n"
+    assert strip_echoes(f"my own words\n\n- Ann likes tea\n</{TAG}>\nmore") == "my own words\n\nmore"
+    assert strip_echoes(f'hello\n<{TAG} id="a" sha="12') == "hello\n"
 
 
 def test_the_bare_tag_in_a_sentence_is_only_a_word() -> None:

@@ -187,7 +187,7 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
         print(f"Resumed session with {count} messages." if count else "No previous session found.", file=sys.stderr)
         turn, session = conversation.say(prompt), conversation.session
         for line in conversation.end():
-            print(line, file=sys.stderr)
+            print(plain(line), file=sys.stderr)
     if conversation.waiting:
         print("Answer it with --resume -p …", file=sys.stderr)
     if as_json:
@@ -202,10 +202,10 @@ def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool
 
     if not task.strip():
         raise InvalidInput("The task is empty.")
-    watcher = Watcher(tool=lambda name, arguments: print(f"· {name} {plain(arguments)}", file=sys.stderr))
+    watcher = Watcher(tool=lambda name, arguments: print(plain(f"· {name} {arguments}"), file=sys.stderr))
     outcome = pursue(agent, task, most_steps=max_steps, watcher=watcher)
     for line in outcome.lines:
-        print(line, file=sys.stderr)
+        print(plain(line), file=sys.stderr)
     if as_json:
         show.emit({"status": outcome.status, "summary": outcome.summary, "steps": outcome.steps, "text": outcome.text})
     elif outcome.status == "unfinished":
@@ -251,7 +251,7 @@ def chat(
         if resume and not conversation.resume():
             print("No previous session found.", file=sys.stderr)
         for line in chat_screen(conversation, told=_tell):
-            print(line, file=sys.stderr)
+            print(plain(line), file=sys.stderr)
 
 
 @compose_app.command()

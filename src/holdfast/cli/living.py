@@ -240,7 +240,7 @@ def merge(
     """Say that several are one and the same; `holdfast undo` takes it back."""
     with open_memory(store, scope, make=False) as hf:
         kept = hf.merge_entities(keep, *others)
-        print(f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {way_back(hf)}")
+        print(plain(f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {way_back(hf)}"))
 
 
 @entity_app.command()
@@ -253,7 +253,7 @@ def split(
     """Give some names of an entity, and the memories with them, to one of their own."""
     with open_memory(store, scope, make=False) as hf:
         new = hf.split_entity(name, *names)
-        print(f"{new.name} is now apart from {name}. Undo with: {way_back(hf)}")
+        print(plain(f"{new.name} is now apart from {name}. Undo with: {way_back(hf)}"))
 
 
 @entity_app.command()
@@ -267,4 +267,4 @@ def rename(
     """Call an entity something else; the old name stays as another one."""
     with open_memory(store, scope, make=False) as hf:
         renamed = hf.rename_entity(name, new_name, type=type_)
-        print(f"{name} is now {renamed.name}. Undo with: {way_back(hf)}")
+        print(plain(f"{name} is now {renamed.name}. Undo with: {way_back(hf)}"))

@@ -15,6 +15,7 @@ import typer
 
 from .. import config
 from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound, reason
+from ..text.screen import plain
 from ..types import KINDS, iso
 from . import show
 from .agent import AGENT, RoleFile, agent_packages, role_of
@@ -293,7 +294,7 @@ def import_db(
             show.emit(asdict(done))
             return
         for warning in done.warnings:
-            print(warning, file=sys.stderr)
+            print(plain(warning), file=sys.stderr)
         print(
             f"Imported {done.memories} memories, {done.sessions} sessions with {done.messages} messages and "
             f"{done.vectors} vectors; {done.skipped} memories were skipped."
@@ -301,4 +302,4 @@ def import_db(
         try:
             memory.check()
         except EmbedderError as error:
-            print(error, file=sys.stderr)
+            print(plain(str(error)), file=sys.stderr)

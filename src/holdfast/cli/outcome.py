@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import HoldfastError, InvalidInput
+from ..text.screen import plain
 
 Told = tuple[str | None, int]
 """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
@@ -32,7 +33,7 @@ def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], T
             from . import fault
 
             message, code = fault.told(error), fault.EXIT_CODE
-        print(message, end="\n" if message else "", file=sys.stderr)
+        print(plain(message), end="\n" if message else "", file=sys.stderr)
         return code
 
 

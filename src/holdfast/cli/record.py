@@ -166,7 +166,7 @@ def _edit(hf: Holdfast, record: Memory, *, as_json: bool) -> None:
     if as_json:
         show.emit(record_json(hf, now))
     else:
-        print(UNCHANGED if now == record else f"Updated {now.id}: {headline(now)}")
+        print(UNCHANGED if now == record else plain(f"Updated {now.id}: {headline(now)}"))
 
 
 @record_app.command()

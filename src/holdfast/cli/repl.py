@@ -145,7 +145,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
             try:
                 return _Ended("ended", answered, conversation.following(rest))
             except HoldfastError as error:
-                print(f"Error: {error}", file=sys.stderr)
+                print(plain(f"Error: {error}"), file=sys.stderr)
         elif prompt.strip() or conversation.waiting:  # Enter alone is an answer to a question
             answered = _turn(conversation, prompt) and answered
 
@@ -160,7 +160,7 @@ def _turn(conversation: Conversation, prompt: str) -> bool:
         print("\n(stopped; that turn is not kept)")
         return True
     except HoldfastError as error:
-        print(f"\nError: {error}", file=sys.stderr)
+        print(plain(f"\nError: {error}"), file=sys.stderr)
         return False
     return True
 
@@ -187,7 +187,7 @@ def _tell(conversation: Conversation, name: str, rest: str) -> None:
     try:
         reply = conversation.command(name, rest)
     except HoldfastError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(plain(f"Error: {error}"), file=sys.stderr)
     else:
         print(f"There is no /{name}.\n{HELP}" if reply is None else plain(reply))
 
@@ -195,7 +195,7 @@ def _tell(conversation: Conversation, name: str, rest: str) -> None:
 def _tell_memory(conversation: Conversation, query: str) -> None:
     memory = conversation.agent.memory
     if memory is None:
-        print(conversation.slash(query) or "This conversation has no memory.")
+        print(plain(conversation.slash(query) or "This conversation has no memory."))
         return
     try:
         if (reply := conversation.slash(query)) is not None:
@@ -211,7 +211,7 @@ def _tell_memory(conversation: Conversation, query: str) -> None:
         if listed:
             _tell_each(listed[:LATEST])
     except HoldfastError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(plain(f"Error: {error}"), file=sys.stderr)
 
 
 def _tell_each(memories: Sequence[Memory], *, nothing: str = "") -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..text.reference import read_in
-from ..text.screen import plain, shorten
+from ..text.screen import escaped, plain, shorten
 from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
 from ..values import asdict
 
@@ -38,8 +38,8 @@ def json_time(micros: Micros | None) -> str | None:
 
 def emit(value: Any) -> None:
     """Prints one JSON document."""
-    escaped = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
-    print(json.dumps(value, ensure_ascii=escaped, indent=2))
+    is_narrow = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
+    print(escaped(json.dumps(value, ensure_ascii=is_narrow, indent=2)))
 
 
 def tell_each(

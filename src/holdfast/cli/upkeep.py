@@ -11,7 +11,7 @@ import typer
 from .. import config
 from ..errors import NotFound
 from ..models import packs
-from ..text.screen import plain
+from ..text.screen import escaped, plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
@@ -46,7 +46,8 @@ def export(
         else:
             lines = view.export(history=history, vectors=vectors)
         if output == "-":
-            sys.stdout.writelines(lines)
+            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the hash of.
+            sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
             return
         with show.progress("exporting") as bar:
             count = write_lines(output_file(output), lines, progress=lambda: show.advance(bar, 1))
@@ -123,7 +124,7 @@ def _tell_around(around: Sequence[Note]) -> None:
 
 def _tell(location: str, findings: list[tuple[str, str, bool]], models: list[str]) -> None:
     for check, detail, _ in findings:
-        print(f"! {check}: {detail}")
+        print(plain(f"! {check}: {detail}"))
     for problem in models:
         print(f"! models: {problem}")
     if not findings and not models:

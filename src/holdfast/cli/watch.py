@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..text.screen import counted, plain
+from ..text.screen import counted, escaped, plain
 from ..types import Memory
 from .app import UPKEEP, Json, Store, app, when
 from .places import every_record, headline, open_records, record_json
@@ -86,7 +86,7 @@ def _follow(hf: Holdfast, before: Known, told: set[str], *, as_json: bool) -> Kn
         warnings = hf.follow_files().warnings
         now = _known(hf)
     except StoreError as error:  # another process writes for long, or the disk is full: it may be over next time
-        print(f"Error: {error}", file=sys.stderr, flush=True)
+        print(plain(f"Error: {error}"), file=sys.stderr, flush=True)
         return before
     for warning in warnings:
         if warning not in told:
@@ -120,6 +120,7 @@ def _says(record: Memory) -> tuple[Any, ...]:
 
 def _tell(hf: Holdfast, change: str, record: Memory, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"change": change, **record_json(hf, record)}, ensure_ascii=False), flush=True)
+        document = json.dumps({"change": change, **record_json(hf, record)}, ensure_ascii=False)
+        print(escaped(document), flush=True)
     else:
         print(f"{when(hf.clock())}  {change:<7}  {record.id}  {record.category}  {plain(headline(record))}", flush=True)

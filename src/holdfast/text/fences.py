@@ -1,8 +1,9 @@
 """Injected memory is data: it goes out between fences, is recognised when it comes back, and cannot climb over them.
 
 A block put into a prompt returns in the transcript, and so does the region of a file that memory keeps, when an agent
-reads that file. `strip_fences` takes both out again, so that memory never learns from itself, also when a chat client
-quoted, indented, escaped or cut them on the way.
+reads that file. `strip_fences` takes both out again, also when a chat client quoted, indented or escaped them on the way:
+a whole block, from its opening to its closing line, and nothing else. What is left of a block that was cut stays in the
+text, but `strip_echoes` leaves it out of what is learned, so that memory never learns from itself.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from .invisible import is_format
+
 TAG = "holdfast-memory"
 REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file
 
@@ -20,7 +23,7 @@ _LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
 # the text may cut the opening line short.
 _MARK = re.compile(
     rf"{_LT}(?:(?:\\?/{TAG}[ \t]{{0,8}}|!--[ \t]{{0,8}}{REGION_END}[ \t]{{0,8}}--){_GT}(?P<close>)"
-    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?(?:{_GT}|\Z))",
+    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?(?:{_GT}|(?P<cut>\Z)))",
     re.IGNORECASE,
 )
 _TAG_NAME = re.compile(r"(holdfast)(?:-(?=memory)|:(?=begin|end))", re.IGNORECASE)
@@ -34,8 +37,6 @@ _ROLE = re.compile(
     r"(?: (?:prompt|message|note|instructions?))?[*_\s]*):",
     re.IGNORECASE,
 )
-# Joiners make Persian, Hindi and many emoji what they are; other invisible characters only hide something.
-_JOINERS = "\u200c\u200d"
 
 
 def fence(text: str, *, block_id: str, label: str) -> str:
@@ -53,18 +54,27 @@ def fence(text: str, *, block_id: str, label: str) -> str:
 
 
 def strip_fences(text: str) -> tuple[str, int]:
-    """`text` without its memory blocks, and how many there were.
+    """`text` without its memory blocks, and how many there were; not a character goes besides.
 
-    A block whose end is missing reaches to the next blank line, one whose beginning is missing back to the last one:
-    what a person writes around a cut quotation is another paragraph. Quote marks before a fence go with it.
+    Only what begins with an opening line and ends with its closing line is a block. Quote marks and indentation before
+    a block go with it if all of it is quoted.
     """
     if "holdfast" not in text.casefold():
         return text, 0  # ten times quicker than asking the pattern, and every text passes here
-    kept, position, count = [], 0, 0
-    for start, end in _blocks(text):
-        kept.append(text[position:start])
-        position, count = end, count + 1
-    return "".join([*kept, text[position:]]), count
+    blocks = list(_blocks(text))
+    return _without(text, blocks), len(blocks)
+
+
+def strip_echoes(text: str) -> str:
+    """`text` without its memory blocks and without what may be left of one: for what is learned, never for storage.
+
+    A block whose end is missing reaches to the next blank line, one whose beginning is missing back to the last one:
+    what a person writes around a cut quotation is another paragraph.
+    """
+    if "holdfast" not in text.casefold():
+        return text
+    rest = _without(text, list(_blocks(text)))
+    return _without(rest, list(_remains(rest)))
 
 
 def blank_fences(text: str) -> str:
@@ -93,32 +103,57 @@ def neutralise(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Each opening line with the closing line that follows it; of openings one after the other the last counts."""
+    opening: re.Match[str] | None = None
+    position = 0
+    for mark in _MARK.finditer(text):
+        if mark["close"] is None:
+            opening = mark if mark["cut"] is None else None
+        elif opening and _is_region(mark) == _is_region(opening) and not _in_a_sentence(text, mark):
+            yield _before_quotes(text, position, opening.start(), mark.start()), mark.end()
+            opening, position = None, mark.end()
+
+
+def _remains(text: str) -> Iterator[tuple[int, int]]:
+    """What a text without whole blocks holds of cut ones: its marks, each with its paragraph."""
     marks = list(_MARK.finditer(text))
     position = 0
     for mark, following in zip_longest(marks, marks[1:]):
         if mark.start() < position or _in_a_sentence(text, mark):
-            continue  # the closing line of the block before, or not ours
+            continue
+        limit = following.start() if following else len(text)
         if mark["close"] is not None:
             start, end = _paragraph_start(text, position, mark.start()), mark.end()
-        elif following and following["close"] is not None:
-            start, end = _before_quotes(text, position, mark.start()), following.end()
         else:
-            limit = following.start() if following else len(text)
-            start, end = _before_quotes(text, position, mark.start()), _paragraph_end(text, mark.end(), limit)
+            start, end = mark.start(), _paragraph_end(text, mark.end(), limit)
         yield start, end
         position = end
+
+
+def _without(text: str, places: list[tuple[int, int]]) -> str:
+    kept, position = [], 0
+    for start, end in places:
+        kept.append(text[position:start])
+        position = end
+    return "".join([*kept, text[position:]])
+
+
+def _is_region(mark: re.Match[str]) -> bool:
+    return "!--" in mark[0]
 
 
 def _in_a_sentence(text: str, mark: re.Match[str]) -> bool:
     """Whether the end of a region is only spoken of: ours has a line of its own, but for quote marks and its number."""
     line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-    return "!--" in mark[0] and mark["close"] is not None and any(map(str.isalpha, line))
+    return _is_region(mark) and mark["close"] is not None and any(map(str.isalpha, line))
 
 
-def _before_quotes(text: str, floor: int, start: int) -> int:
-    """Where the line of `start` begins if only quote marks and indentation precede it there, else `start`."""
+def _before_quotes(text: str, floor: int, start: int, closing: int) -> int:
+    """Where the line of `start` begins if the closing line has the same quote marks or indentation, else `start`."""
     line_start = max(floor, text.rfind("\n", floor, start) + 1)
-    return start if text[line_start:start].strip(" \t>|*") else line_start
+    before = text[line_start:start]
+    is_quoted = not before.strip(" \t>|*") and text[text.rfind("\n", 0, closing) + 1 : closing] == before
+    return line_start if is_quoted else start
 
 
 def _paragraph_start(text: str, floor: int, end: int) -> int:
@@ -155,7 +190,7 @@ def _visible_character(char: str) -> str:
         case "Cc":
             return char if char in "\n\r\x0b\x0c\x85\x1c\x1d\x1e" else " " if char == "\t" else ""
         case "Cf":
-            return char if char in _JOINERS else ""
+            return "" if is_format(char) else char
         case "Cs":
             return "�"
         case _:

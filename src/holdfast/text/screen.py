@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
-# All control characters but tab and line feed. A carriage return would let a line be written over; that and the
-# separators of Unicode are line ends to one reader and not to the next.
-_CONTROLS: dict[int, str | None] = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], "�")
-_CONTROLS |= {13: None, 0x2028: "\n", 0x2029: "\n"}
+import unicodedata
+from typing import Final
+
+from .invisible import TURNS, is_format
+
+REPLACED: Final = "\ufffd"
+
+
+class _Harmless(dict[int, str | int]):
+    """What a terminal is given in place of each character, worked out when one is first met.
+
+    A control character becomes U+FFFD, all but tab and line feed: a carriage return would let a line be written over.
+    The separators of Unicode are line ends to one reader and not to the next. What turns the direction of a text
+    becomes U+FFFD as well, for it lets a line read otherwise than it is; formats that are not seen are left out.
+    """
+
+    def __missing__(self, code: int) -> str | int:
+        char = chr(code)
+        is_control = unicodedata.category(char) in ("Cc", "Cs")
+        given: str | int = REPLACED if is_control or char in TURNS else "" if is_format(char) else code
+        self[code] = given
+        return given
+
+
+_HARMLESS = _Harmless({9: 9, 10: 10, 13: "", 0x2028: "\n", 0x2029: "\n"})
+
+
+class _Escaped(dict[int, str | int]):
+    """The same for JSON, where a character can be written as an escape and nothing is lost."""
+
+    def __missing__(self, code: int) -> str | int:
+        char = chr(code)
+        is_raw = code in (9, 10) or not (unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or is_format(char))
+        self[code] = given = code if is_raw else _escape(code)
+        return given
+
+
+_ESCAPED = _Escaped()
+
+
+def _escape(code: int) -> str:
+    units = chr(code).encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def plain(text: str) -> str:
-    """`text` without control characters; where one was, U+FFFD stands."""
-    return text.translate(_CONTROLS)
+    """`text` without power over a terminal: where a control or a turn of direction was, U+FFFD stands."""
+    return text if text.isascii() and text.isprintable() else text.translate(_HARMLESS)
+
+
+def escaped(document: str) -> str:
+    """A JSON `document` in which such characters are escapes: the same to a parser, harmless to a terminal."""
+    return document if document.isascii() else document.translate(_ESCAPED)
 
 
 def shorten(text: str, width: int) -> str:

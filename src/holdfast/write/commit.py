@@ -12,7 +12,7 @@ from ..errors import InvalidInput, Nothing, TooLarge
 from ..store.base import Writer
 from ..store.rows import claim
 from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
-from .guard import clean, guard, guard_data, one_line, without_secrets
+from .guard import Guarded, clean, guard, guard_data, one_line, without_secrets
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,12 +39,19 @@ class Draft:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _why_nothing(content: str, guarded: Guarded) -> str | None:
+    if guarded.echoes:
+        return "There is nothing to remember: the text is only what memory itself had injected."
+    if content.strip():
+        return "There is nothing to remember: no character of the text is visible. Write it in words."
+    return None
+
+
 def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
     """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in it."""
     guarded = guard(draft.content, max_bytes=max_bytes)
     if not guarded.text:
-        echo = "There is nothing to remember: the text is only what memory itself had injected."
-        raise Nothing(echo if guarded.echoes else None)
+        raise Nothing(_why_nothing(draft.content, guarded))
     _check_fields(draft)
     kind = check_kind(draft.kind)
     metadata = _metadata(draft.metadata, max_bytes=max_bytes)

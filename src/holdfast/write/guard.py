@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, TooLarge
 from ..text.fences import blank_fences, strip_fences
+from ..text.invisible import is_blank
 from ..text.secrets import find_secrets, redact
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -24,7 +25,7 @@ class Guarded(NamedTuple):
 
 
 def guard(text: str, *, max_bytes: int) -> Guarded:
-    """`text` as it may be stored. TooLarge when it is over the limit; it is never cut silently."""
+    """`text` as it may be stored, empty where nothing of it is seen. TooLarge when it is over the limit; never cut."""
     if not isinstance(text, str):
         raise InvalidInput(f"A memory is text, not {type(text).__name__}.")
     own = clean(text)
@@ -37,7 +38,7 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
     own, echoes = strip_fences(own)
     own, secrets = redact(own)
     kinds = tuple(sorted({secret.kind for secret in secrets})) if secrets else ()
-    return Guarded(own.strip(), kinds, echoes)
+    return Guarded("" if is_blank(own) else own.strip(), kinds, echoes)
 
 
 def guard_lines(text: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ..config import Settings
-from ..text.fences import strip_fences
+from ..text.fences import strip_echoes
 from ..text.secrets import find_secrets
 from ..types import Memory
 from .candidates import Advice, Candidate, grounded
@@ -143,7 +143,7 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
         return f"{candidate.triple.predicate} is never stored"
     if turn.role in PEOPLE and words.request(turn.content) is not None:
         return "the user asked for it not to be remembered"
-    if not grounded(candidate, strip_fences(turn.content)[0]):
+    if not grounded(candidate, strip_echoes(turn.content)):
         return "it only repeats what memory had injected"
     if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
         return "it holds a secret"

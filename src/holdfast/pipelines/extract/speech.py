@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ...text.fences import strip_fences
+from ...text.fences import strip_echoes
 
 # People write their own words before or after what they paste, and briefly. So of a long turn only a short first
 # and last paragraph are read: in the middle there is no telling whose words these are, and a wrong memory costs
@@ -79,7 +79,7 @@ class Sentence:
 
 def own_words(text: str) -> str:
     """`text` without what its author did not say in their own words."""
-    text = without_thoughts(strip_fences(text)[0])
+    text = without_thoughts(strip_echoes(text))
     lines = _spoken_lines(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     return _QUOTATION.sub(_without_sentences, _ends_of(("\n".join(lines)).strip()))
 

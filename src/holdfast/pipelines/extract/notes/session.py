@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ....text.fences import strip_fences
+from ....text.fences import strip_echoes
 from ....text.later import later
 from ....types import Memory
 from ....write.policy import PEOPLE
@@ -51,7 +51,7 @@ class Said:
     @cached_property
     def text(self) -> str:
         """All of it but thoughts and what memory injected: lists and code have their lines here."""
-        return without_thoughts(strip_fences(self.turn.content)[0])
+        return without_thoughts(strip_echoes(self.turn.content))
 
     @cached_property
     def own(self) -> str:
