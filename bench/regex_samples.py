@@ -1,4 +1,4 @@
-"""Strings that match a regular expression, drawn from a seed: keys for a pattern of which no example is written down."""
+"""Strings that match a regular expression, drawn from a seed: keys for a pattern that has no example."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sample(pattern: str, chance: random.Random) -> str:
     return "".join(_drawn(part, chance) for part in parser.parse(translated(pattern)))
 
 
-def _drawn(part: Any, chance: random.Random) -> str:
+def _drawn(part: Any, chance: random.Random) -> str:  # noqa: PLR0911 (one answer for each kind of part)
     kind, value = part
     if kind is sre.LITERAL:
         return chr(value)

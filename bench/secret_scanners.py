@@ -77,7 +77,7 @@ def measure(cases: list[Case], *, show: bool = False) -> dict[str, object]:
 
 
 def leaks(text: str, secrets: tuple[str, ...]) -> bool:
-    """Whether a telling stretch of a secret is still there: one with a digit and a letter, where the secret has such."""
+    """Whether a telling stretch of a secret is still there, one with a digit and a letter if the secret has such."""
     left, beside = redact(text)[0], reduce(lambda rest, secret: rest.replace(secret, ""), secrets, text)
     return any(one in left and one not in beside for secret in secrets for one in _stretches(secret))
 

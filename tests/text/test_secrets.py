@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.text.secret_prefixes import ALPHABETS, TABLE, formats
 from holdfast.text.secrets import Secret, find_secrets, redact
 
 MIXED = "a1B2c3D4e5F6g7H8"
@@ -14,6 +15,11 @@ GITHUB = "ghp_" + "a1B2" * 9
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 BODY = "\n".join([base64.b64encode(bytes(range(48))).decode()] * 4)
 words = str.split
+
+
+def cases(table: str) -> list[str]:
+    return [case for line in table.strip().splitlines() for case in line.strip().split("|")]
+
 
 TOKENS = {
     "aws-access-key": [start + "QWERTY2345ASDFGH" for start in ("AKIA", "ASIA", "ABIA", "ACCA")],
@@ -196,15 +202,131 @@ BEGINNINGS = """
 """
 
 
-def cases(table: str) -> list[str]:
-    return [case for line in table.strip().splitlines() for case in line.strip().split("|")]
-
-
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_known_token_is_replaced_by_its_kind(kind: str) -> None:
     for token in TOKENS[kind]:
         redacted = [redact(around.format(token))[0] for around in AROUND]
         assert redacted == [around.format(f"[REDACTED:{kind}]") for around in AROUND]
+
+
+DRAWN = {"hex": "0a1b2c3d4e5f6789", "Hex": "0a1B2c3D4e5F6789", "lower": "k3v5n7q9s1x2z4b6", "upper": "K3V5N7Q9S1X2Z4B6"}
+PROSE = ["my key is {}, please use it", "the deploy failed with {} in the log", "({})", '"{}"', "{}"]
+
+
+@pytest.mark.parametrize("line", [line.split() for line in TABLE.strip().splitlines()], ids=lambda line: line[1])
+def test_a_key_of_every_line_of_the_table_is_hidden_in_prose(line: list[str]) -> None:
+    kind, *beginnings, alphabet, length = line
+    least = int(length.strip("=?").split("-")[0])
+    tail = (DRAWN.get(alphabet, MIXED) * 20)[:least]
+    for beginning in beginnings:
+        for around in PROSE:
+            redacted = redact(around.format(beginning + tail))[0]
+            assert tail not in redacted and "[REDACTED:" in redacted, (kind, beginning, around)
+
+
+def test_every_pattern_of_the_table_repeats_without_a_way_back() -> None:
+    for one in formats():
+        assert one.pattern.count("{") == 1, "one repetition"
+        assert one.pattern.endswith("}+)") or one.pattern.endswith("(?![\\w-])"), "possessive, or of one length"
+    assert all("(" not in alphabet for alphabet in ALPHABETS.values())
+
+
+@pytest.mark.parametrize("text", ["live_configuration_of_the_whole_project_file", "sl.configuration_of_the_client_" * 5,
+                                  "secret_santa_2024_planning", "test_pub_sub_message_is_delivered_once",
+                                  "EAAAbcdefghijklmnopqrstuvwxyz", "tk-us-east-configuration-of-the-gateway-and-more"])  # fmt: skip
+def test_a_name_that_begins_like_a_key_stays(text: str) -> None:
+    assert redact(text) == (text, [])
+
+
+SHAPES = """
+    var githubToken string = "HIDE"|gh_TOKEN ?= "HIDE"|gh_TOKEN ::= "HIDE"|gh_TOKEN :::= "HIDE"|$ghToken .= "HIDE"
+    System.setProperty("GH_TOKEN", "HIDE")|val token: String = "HIDE"|let token: &str = "HIDE";|token ??= "HIDE"
+    <add key="ApiToken" value="HIDE" />|IAMToken = "HIDE"|roninAPIKey := HIDE
+"""
+
+
+@pytest.mark.parametrize("case", cases(SHAPES))
+def test_assignments_of_many_languages_are_known(case: str) -> None:
+    value = "k3v5n7q9s1x2z4b6" * 2
+    assert redact(case.replace("HIDE", value))[0] == case.replace("HIDE", "[REDACTED:token]")
+
+
+@pytest.mark.parametrize("around", ["<apiToken>\n    {}\n</apiToken>", "api_token: |\n  {}\n", "api_token: >-\n  {}\n"])
+def test_a_value_on_a_line_of_its_own_is_known(around: str) -> None:
+    assert redact(around.format(MIXED * 2))[0] == around.format("[REDACTED:token]")
+
+
+def test_names_that_stand_in_a_list_are_no_values() -> None:
+    for text in (
+        '("password", "user_name")',
+        '["token", "proxy.example.com:3128"]',
+        '("api_key", "githubPrivateKeyNew")',
+    ):
+        assert redact(text) == (text, [])
+
+
+@pytest.mark.parametrize("password", ["p4", "a1b", "s3s"])
+def test_a_short_password_in_a_url_is_hidden(password: str) -> None:
+    assert redact(f"redis://:{password}@cache:6379/0")[0] == "redis://:[REDACTED:url-password]@cache:6379/0"
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://u:p@host/x", "postgres://user:password@localhost/db", "amqp://u:%s@mq", "http://u:***@h"]
+)
+def test_what_a_manual_writes_for_a_password_in_a_url_stays(url: str) -> None:
+    assert redact(url) == (url, [])
+
+
+def _with_check_digit(digits: str) -> str:
+    doubled = sum(int(d) * 2 - 9 * (int(d) > 4) for d in digits[::-2]) + sum(map(int, digits[-2::-2]))
+    return digits + str(-doubled % 10)
+
+
+@pytest.mark.parametrize(
+    "start", ["411111111111111", "555500001234567", "222100001234567", "60110000123456", "37828224631000"]
+)
+def test_a_card_number_is_hidden_if_its_check_digit_is_right(start: str) -> None:
+    number = _with_check_digit(start.ljust(14 if start.startswith("37") else 15, "3"))
+    assert redact(f"charge {number} now")[0] == "charge [REDACTED:card-number] now"
+    wrong = number[:-1] + str((int(number[-1]) + 1) % 10)
+    assert redact(f"charge {wrong} now")[1] == []
+
+
+def test_a_card_number_in_groups_is_hidden_and_one_inside_another_number_is_not() -> None:
+    number = _with_check_digit("411111111111111")
+    grouped = " ".join(number[at : at + 4] for at in range(0, 16, 4))
+    assert redact(f"card {grouped}, exp 12/27")[0] == "card [REDACTED:card-number], exp 12/27"
+    for text in (f"id={number}", f"0.{number}", f"{number}77", f"/{number}/x", f"a{number}"):
+        assert redact(text)[1] == []
+
+
+SEED = words("legal winner thank year wave sausage worth useful legal winner thank yellow")
+
+
+@pytest.mark.parametrize("around", [" ".join, ", ".join, "\n".join, lambda seed: " ".join(s.upper() for s in seed),
+                                    lambda seed: " ".join(f"{n}. {w}" for n, w in enumerate(seed, 1))])  # fmt: skip
+def test_a_seed_phrase_is_hidden(around) -> None:
+    redacted = redact(f"My wallet: {around(SEED)}. Keep it!")[0]
+    assert "[REDACTED:seed-phrase]" in redacted
+    assert not {"sausage", "YELLOW", "yellow", "SAUSAGE"} & set(redacted.replace(".", " ").split())
+    assert redacted.startswith("My wallet: ") and redacted.endswith(" Keep it!")
+
+
+def test_eleven_words_of_the_list_and_a_chant_of_one_are_no_seed_phrase() -> None:
+    for text in (" ".join(SEED[:11]), " ".join(["legal"] * 24), "We went home after the long day and slept until noon"):
+        assert redact(text)[1] == []
+
+
+def test_the_values_of_a_kubernetes_secret_are_hidden_and_those_of_a_config_map_are_not() -> None:
+    secret = "apiVersion: v1\nkind: Secret\ndata:\n  extra: YWRtaW46czNjcmV0\nmetadata:\n  name: some-name-here\n"
+    other = "---\nkind: ConfigMap\ndata:\n  level: configuration-level\n"
+    redacted = redact(secret + other)[0]
+    assert redacted == secret.replace("YWRtaW46czNjcmV0", "[REDACTED:kubernetes-secret]") + other
+
+
+def test_a_key_that_is_repeated_without_its_name_is_hidden_everywhere() -> None:
+    value = "k3v5n7q9s1x2z4b6" * 2
+    assert value not in redact(f"token = '{value}'\nretry with {value} later, then {value}")[0]
 
 
 @pytest.mark.parametrize(("kind", "before", "secret"), IN_CONTEXT)

@@ -1,9 +1,9 @@
 """Injected memory is data: it goes out between fences, is recognised when it comes back, and cannot climb over them.
 
 A block put into a prompt returns in the transcript, and so does the region of a file that memory keeps, when an agent
-reads that file. `strip_fences` takes both out again, also when a chat client quoted, indented or escaped them on the way:
-a whole block, from its opening to its closing line, and nothing else. What is left of a block that was cut stays in the
-text, but `strip_echoes` leaves it out of what is learned, so that memory never learns from itself.
+reads that file. `strip_fences` takes both out again, also when a chat client quoted, indented or escaped them on the
+way: a whole block, from its opening to its closing line, and nothing else. What is left of a block that was cut stays
+in the text, but `strip_echoes` leaves it out of what is learned, so that memory never learns from itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
 # the text may cut the opening line short.
 _MARK = re.compile(
     rf"{_LT}(?:(?:\\?/{TAG}[ \t]{{0,8}}|!--[ \t]{{0,8}}{REGION_END}[ \t]{{0,8}}--){_GT}(?P<close>)"
-    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?(?:{_GT}|(?P<cut>\Z)))",
+    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?"
+    rf"(?:{_GT}|(?P<cut>\Z)))",
     re.IGNORECASE,
 )
 _TAG_NAME = re.compile(r"(holdfast)(?:-(?=memory)|:(?=begin|end))", re.IGNORECASE)

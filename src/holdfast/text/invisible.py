@@ -1,7 +1,8 @@
 """Characters that nobody sees: which there are, and whether a text has any other.
 
-Some belong where they are. Joiners make Persian, Hindi and many emoji what they are, and a few signs of Arabic and Indic
-scripts are only classed as formats. All others hide something, turn the order of what is shown, or steer a terminal.
+Some belong where they are. Joiners make Persian, Hindi and many emoji what they are, and a few signs of Arabic and
+Indic scripts are only classed as formats. All others hide something, turn the order of what is shown, or steer a
+terminal.
 """
 
 from __future__ import annotations
@@ -42,4 +43,4 @@ def is_blank(text: str) -> bool:
 def _is_seen(char: str) -> bool:
     if char.isalnum():
         return char not in _EMPTY
-    return unicodedata.category(char) not in ("Cc", "Cf", "Zs", "Zl", "Zp") and char not in _EMPTY or char in _SEEN
+    return (unicodedata.category(char) not in ("Cc", "Cf", "Zs", "Zl", "Zp") and char not in _EMPTY) or char in _SEEN

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from .secret_formats import Secret
-from .secret_seeds import seed_phrases
+from .secret_seeds import may_hold_phrase, seed_phrases
 
 # A manifest of `kind: Secret`; its values are base64 under `data:`, or plain under `stringData:`.
 _KIND = re.compile(r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
@@ -19,18 +19,25 @@ _ENTRY = re.compile(
 _INDENT = re.compile(r"[ \t]*")
 _REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)  # filled in elsewhere
 
+_DIGITS = re.compile(r"\d{4}")  # every card number has them, and few texts
 # 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card; nothing that would
 # make it a part of a longer number, a path, a fraction or an identifier may stand beside it.
 _CARD = re.compile(
-    r"(?<![\w.,+/=:#-])(?:3[47]\d{2}[ -]?\d{6}[ -]?\d{5}|(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6\d{3}|35\d{2})"
-    r"(?:[ -]?\d{4}){3})(?![\w/=-]|[.,]\d)"
+    r"[2-6](?<![\w.,+/=:#-].)(?:(?<=3)[47]\d{2}[ -]?\d{6}[ -]?\d{5}"
+    r"|(?:(?<=[46])\d|(?<=5)[1-5]|(?<=2)[2-7]|(?<=3)5)\d{2}(?:[ -]?\d{4}){3})(?![\w/=-]|[.,]\d)"
 )
 
 
 def find_in_documents(text: str, words: list[str]) -> list[Secret]:
     """Every secret in `text`, whose `words` are given, that no single word of it gives away."""
-    phrases = (Secret(start, end, "seed-phrase") for start, end in seed_phrases(text, words))
-    return [*_manifest_values(text), *_card_numbers(text), *phrases]
+    found: list[Secret] = []
+    if "ecret" in text:
+        found += _manifest_values(text)
+    if _DIGITS.search(text):
+        found += _card_numbers(text)
+    if may_hold_phrase(words):
+        found += [Secret(start, end, "seed-phrase") for start, end in seed_phrases(text)]
+    return found
 
 
 def _card_numbers(text: str) -> Iterator[Secret]:
@@ -46,7 +53,7 @@ def _passes_luhn(digits: list[int]) -> bool:
 
 
 def _manifest_values(text: str) -> Iterator[Secret]:
-    if "ecret" not in text or not _KIND.search(text):
+    if not _KIND.search(text):
         return
     edges = [0, *(match.start() for match in _NEXT.finditer(text)), len(text)]
     for start, end in pairwise(edges):

@@ -60,7 +60,8 @@ _TOKENS = (
     ("facebook-token", "|", r"\|(?<=\d{15}\|)(?P<secret>[\w-]{27})(?![\w-])"),
     ("zoho-token", "1000.", r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}"),
     ("salesforce-token", "00D", r"00D[A-Za-z0-9]{12}!(?P<secret>[\w.]{60,}+)"),
-    ("braintree-token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{10,20}\$(?P<secret>[a-f0-9]{32})"),
+    ("braintree-token", "access_token$",
+     r"access_token\$(?:production|sandbox)\$[a-z0-9]{10,20}\$(?P<secret>[a-f0-9]{32})"),
     ("launchdarkly-key", "sdk- api-", r"(?<![\w-])(?:sdk|api)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![\w-])"),
     ("yandex-token", "t1.", r"t1\.[A-Z][\w-]{8,}+={0,2}\.[\w-]{80,}+"),
     ("mapbox-token", "pk. sk.", r"[ps]k\.[A-Za-z0-9]{30,}+(?:\.[\w-]{20,}+)?"),
@@ -77,7 +78,8 @@ _SPREAD = (
     ("heroku-key", "heroku Heroku HEROKU",
      r"(?i:heroku)[^\n]{0,40}?(?P<secret>(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))(?![\w-])"),
     ("sidekiq-key", "CONTRIBSYS contribsys",
-     r"(?i:contribsys__com)[^\w\n]{1,8}(?:(?i:set|global|--local)[ \t]{1,3})?(?P<secret>[0-9a-f]{8}:[0-9a-f]{8})(?!\w)"),
+     r"(?i:contribsys__com)[^\w\n]{1,8}(?:(?i:set|global|--local)[ \t]{1,3})?"
+     r"(?P<secret>[0-9a-f]{8}:[0-9a-f]{8})(?!\w)"),
 )  # fmt: skip
 
 
@@ -110,8 +112,8 @@ _IN_TEXT = tuple(_by_cue(_SPREAD).items())
 
 def find_tokens(text: str) -> list[Secret]:
     """Every token of a known format in `text`; one that two cues lead to may be listed twice."""
-    long_words = "\n".join({word for word in text.split() if len(word) >= SHORTEST})
-    met = [rules for cue, rules in _IN_WORDS if cue in long_words]
+    long_words = "\n".join({word for word in text.split() if len(word) >= SHORTEST and not word.isalpha()})
+    met = [rules for cue, rules in _IN_WORDS if cue in long_words] if long_words else []
     met += [rules for cue, rules in _IN_TEXT if cue in text]
     return [
         found

@@ -130,6 +130,11 @@ wallet-key          xprv yprv zprv                                              
 """
 
 
+# CamelCase with humps as long as words have them, and the same with numbers in it: `ReadSshKey2From14d`.
+_NAME = re.compile(r"[a-z]*(?:[A-Z][a-z]{2,}|[A-Z]{2,5}(?=[A-Z]|$))*")
+_NUMBERED_NAME = re.compile(r"[a-z]{2,}\d{0,2}(?:[A-Z][a-z]{1,}\d{0,2}){1,}[a-z]?")
+
+
 class Format(NamedTuple):
     """A key by its beginnings, and the pattern of the whole; the group `drawn` is there where it has to look drawn."""
 
@@ -163,6 +168,8 @@ def looks_drawn(tail: str) -> bool:
     if len(set(tail)) < 5:  # xxxxxxxx, 00000000, ABABABAB
         return False
     if sum(map(str.isdecimal, tail)) >= 2:
-        return True
+        return not _NUMBERED_NAME.fullmatch(tail)
+    if _NAME.fullmatch(tail):
+        return False
     cases = [char.isupper() for char in tail if char.isalpha()]
     return sum(a != b for a, b in pairwise(cases)) >= len(tail) * 0.3

@@ -10,10 +10,12 @@ import base64
 import re
 import zlib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 
 LEAST = 12  # words of the shortest phrase
+LONGEST = 12  # characters of a word of the list with what may stand around it
 DISTINCT = 9  # a word may be drawn twice, but a chant is no phrase
+MOST_KNOWN = 50_000  # words whose marks are kept
 _BITS = 32_768
 _FILTER = """
 eNplV0tua0UQrW53Qidk0I7Ck5l1oghZjMxbQcdEyMzMjKHZAUvohCAZiUHECoLEAlhChFhAlvCWQp1TdT8RTuy+t2/d+tep
@@ -43,34 +45,53 @@ JgfW8lH2CnmyelrCFeeVHQn24yIDl7RQkoNGMAHl9ZSHFlZQm42PJrxpOjaeQlZyCD+ryLWMJynV4JCc
 zeVIWA1u4ZyarwxN8uy0GbZ25mQ1+TysIyTnLx4S9FFbKlYknxfhlVOZDqIACvkPO+/5nQ==
 """
 _WORD = re.compile(r"\S+")
-_MARKS = ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
+_TWELVE = "x" * LEAST
+_RUN = re.compile(f"x{{{LEAST},}}")
+_PUNCTUATION = ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
 _NUMBER = re.compile(r"\(?\d{1,2}[.):]?")  # phrases are written down with numbers as well
 
 
-def seed_phrases(text: str, words: list[str]) -> Iterator[tuple[int, int]]:
-    """Where in `text`, whose `words` are given, a seed phrase begins and ends."""
-    if len(words) < LEAST or "x" * LEAST not in "".join(map(_mark, words)):
-        return
-    places = [match for match in _WORD.finditer(text) if _mark(match[0])]
-    marks = "".join(_mark(match[0]) for match in places)
-    for run in re.finditer("x{%d,}" % LEAST, marks):
+class _Marks(dict[str, str]):
+    """Each word's mark, worked out when it is first met: a look into a table costs less than a call."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) > MOST_KNOWN:
+            self.clear()
+        self[word] = mark = _mark(word)
+        return mark
+
+
+_marks = _Marks()
+
+
+def may_hold_phrase(words: list[str]) -> bool:
+    """Whether a text of these words has twelve of the list in a row; quick, for every text is asked."""
+    return len(words) >= LEAST and _TWELVE in "".join(map(_marks.__getitem__, words))
+
+
+def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
+    """Where in `text` a seed phrase begins and ends."""
+    places = [match for match in _WORD.finditer(text) if _marks[match[0]]]
+    marks = "".join(_marks[match[0]] for match in places)
+    for run in _RUN.finditer(marks):
         found = places[run.start() : run.end()]
-        if len({match[0].strip(_MARKS).lower() for match in found}) >= DISTINCT:
+        if len({match[0].strip(_PUNCTUATION).lower() for match in found}) >= DISTINCT:
             start, last = found[0], found[-1]
-            yield start.start() + _leading(start[0]), last.start() + len(last[0].rstrip(_MARKS))
+            yield start.start() + _leading(start[0]), last.start() + len(last[0].rstrip(_PUNCTUATION))
 
 
-@lru_cache(maxsize=50_000)
 def _mark(word: str) -> str:
     """`x` for a word of the list, nothing for a number that may stand between two, a space for all else."""
-    bare = word.strip(_MARKS)
+    if len(word) > LONGEST:
+        return " "
+    bare = word.strip(_PUNCTUATION)
     if 3 <= len(bare) <= 8 and bare.isascii() and bare.isalpha() and (bare.islower() or bare.isupper()):
         return "x" if _is_listed(bare.lower()) else " "
     return "" if _NUMBER.fullmatch(word) else " "
 
 
 def _leading(word: str) -> int:
-    return len(word) - len(word.lstrip(_MARKS))
+    return len(word) - len(word.lstrip(_PUNCTUATION))
 
 
 def _is_listed(word: str) -> bool:

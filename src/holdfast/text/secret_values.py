@@ -70,9 +70,7 @@ def is_secret(value: str, *, name: Name, how: How) -> bool:
         return value.isdecimal() and 4 <= len(value) <= 8
     if how == "url":
         return len(value) >= SHORTEST_IN_URL and not is_placeholder(value, least=2)
-    if is_placeholder(value) or _is_place(value):
-        return False
-    if how in ("bare", "told") and _CODE.match(value):
+    if is_placeholder(value) or _is_place(value) or (how in ("bare", "told") and _CODE.match(value)):
         return False
     if name == "key":
         return is_random(value) or _is_random_lower(value)

@@ -21,6 +21,7 @@ from .secret_prefixes import looks_drawn
 __all__ = ["Secret", "find_secrets", "redact"]
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
+_ID = re.compile(r"[a-z]{2,8}_")
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 # A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one is rare.
 LEAST_REPEATED, MOST_REPEATED = 12, 400
@@ -38,7 +39,8 @@ def _is_harmless(word: str) -> bool:
 def find_secrets(text: str) -> list[Secret]:
     """The secrets in `text` in order, none overlapping another, and none inside a `[REDACTED:kind]`."""
     words = text.split()
-    secrets = _merged(find_in_documents(text, words))
+    found = find_in_documents(text, words)
+    secrets = _merged(found) if found else []
     if all(map(_is_harmless, words)):
         return secrets
     current = _replaced(text, secrets)
@@ -57,10 +59,15 @@ def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
     again: list[Secret] = []
     values = {text[start:end]: kind for start, end, kind in secrets}
     for value, kind in islice(values.items(), MOST_VALUES):
-        if LEAST_REPEATED <= len(value) <= MOST_REPEATED and looks_drawn(value) and text.count(value) > 1:
+        if LEAST_REPEATED <= len(value) <= MOST_REPEATED and _is_unmistakable(value, kind) and text.count(value) > 1:
             whole = rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])"
             again += [Secret(match.start(), match.end(), kind) for match in re.finditer(whole, text)]
     return again
+
+
+def _is_unmistakable(value: str, kind: str) -> bool:
+    """Whether a value is a secret wherever it stands; `msg_01…` is more often the id of something."""
+    return kind not in ("token", "password") or (looks_drawn(value) and not _ID.match(value))
 
 
 def redact(text: str) -> tuple[str, list[Secret]]:
