@@ -285,7 +285,7 @@ def checked(op: Op) -> Op:
         case SearchOp():
             op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
         case ListNamespacesOp(match_conditions=conditions) if conditions:
-            asked = tuple(MatchCondition(one.match_type, _labels(one.path)) for one in conditions)
+            asked = tuple(MatchCondition(one.match_type, _path(one.path)) for one in conditions)
             op = op._replace(match_conditions=asked)
     validate_op_namespace(op)
     return op
@@ -295,6 +295,11 @@ def _labels(namespace: Any) -> Namespace:
     if isinstance(namespace, str):
         raise InvalidNamespaceError(f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},).")
     return tuple(namespace)
+
+
+def _path(path: Any) -> Namespace:
+    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's own examples."""
+    return (path,) if isinstance(path, str) else tuple(path)
 
 
 def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
