@@ -45,6 +45,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/ingest.py
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/records.py
+	$(BIN)/python bench/langgraph_store.py
 	$(BIN)/python bench/capture.py
 	$(BIN)/python bench/hook.py
 	$(BIN)/python bench/mcp_server.py

@@ -467,6 +467,7 @@ class AsyncHoldfast:
         exclude_session: str | None = None,
         expired: bool = False,
         tokens: int | None = None,
+        namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question."""
         return await to_thread(
@@ -482,6 +483,7 @@ class AsyncHoldfast:
             exclude_session=exclude_session,
             expired=expired,
             tokens=tokens,
+            namespace=namespace,
         )
 
     async def why(self, question: str, *, expect: Ref, limit: int | None = None) -> why_.Why:

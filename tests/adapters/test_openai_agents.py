@@ -8,7 +8,15 @@ import json
 import sys
 
 import pytest
-from agents import Agent, RunConfig, Runner, SessionSettings, SQLiteSession, function_tool, set_tracing_disabled
+from agents import (
+    Agent,
+    RunConfig,
+    Runner,
+    SessionSettings,
+    SQLiteSession,
+    function_tool,
+    set_tracing_disabled,
+)
 from agents.memory import Session
 from agents.testing import ScriptedModel, assistant_message, function_call
 from hypothesis import given
@@ -244,6 +252,27 @@ def test_arguments_that_are_odd_come_back_as_they_were(hf, arguments):
     session = HoldfastSession(hf, "s1")
     add(session, {**call(1), "arguments": arguments})
     assert items_of(session)[0]["arguments"] == arguments
+
+
+@pytest.mark.parametrize("given", [None, {}, {"limit": 2}, {"limit": "3"}, SessionSettings(limit=1), SessionSettings()])
+def test_settings_are_what_the_sdk_makes_of_them(hf, given):
+    ours = HoldfastSession(hf, "s1", session_settings=given).session_settings
+    assert ours == SQLiteSession("s1", session_settings=given).session_settings
+
+
+@pytest.mark.parametrize("given", [{"limit": "many"}, {"limit": 1.5}, {"most": 2}, 5, "", [], {"limit": [1]}])
+def test_settings_that_the_sdk_refuses_are_refused_alike(hf, given):
+    with pytest.raises(Exception) as expected:
+        SQLiteSession("s1", session_settings=given)
+    with pytest.raises(type(expected.value)) as refused:
+        HoldfastSession(hf, "s1", session_settings=given)
+    assert str(refused.value) == str(expected.value)
+
+
+def test_settings_as_a_dictionary_limit_a_session(hf):
+    session = HoldfastSession(hf, "s1", session_settings={"limit": 1})
+    asyncio.run(session.add_items([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]))
+    assert texts(session) == ["two"]
 
 
 def test_the_settings_of_a_session_limit_it(hf):

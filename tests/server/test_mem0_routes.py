@@ -77,3 +77,46 @@ def test_a_key_stands_for_its_owner(hf, tmp_path):
         assert named.status_code == 403
         stranger.post("/mem0/reset")
         assert live.client(ann).get("/mem0/memories").json()["results"][0]["id"] == id_
+
+
+@pytest.mark.parametrize("name", ["user_id", "agent_id", "run_id"])
+def test_an_id_that_is_a_number_is_found_over_http(client, name):
+    id_ = add(client, "Likes oolong", **{name: 5})
+    for same in ("5", " 5 "):
+        listed = client.get("/mem0/memories", params={name: same}).json()["results"]
+        assert [one["id"] for one in listed] == [id_]
+    for asked in ({name: 5}, {name: "5"}, {"filters": {name: 5}}):
+        found = client.post("/mem0/search", json={"query": "oolong", **asked}).json()["results"]
+        assert [one["id"] for one in found] == [id_]
+    assert client.delete("/mem0/memories", params={name: 5}).status_code == 200
+    assert client.get("/mem0/memories", params={name: 5}).json() == {"results": []}
+
+
+@pytest.mark.parametrize("wanted", ["", " ", "a b"])
+@pytest.mark.parametrize("name", ["user_id", "agent_id", "run_id"])
+def test_an_id_that_can_be_nobodys_is_refused_over_http(client, name, wanted):
+    said = [{"role": "user", "content": "Likes oolong"}]
+    answers = [
+        client.post("/mem0/memories", json={"messages": said, name: wanted}),
+        client.get("/mem0/memories", params={name: wanted}),
+        client.delete("/mem0/memories", params={name: wanted}),
+        client.post("/mem0/search", json={"query": "oolong", name: wanted}),
+        client.post("/mem0/search", json={"query": "oolong", "filters": {name: wanted}}),
+    ]
+    assert [answer.status_code for answer in answers] == [422] * 5
+    assert all(name in answer.text for answer in answers)
+
+
+def test_all_users_are_not_deleted_by_the_sign_for_everybody(client):
+    add(client, "of ann")
+    assert client.delete("/mem0/memories", params={"user_id": "*"}).status_code == 422
+    assert len(client.get("/mem0/memories", params={"user_id": "ann"}).json()["results"]) == 1
+
+
+def test_a_key_knows_its_owner_by_a_padded_id(hf, tmp_path):
+    keys = KeyFile(tmp_path / "keys.jsonl")
+    ann = keys.add("ann", at=0)
+    with serving(hf, keys.path) as live:
+        id_ = add(live.client(ann), "Likes oolong", user_id=" ann ")
+        found = live.client(ann).post("/mem0/search", json={"query": "oolong", "user_id": "ann "}).json()["results"]
+    assert [one["id"] for one in found] == [id_]

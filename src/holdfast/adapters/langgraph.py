@@ -8,10 +8,11 @@ scope; namespaces divide it further.
 
 from __future__ import annotations
 
-from asyncio import to_thread
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from asyncio import Task, create_task, to_thread, wrap_future
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from datetime import datetime
-from operator import eq, ge, gt, le, lt, ne
+from itertools import islice, takewhile
 from typing import Any
 
 from ..errors import MissingExtra
@@ -19,13 +20,15 @@ from ..memory import Holdfast, check_open
 from ..store import Filter, Writer
 from ..types import MINUTE, Memory, Micros, to_datetime
 from ..write import commit, entities
-from .items import SOURCE, Namespace, check_item, id_of, item_draft, leaves
+from .items import Namespace, check_filter, check_item, id_of, item_draft, leaves, matches
+from .sweeper import Sweeper
 
 try:
     from langgraph.store.base import (
         BaseStore,
         GetOp,
         IndexConfig,
+        InvalidNamespaceError,
         Item,
         ListNamespacesOp,
         MatchCondition,
@@ -43,13 +46,21 @@ except ImportError as error:
     raise MissingExtra("LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'") from error
 
 LAST: Micros = 1 << 62
-OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
-}  # fmt: skip
+PAGE = 500  # items that are read at once while looking for those that pass a filter
+MOST = 300  # hits of a recall, of which a filter leaves some
+SWEEP_MINUTES = 5.0  # between two sweeps, unless told otherwise: as LangGraph's own stores
 
 
-class HoldfastStore(BaseStore):
-    """A LangGraph store in an open memory, which stays open when this is let go."""
+class Swept(int):
+    """How many items a sweep took out. It may be awaited, as the sweeps of LangGraph's asynchronous stores are."""
+
+    def __await__(self) -> Generator[None, None, int]:
+        yield from ()
+        return int(self)
+
+
+class Items(BaseStore):
+    """Items of one scope of an open memory, which stays open when this is let go."""
 
     supports_ttl = True
 
@@ -59,14 +70,14 @@ class HoldfastStore(BaseStore):
         self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
-        self.ttl_config = ttl
+        self.index_config, self.ttl_config = index, ttl
+        self._sweeper = Sweeper(self._sweep)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Reads, then writes: the writes are one transaction, and of two to one key the later counts."""
         results: list[Result] = []
         puts: dict[tuple[Namespace, str], PutOp] = {}
-        for op in ops:
-            validate_op_namespace(op)
+        for op in map(checked, ops):
             if isinstance(op, PutOp):
                 puts[op.namespace, op.key] = op
             results.append(None if isinstance(op, PutOp) else self._read(op))
@@ -78,17 +89,25 @@ class HoldfastStore(BaseStore):
         """The same, awaitable."""
         return await to_thread(self.batch, list(ops))
 
-    def sweep_ttl(self) -> int:
-        """Takes out what has expired, and says how many items that were."""
-        gone = [one for one in self._items((), expired=True) if self._has_expired(one)]
+    def _start(self, minutes: float | None) -> Future[None]:
+        if not self.ttl_config:  # nothing lives for a limited time
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        return self._sweeper.start(float(minutes or self.ttl_config.get("sweep_interval_minutes") or SWEEP_MINUTES))
 
-        def work(writer: Writer) -> None:
-            for memory in gone:
-                writer.remove(memory)
+    def _sweep(self) -> int:
+        now = self._hf.clock()
+        gone = self._hf.store.list(Filter((self._scope,), namespace=(), ended_by=now), order="oldest")
 
-        if gone:
-            self._hf.write("expire", work)
-        return len(gone)
+        def work(writer: Writer) -> int:
+            fresh = [one for one in (writer.memory(one.scope, one.id) for one in gone) if one is not None]
+            expired = [one for one in fresh if one.valid_until is not None and one.valid_until <= now]
+            for one in expired:
+                writer.remove(one)
+            return len(expired)
+
+        return self._hf.write("expire", work) if gone else 0
 
     # Reading
 
@@ -109,46 +128,58 @@ class HoldfastStore(BaseStore):
         return _item(found[0])
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        every = [one for one in self._items(op.namespace_prefix) if matches(one.metadata["value"], op.filter)]
-        found = self._ranked(op.query, every) if op.query else [(one, None) for one in every]
-        page = found[op.offset : op.offset + op.limit]
+        check_filter(op.filter or {})
+        most = op.offset + op.limit
+        found = self._ranked(op, most) if op.query else []
+        known = {one.id for one, _ in found}
+        more = (one for one in self._items(op.namespace_prefix, most + len(known)) if one.id not in known)
+        passing = (one for one in more if matches(one.metadata["value"], op.filter))
+        found += [(one, None) for one in islice(passing, max(0, most - len(found)))]
+        page = found[op.offset : most]
         self._refresh([one for one, _ in page], refresh=op.refresh_ttl)
         return [_search_item(one, score) for one, score in page]
 
-    def _ranked(self, query: str, items: Sequence[Memory]) -> list[tuple[Memory, float | None]]:
-        """Items by how well they answer; behind them, without a score, those that nothing is searched in."""
-        wanted = {one.id: one for one in items}
-        categories = sorted({one.category for one in items})
-        hits = self._hf.recall(query, categories=categories, limit=len(items)) if items else []
-        scores = {hit.memory.id: hit.score for hit in hits if hit.memory.id in wanted}
-        ranked: list[tuple[Memory, float | None]] = [
-            (wanted[id_], score) for id_, score in scores.items() if wanted[id_].metadata["searched"]
-        ]
-        return ranked + [(one, None) for one in items if not any(one is known for known, _ in ranked)]
+    def _ranked(self, op: SearchOp, most: int) -> list[tuple[Memory, float | None]]:
+        """Items by how well they answer, as many as are wanted; not those in which nothing is searched."""
+        view, shows_expired = self._hf.scoped(self._scope), not self._omits_expired()
+        for limit in (most, MOST):
+            hits = view.recall(op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired)
+            searched = [hit for hit in hits if hit.memory.metadata["searched"]]
+            kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]
+            if len(kept) >= most or len(hits) < limit:
+                break
+        return [(hit.memory, hit.score) for hit in kept[:most]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        every = {tuple(one.metadata["namespace"]) for one in self._items(())}
-        found = {name for name in every if all(is_match(condition, name) for condition in op.match_conditions or ())}
+        conditions = op.match_conditions or ()
+        every = self._hf.store.namespaces(self._where(_literal_prefix(conditions)))
+        found = {name for name in every if all(is_match(condition, name) for condition in conditions)}
         cut = {name[: op.max_depth] for name in found} if op.max_depth is not None else found
         return sorted(cut)[op.offset : op.offset + op.limit]
 
-    def _items(self, prefix: Namespace, *, expired: bool = False) -> list[Memory]:
-        """The items below a namespace, in the order in which they were first put."""
-        where = Filter((self._scope,), kinds=("fact",))
-        found = [
-            one
-            for one in self._hf.store.list(where, order="oldest")
-            if one.source == SOURCE and tuple(one.metadata["namespace"][: len(prefix)]) == prefix
-        ]
-        return [one for one in found if expired or not self._is_hidden(one)]
+    def _where(self, prefix: Namespace) -> Filter:
+        shown = self._hf.clock() if self._omits_expired() else None
+        return Filter((self._scope,), kinds=("fact",), namespace=prefix, valid_at=shown)
+
+    def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
+        """The items below a namespace, in the order in which they were first put: so many, then page by page."""
+        where, limit, after = self._where(prefix), min(max(first, 1), PAGE), None
+        while page := self._hf.store.list(where, order="oldest", limit=limit, after=after):
+            yield from page
+            if len(page) < limit:
+                return
+            after, limit = page[-1].seq, PAGE
 
     # Times to live
 
     def _has_expired(self, memory: Memory) -> bool:
         return memory.valid_until is not None and memory.valid_until <= self._hf.clock()
 
+    def _omits_expired(self) -> bool:
+        return bool((self.ttl_config or {}).get("omit_expired", True))
+
     def _is_hidden(self, memory: Memory) -> bool:
-        return self._has_expired(memory) and bool((self.ttl_config or {}).get("omit_expired", True))
+        return self._has_expired(memory) and self._omits_expired()
 
     def _refresh(self, items: Sequence[Memory], *, refresh: bool) -> None:
         """Lets what was read live on, unless it is not to be so."""
@@ -188,7 +219,7 @@ class HoldfastStore(BaseStore):
         """The memory that holds an item; None for one that is to go."""
         if op.value is None:
             return None
-        check_item(op.key, op.value)
+        check_item(op.namespace, op.key, op.value)
         texts = self._texts(op)
         ttl = op.ttl
         draft = item_draft(
@@ -206,33 +237,80 @@ class HoldfastStore(BaseStore):
         return [text for texts in found for text in texts if text.strip()]
 
 
+class HoldfastStore(Items):
+    """A LangGraph store in an open memory, for graphs that are run with `invoke` or with `ainvoke`."""
+
+    def sweep_ttl(self) -> Swept:
+        """Takes out what has expired, and says how many items that were."""
+        return Swept(self._sweep())
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweeps every so many minutes from now on, in a thread; cancelling what is returned ends it."""
+        return self._start(sweep_interval_minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Ends that; whether it has ended within so many seconds."""
+        return self._sweeper.stop(timeout)
+
+
+class AsyncHoldfastStore(Items):
+    """The same, with sweeps that are awaited, as those of LangGraph's asynchronous stores are."""
+
+    async def sweep_ttl(self) -> int:
+        """Takes out what has expired, and says how many items that were."""
+        return await to_thread(self._sweep)
+
+    async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Task[None]:
+        """Sweeps every so many minutes from now on; cancelling the task that is returned ends it."""
+        done = wrap_future(self._start(sweep_interval_minutes))
+
+        async def sweeping() -> None:
+            await done
+
+        return create_task(sweeping(), name="ttl_sweeper")
+
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Ends that; whether it has ended within so many seconds."""
+        return await to_thread(self._sweeper.stop, timeout)
+
+
+def checked(op: Op) -> Op:
+    """An operation whose namespaces are tuples; InvalidNamespaceError for one that cannot be.
+
+    A list names a namespace as well as a tuple does, and a text, whose letters would be taken for labels, does not.
+    """
+    match op:
+        case GetOp() | PutOp():
+            op = op._replace(namespace=_labels(op.namespace))
+        case SearchOp():
+            op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        case ListNamespacesOp(match_conditions=conditions) if conditions:
+            asked = tuple(MatchCondition(one.match_type, _path(one.path)) for one in conditions)
+            op = op._replace(match_conditions=asked)
+    validate_op_namespace(op)
+    return op
+
+
+def _labels(namespace: Any) -> Namespace:
+    if isinstance(namespace, str):
+        raise InvalidNamespaceError(f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},).")
+    return tuple(namespace)
+
+
+def _path(path: Any) -> Namespace:
+    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's own examples."""
+    return (path,) if isinstance(path, str) else tuple(path)
+
+
+def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
+    """What a namespace has to begin with, as far as conditions say it without a wildcard."""
+    paths = [one.path for one in conditions if one.match_type == "prefix"]
+    return max((tuple(takewhile("*".__ne__, path)) for path in paths), key=len, default=())
+
+
 def until(at: Micros, minutes: float) -> Micros:
     """When something that lives for so many minutes ends; what outlives every clock ends with it."""
     return min(LAST, at + int(minutes * MINUTE)) if minutes < 1e12 else LAST
-
-
-def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether an item's value is as a filter wants it: equal, or by operators such as `$gte`."""
-    return all(_agrees(value.get(key), one) for key, one in (wanted or {}).items())
-
-
-def _agrees(value: Any, wanted: Any) -> bool:
-    if not isinstance(wanted, Mapping):
-        return bool(value == wanted)
-    if not any(key.startswith("$") for key in wanted):
-        return isinstance(value, Mapping) and all(_agrees(value.get(key), one) for key, one in wanted.items())
-    return all(_compares(value, operator, one) for operator, one in wanted.items())
-
-
-def _compares(value: Any, operator: str, wanted: Any) -> bool:
-    if operator not in OPERATORS:
-        raise ValueError(f"Unsupported operator: {operator}. Use one of: {', '.join(OPERATORS)}.")
-    if operator in ("$eq", "$ne"):
-        return OPERATORS[operator](value, wanted)
-    try:
-        return OPERATORS[operator](float(value), float(wanted))
-    except (TypeError, ValueError):
-        return False
 
 
 def is_match(condition: MatchCondition, namespace: Namespace) -> bool:

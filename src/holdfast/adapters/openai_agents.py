@@ -31,7 +31,7 @@ from .hosted import Hosted, spoken
 
 try:
     from agents import Agent, RunHooks, SessionSettings, Tool, TResponseInputItem, function_tool
-    from agents.memory.session_settings import resolve_session_limit
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
     from agents.run import CallModelData, ModelInputData
     from agents.run_context import AgentHookContext
 except ImportError as error:
@@ -62,9 +62,14 @@ class HoldfastSession:
     nor words that only seem erased would help anybody.
     """
 
-    def __init__(self, hf: Holdfast, session_id: str, *, session_settings: SessionSettings | None = None) -> None:
+    def __init__(
+        self, hf: Holdfast, session_id: str, *, session_settings: SessionSettings | dict[str, Any] | None = None
+    ) -> None:
+        """`session_settings` are what the SDK takes for them, checked by it: a limit of none, unless they say one."""
         check_session(session_id)
-        self.session_id, self.session_settings = session_id, session_settings
+        self.session_id = session_id
+        given = SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        self.session_settings: SessionSettings | None = given
         self._hf, self._held, self._lock = check_open(hf), list[Item](), Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:

@@ -39,15 +39,17 @@ class Reading(Conversing):
         exclude_session: str | None = None,
         expired: bool = False,
         tokens: int | None = None,
+        namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Memories that help answer `question`, best first. Any text in any language is a legal question.
 
         `as_of` answers with what was known at that time, `expired` also with what is no longer valid; `tokens` stops
-        before the hits outgrow a budget.
+        before the hits outgrow a budget; `namespace` asks only items of LangGraph's store, there or below.
         """
+        below = {} if namespace is None else {"namespace": namespace}
         where = self._sought(
             kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
-            excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired,
+            excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired, **below,
         )  # fmt: skip
         asked = search.recall.Question(
             text_of(question, "question"), where, limit=self._limit(limit), tokens=most_of(tokens, "tokens")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..models.tiers import Tiers
-from ..store.base import Corpus, Filter, Ranked, Store
+from ..store.base import ITEMS, Corpus, Filter, Ranked, Store
 from ..store.rows import fold
 from ..text.tokens import query_terms
 from ..types import Memory
@@ -149,7 +149,14 @@ def passes(memory: Memory, where: Filter) -> bool:
         and (where.as_of is None or memory.created_at <= where.as_of)
         and (where.valid_at is None or is_valid(memory, where.valid_at))
         and where.consolidated in (None, memory.consolidated_at is not None)
+        and (where.namespace is None or is_item_below(memory, where.namespace))
     )
+
+
+def is_item_below(memory: Memory, namespace: tuple[str, ...]) -> bool:
+    """Whether a memory is an item of LangGraph's store, in a namespace or below it."""
+    own = tuple(memory.metadata.get("namespace", ()))
+    return memory.source == ITEMS and own[: len(namespace)] == namespace
 
 
 def is_valid(memory: Memory, at: int) -> bool:

@@ -42,6 +42,8 @@ T = TypeVar("T")
 Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 Order = Literal["newest", "oldest", "latest", "earliest"]
+ITEMS = "langgraph"
+"""The source of memories that are items of LangGraph's store; their metadata names the namespace they are in."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,10 @@ class Filter:
     """Whether consolidation has been over them; None: either."""
     unenriched: bool = False
     """Whether only those that have had no second look for entities."""
+    namespace: tuple[str, ...] | None = None
+    """Only items of LangGraph's store, in this namespace or below it; with no labels, all of its items."""
+    ended_by: Micros | None = None
+    """Only what is active and was valid until then, or until earlier."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -77,7 +83,8 @@ class Filter:
             (
                 self.kinds, self.categories, self.tags, self.sessions, self.excluded_sessions, self.authors,
                 self.since is not None, self.until is not None, self.as_of is not None,
-                self.consolidated is not None, self.unenriched,
+                self.consolidated is not None, self.unenriched, self.namespace is not None,
+                self.ended_by is not None,
             )
         )  # fmt: skip
 
@@ -504,6 +511,12 @@ class Store(Protocol):
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
         """For each memory's `seq`, the active turns of its session at most `reach` positions away, itself left out."""
+
+    def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
+        """The namespaces of the items of LangGraph's store that pass `where`, each once, in no order.
+
+        `where` says below which namespace they are; with no labels, anywhere.
+        """
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .base import Filter
+from .base import ITEMS, Filter
+from .rows import to_json
 
 Clause = tuple[str, list[Any]]
 
@@ -20,6 +21,8 @@ class Dialect(NamedTuple):
     """One field of a JSON column, as text."""
     json_has: str
     """Whether a JSON column that holds a list has an element."""
+    by_bytes: str = ""
+    """What makes a text compare by its bytes, whatever language the database sorts in."""
     skip_locked: str = ""
     """What makes a SELECT take rows for itself and pass over those that others hold."""
 
@@ -29,6 +32,10 @@ class Dialect(NamedTuple):
     def field(self, column: str, key: str) -> str:
         """SQL for one field of a JSON column, as text."""
         return self.json_field.format(column=column, key=key)
+
+    def namespace(self) -> str:
+        """SQL for the namespace of an item, as the index over it has it."""
+        return self.field("m.metadata", "namespace") + self.by_bytes
 
     def among(self, column: str, values: Sequence[Any]) -> Clause:
         """The condition that a column has one of these values, and its parameters."""
@@ -47,7 +54,11 @@ class Dialect(NamedTuple):
 
 SQLITE = Dialect("{column} ->> '$.{key}'", "EXISTS (SELECT 1 FROM json_each({column}) t WHERE t.value = ?)")
 POSTGRES = Dialect(
-    "({column}::json ->> '{key}')", "jsonb_exists({column}::jsonb, ?)", " FOR UPDATE SKIP LOCKED", arrays=True
+    "({column}::json ->> '{key}')",
+    "jsonb_exists({column}::jsonb, ?)",
+    ' COLLATE "C"',
+    " FOR UPDATE SKIP LOCKED",
+    arrays=True,
 )
 
 
@@ -68,6 +79,8 @@ def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Cla
         *_status(where, dialect),
         *_tags(where, dialect),
         *_times(where),
+        *_namespace(where, dialect),
+        *_ended(where),
     )
     for sql, args in wanted:
         parts.append(sql)
@@ -138,3 +151,22 @@ def _times(where: Filter) -> list[Clause]:
         ("(m.valid_until IS NULL OR m.valid_until > ?)", where.valid_at),
     )
     return [(sql, [value]) for sql, value in wanted if value is not None]
+
+
+def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
+    if where.namespace is None:
+        return []
+    # SQLite takes an index with a condition only for a statement in which the same condition stands, word by word.
+    items = f"m.source = '{ITEMS}'"
+    if not where.namespace:
+        return [(items, [])]
+    # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie before "^".
+    first, place = to_json(list(where.namespace))[:-1], dialect.namespace()
+    return [(f"{items} AND {place} >= ? AND {place} < ?", [first, f"{first}^"])]
+
+
+def _ended(where: Filter) -> list[Clause]:
+    if where.ended_by is None:
+        return []
+    bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"  # as in its index
+    return [(f"{bounded} AND m.valid_until <= ?", [where.ended_by])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -69,10 +70,18 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         condition, values = where_clause(where, numbers, self.dialect)
         direction, beyond = ("DESC", "<") if order in ("newest", "latest") else ("ASC", ">")
         if after is not None:
-            condition, values = f"{condition} AND m.seq {beyond} ?", [*values, after]
+            # The plus keeps a planner from reading all that comes behind instead of the few in a namespace.
+            seq = "+m.seq" if where.namespace else "m.seq"
+            condition, values = f"{condition} AND {seq} {beyond} ?", [*values, after]
         by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
         tail = f"ORDER BY {by_time}m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
         return self._select(numbers, condition, values, tail) if numbers else []
+
+    def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
+        numbers = self.numbers(where.scopes)
+        condition, values = where_clause(where, numbers, self.dialect)
+        found = f"SELECT DISTINCT {self.dialect.namespace()} FROM memories m WHERE {condition}"
+        return [tuple(json.loads(name)) for (name,) in self.read(numbers, found, values)] if numbers else []
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
         self.numbers([memory.scope for memory in memories])

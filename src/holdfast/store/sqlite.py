@@ -281,6 +281,9 @@ class SQLiteStore(SQLStore):
         """What has to hold beside the words. Scope and status are part of the words, so usually next to nothing."""
         if where.narrow:
             condition, values = where_clause(where, numbers, SQLITE)
+            if where.namespace:
+                # Found by its index, once. The plus keeps SQLite from looking for the words in each of them anew.
+                return f"+f.rowid IN (SELECT m.seq FROM memories m WHERE {condition})", values
             return f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})", values
         if where.valid_at is None:
             return "1", []

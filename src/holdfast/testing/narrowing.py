@@ -25,6 +25,7 @@ from .scene import (
     change,
     fact,
     found,
+    item,
     listed,
     memory,
     mention_all,
@@ -237,6 +238,13 @@ class FilterContract:
             ({"consolidated": False, "kinds": ("turn",)}, []),
             ({"consolidated": None}, ["tea plain", "tea tagged", "tea said", "tea rule"]),
             ({"kinds": ("fact",), "tags": ("sweet",), "since": at(1)}, ["tea tagged"]),
+            ({"namespace": ("users",)}, ["tea tagged", "tea rule"]),
+            ({"namespace": ("users", "ann")}, ["tea tagged"]),
+            ({"namespace": ("user",)}, []),
+            ({"namespace": ()}, ["tea tagged", "tea rule"]),
+            ({"namespace": ("users",), "kinds": ("rule",)}, ["tea rule"]),
+            ({"ended_by": at(40)}, ["tea plain"]),
+            ({"ended_by": at(39)}, []),
         ],
         ids=str,
     )
@@ -245,10 +253,10 @@ class FilterContract:
     ) -> None:
         stored = put(
             store,
-            fact("tea plain"),
-            fact("tea tagged", tags=("hot", "sweet"), event_time=at(10)),
+            fact("tea plain", valid_until=at(40), metadata={"namespace": ["users"]}),
+            fact("tea tagged", tags=("hot", "sweet"), event_time=at(10), **item("users", "ann")),
             turn("tea said", "s1", 0, author="Ann", event_time=at(20), consolidated_at=at(50)),
-            memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30)),
+            memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30), **item("users")),
             fact("tea held", status="held"),
         )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
@@ -259,6 +267,23 @@ class FilterContract:
         for _ in range(2):
             assert texts(store, store.by_vector(where, MODEL, unit(1), 10)) == expected
         assert texts(store, store.by_entity(where, ["joanna"], 10)) == expected[::-1]
+
+    def test_namespaces_are_listed_once_and_as_they_were_given(self, store: Store) -> None:
+        names = [("users", "ann"), ("users", "ann", "notes"), ("users", 'a"n,n]'), ("users^",), ("é", "ü")]
+        put(store, *(fact(f"tea {place}", **item(*name)) for place, name in enumerate([*names, names[0]])))
+        put(store, fact("of Bob", scope=BOB, **item("users", "bob")), fact("no item", metadata={"namespace": ["x"]}))
+        put(store, fact("put away", status="archived", **item("gone")))
+        assert sorted(store.namespaces(Filter((ANN,), namespace=()))) == sorted(names)
+        assert sorted(store.namespaces(Filter((ANN,), namespace=("users",)))) == sorted(names[:3])
+        assert store.namespaces(Filter((ANN,), namespace=("users", 'a"n,n]'))) == [names[2]]
+        assert store.namespaces(Filter((ANN,), namespace=("é",))) == [names[4]]
+
+    def test_a_page_of_a_namespace_begins_behind_the_last(self, store: Store) -> None:
+        put(store, *(fact(f"tea {number}", **item("a" if number % 2 else "b")) for number in range(10)))
+        where, seen, after = Filter((ANN,), namespace=("a",)), list[str](), None
+        while page := store.list(where, limit=2, after=after, order="oldest"):
+            seen, after = [*seen, *(one.content for one in page)], page[-1].seq
+        assert seen == [f"tea {number}" for number in range(1, 10, 2)]
 
     def test_validity_begins_at_its_first_moment_and_ends_before_its_last(self, store: Store) -> None:
         stored = put(

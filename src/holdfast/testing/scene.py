@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..floats import Vector
-from ..store.base import Author, Filter, Store, Writer
+from ..store.base import ITEMS, Author, Filter, Store, Writer
 from ..text.tokens import index_terms, query_terms
 from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Session
 
@@ -44,6 +44,11 @@ def memory(content: str, *, kind: Kind = "fact", scope: Scope = ANN, created: Mi
 def fact(content: str, **fields: Any) -> Memory:
     """A fact with a new id, not stored yet."""
     return memory(content, **fields)
+
+
+def item(*namespace: str) -> dict[str, Any]:
+    """What makes a memory an item of LangGraph's store, in a namespace."""
+    return {"source": ITEMS, "metadata": {"namespace": list(namespace)}}
 
 
 def turn(content: str, session: str, position: int, **fields: Any) -> Memory:

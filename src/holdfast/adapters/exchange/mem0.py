@@ -11,6 +11,7 @@ from ...errors import InvalidInput
 from ...transcripts.values import as_dict, micros
 from ...types import Memories, Memory, Triple
 from ...write.commit import Draft
+from ..mem0.ids import ACTOR, OWNERS, normalise_id
 from ..mem0.items import KEY, KINDS, SOURCE, Owner, is_seen, item_of, until
 from .base import Format, Found, object_in, text_in
 from .json_values import Problem, Value
@@ -34,7 +35,7 @@ def _items(one: Value) -> Iterable[Found]:
     owner = _owner(item)
     metadata = dict(as_dict(item.get("metadata")))
     more = _more(metadata.pop(OURS, {}))
-    note = {name: str(item[name]) for name in ("agent_id", "run_id", "actor_id", "role") if item.get(name)}
+    note = _note(item, owner)
     given: dict[str, Any] = {"valid_until": until(item.get("expiration_date")), **more}
     draft = Draft(
         content=text_in(item, "memory", "text", "data"), source=SOURCE, **given,
@@ -49,8 +50,15 @@ def _items(one: Value) -> Iterable[Found]:
 
 
 def _owner(item: Mapping[str, Any]) -> Owner | None:
-    ids = [item.get(name) or None for name in ("user_id", "agent_id", "run_id")]
-    return Owner.of(*ids) if any(ids) else None
+    ids = [None if item.get(name) == "" else item.get(name) for name in OWNERS]
+    return Owner.of(*ids) if any(one is not None for one in ids) else None
+
+
+def _note(item: Mapping[str, Any], owner: Owner | None) -> dict[str, Any]:
+    """Whose an item is and who said it, as the same item would have been added."""
+    told: dict[str, Any] = {**(owner.filters if owner else {}), ACTOR: normalise_id(ACTOR, item.get(ACTOR) or None)}
+    told["role"] = str(item["role"]) if item.get("role") else None
+    return {name: value for name, value in told.items() if value and name != "user_id"}
 
 
 def _more(given: Any) -> dict[str, Any]:

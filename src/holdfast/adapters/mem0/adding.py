@@ -13,6 +13,7 @@ from ...transcripts.values import micros, said_in
 from ...types import Memories, Memory, Micros
 from ...write import capture
 from ...write.commit import Draft
+from .ids import ACTOR, normalise_id
 from .items import KINDS, SOURCE, Owner, note_of
 
 Item = dict[str, Any]
@@ -58,8 +59,8 @@ class Given:
 
 
 def said_of(message: Mapping[str, Any]) -> Said:
-    role, name = str(message.get("role") or "user"), message.get("name")
-    return Said(role, said_in(message.get("content")).strip(), str(name) if name else None)
+    role, name = str(message.get("role") or "user"), str(message.get("name") or "").strip()
+    return Said(role, said_in(message.get("content")).strip(), normalise_id(ACTOR, name or None))
 
 
 def procedure(given: Given) -> Draft:

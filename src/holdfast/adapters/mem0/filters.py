@@ -7,10 +7,10 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from ...errors import InvalidInput
+from .ids import ANY, JOINED, NAMED, OWNERS
 
 Filters = Mapping[str, Any]
-IDS = ("user_id", "agent_id", "run_id")
-OWN = (*IDS, "actor_id", "role", "id", "memory", "hash", "created_at", "updated_at", "expiration_date")
+OWN = (*NAMED, "role", "id", "memory", "hash", "created_at", "updated_at", "expiration_date")
 """What an item says of itself; every other name is one of its metadata."""
 
 
@@ -62,7 +62,7 @@ def _holds(item: Mapping[str, Any], name: str, wanted: Any) -> bool:
         case "NOT":
             return not any(matches(item, one) for one in _conditions(name, wanted))
     value = item.get(name) if name in OWN else (item.get("metadata") or {}).get(name)
-    if wanted == "*":
+    if wanted == ANY:
         return value is not None
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
@@ -84,7 +84,7 @@ def _conditions(name: str, wanted: Any) -> Sequence[Filters]:
 def check(filters: Filters) -> None:
     """InvalidInput for filters that could not be asked of any item."""
     for name, wanted in filters.items():
-        if name in ("AND", "OR", "NOT"):
+        if name in JOINED:
             for one in _conditions(name, wanted):
                 check(one)
         elif isinstance(wanted, Mapping):
@@ -97,7 +97,7 @@ def check(filters: Filters) -> None:
 def names_owner(filters: Filters) -> bool:
     """Whether whatever passes has to have a user_id, an agent_id or a run_id that is named."""
     return (
-        any(filters.get(name) is not None for name in IDS)
+        any(filters.get(name) is not None for name in OWNERS)
         or ("AND" in filters and any(map(names_owner, _conditions("AND", filters["AND"]))))
         or ("OR" in filters and all(map(names_owner, _conditions("OR", filters["OR"]))))
     )
@@ -120,7 +120,7 @@ def users_in(filters: Filters) -> frozenset[str] | None:
 
 def _users_named(wanted: Any) -> frozenset[str] | None:
     match wanted:
-        case str() if wanted != "*":
+        case str() if wanted != ANY:
             return frozenset((wanted,))
         case {"eq": str(user)}:
             return frozenset((user,))

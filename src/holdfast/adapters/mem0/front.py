@@ -20,6 +20,7 @@ from ...write.commit import Draft
 from ...write.guard import guard_data
 from .adding import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
 from .filters import Filters, check, matches, names_owner, users_in
+from .ids import OWNERS, normalise_filters
 from .items import KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
 
 log = logging.getLogger(__name__)
@@ -318,9 +319,9 @@ def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tupl
     """What is asked for, and how many; ids and the limit may be given as earlier versions of mem0 took them."""
     told = {name: value for name, value in ids.items() if value is not None}
     top_k = told.pop("limit", top_k)
-    if unknown := set(told) - {"user_id", "agent_id", "run_id"}:
+    if unknown := set(told) - set(OWNERS):
         raise InvalidInput(f"There is no argument {', '.join(sorted(unknown))}.")
-    wanted = {**(filters or {}), **told}
+    wanted = {**normalise_filters(filters or {}), **normalise_filters(told)}
     check(wanted)
     if not names_owner(wanted):
         raise InvalidInput(

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ...types import Events, Kind, Memory, Micros, Scope, from_datetime, iso, to_datetime
+from .ids import OWNERS, normalise_owner_id, without_ids
 
 SOURCE = KEY = "mem0"
 KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
@@ -35,8 +36,8 @@ class Owner:
     @classmethod
     def of(cls, user_id: Any, agent_id: Any, run_id: Any) -> Owner:
         """The owner with these ids; InvalidInput for one that is blank or has spaces in it."""
-        ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return cls(**{name: _checked(name, value) for name, value in ids.items()})
+        given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
+        return cls(**{name: normalise_owner_id(name, value) for name, value in given})
 
     @property
     def scope(self) -> Scope:
@@ -50,15 +51,6 @@ class Owner:
         """What finds its items."""
         told = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
         return {name: value for name, value in told.items() if value}
-
-
-def _checked(name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    told = str(value).strip()
-    if not told or any(sign.isspace() for sign in told):
-        raise InvalidInput(f"Invalid {name}: it cannot be empty or contain whitespace.")
-    return told
 
 
 def ids_of(memory: Memory) -> dict[str, str]:
@@ -96,7 +88,7 @@ def item_of(memory: Memory) -> dict[str, Any]:
 def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
     """What is kept with a memory so that it is an item of its owner; `said` may be its role and actor_id."""
     told = {**owner.filters, **said}
-    own = {key: value for key, value in (metadata or {}).items() if key not in (*owner.__slots__, "actor_id")}
+    own = without_ids(metadata or {})
     ids = {name: value for name, value in told.items() if value and name != "user_id"}
     return {KEY: {**ids, "metadata": own}}
 
@@ -104,7 +96,7 @@ def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None
 def with_metadata(memory: Memory, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept with a memory when some of its item's metadata is set anew; whose it is does not change."""
     kept = _kept(memory)
-    own = {**(kept.get("metadata") or {}), **metadata}
+    own = {**(kept.get("metadata") or {}), **without_ids(metadata)}
     return {**memory.metadata, KEY: {**kept, "metadata": own}}
 
 

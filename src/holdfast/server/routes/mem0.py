@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from pydantic import Field, StrictInt
 from starlette.exceptions import HTTPException
 
 from ...adapters.mem0 import Mem0
+from ...adapters.mem0.ids import OWNERS, normalise_id
 from ...adapters.mem0.items import is_seen
 from ...memory import Holdfast
 from .. import schemas
@@ -16,7 +17,7 @@ from ..owners import Mine, Server, Serving
 
 router = APIRouter(prefix="/mem0", tags=["mem0"])
 Id = Annotated[schemas.Id, Path()]
-Given = schemas.Name | None
+Given = Annotated[str, Field(max_length=200)] | StrictInt | None  # which ids there can be, the adapter says
 Answer = dict[str, Any]
 Ids = Annotated[Given, Query(description="Narrows to what was told so.")]
 
@@ -26,7 +27,7 @@ class Message(schemas.Request):
 
     role: schemas.Name
     content: str = Field(max_length=schemas.MOST_TEXT)
-    name: Given = None
+    name: schemas.Name | None = None
 
 
 class Addition(schemas.Request):
@@ -119,7 +120,7 @@ def mem0_history(id: Id, hf: Mine, server: Server) -> list[Answer]:
 @router.post("/search")
 def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
     """The items that answer a query, best first."""
-    ids = {name: value for name in ("user_id", "agent_id", "run_id") if (value := getattr(body, name))}
+    ids = {name: value for name in OWNERS if (value := getattr(body, name)) is not None}
     filters = {**body.filters, **ids}
     if server.keys.needed:
         filters = {"AND": [filters, _ids(hf, server, body.user_id, None, None)]}
@@ -149,14 +150,15 @@ def _memory(hf: Holdfast, server: Serving) -> Mem0:
 
 def _ids(hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given) -> dict[str, Any]:
     """Whose items are meant; a key stands for its owner."""
+    given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
+    told = {name: normalise_id(name, value) for name, value in given}
     if server.keys.needed:
-        if user_id not in (None, hf.scopes[0].key):
+        if told["user_id"] not in (None, hf.scopes[0].key):
             raise HTTPException(403, "Your key does not open the memory of this user_id. Leave user_id out.")
-        user_id = hf.scopes[0].key
-    told = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        told["user_id"] = hf.scopes[0].key
     if not any(told.values()):
         raise HTTPException(400, "At least one identifier (user_id, agent_id, run_id) is required.")
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _there(memory: Mem0, id: str) -> Answer:

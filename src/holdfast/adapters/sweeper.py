@@ -1,0 +1,60 @@
+"""A thread that takes out what has expired, every so many minutes, until it is stopped or its store is let go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from threading import Event, Lock, Thread
+from weakref import WeakMethod
+
+log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """At most one thread that sweeps. It holds the store only weakly, and does not keep a process alive."""
+
+    def __init__(self, sweep: Callable[[], int]) -> None:
+        """`sweep` is a method: it says how many items it took out."""
+        self._sweep, self._lock = WeakMethod(sweep), Lock()
+        self._thread: Thread | None = None
+        self._stop, self._done = Event(), Future[None]()
+
+    def start(self, minutes: float) -> Future[None]:
+        """A future that is done when sweeping ends, and ends it when it is cancelled; the same one while it runs."""
+        with self._lock:
+            if self._is_running():
+                return self._done
+            self._stop, self._done = Event(), Future[None]()
+            stop = self._stop
+            self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
+            given = (self._sweep, minutes * 60, stop, self._done)
+            self._thread = Thread(target=_sweep_every, args=given, daemon=True, name="holdfast-ttl-sweeper")
+            self._thread.start()
+            return self._done
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Ends it; whether it has ended within so many seconds, or was not running."""
+        with self._lock:
+            self._stop.set()
+            if self._thread is not None:
+                self._thread.join(timeout)
+            return not self._is_running()
+
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive() and not self._stop.is_set()
+
+
+def _sweep_every(sweep: WeakMethod[Callable[[], int]], seconds: float, stop: Event, done: Future[None]) -> None:
+    while not stop.wait(seconds):
+        now = sweep()
+        if now is None:
+            break
+        try:
+            now()
+        except Exception as error:  # the next sweep may do better, and nobody is there to be told
+            log.warning("What has expired was not taken out: %s", error)
+        del now
+    with suppress(InvalidStateError):  # it was cancelled
+        done.set_result(None)
