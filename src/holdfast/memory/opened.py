@@ -180,9 +180,12 @@ class Opened:
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""
         found = self.store.get(self.scopes, [ref_of(ref)])
-        if not found:
-            raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
-        return found[0]
+        if found:
+            return found[0]
+        for damage in self.store.damaged(self.scopes):
+            if damage.noun == "memory" and ref_of(ref) in (damage.name, damage.seq):
+                raise damage.error()
+        raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
 
     def _place(self, name: str | None = None) -> Place:
         """The open place called 'project' or 'assistant'; without a name the first of them that is open."""

@@ -290,6 +290,7 @@ def _take(
 
     def work(writer: Writer) -> tuple[Adopted, list[tuple[str, str]]]:
         adopted = _adopt(target.scope, step.lineages, run.clock(), writer)
+        _release(writer, target.scope, adopted, at=run.clock())
         for session, messages in talks.items():
             # Messages alone leave no word in the journal, and a third store follows nothing else.
             unsaid = ("session", to_json([session])) not in adopted.things
@@ -309,6 +310,22 @@ def _take(
 
 
 # What rows mean
+
+
+def _release(writer: Writer, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
+    """Gives memories that were damaged elsewhere, and are sound here, the status back that they had.
+
+    The entry that says so travels back with the sound row, and so the damaged one is healed.
+    """
+    for lineage in writer.lineages(scope, sorted(one for one in adopted.things if one[0] == "memory")):
+        memory = writer.memory(scope, lineage.target) if lineage.aside else None
+        if memory is None or not writer.is_sound(memory):
+            continue
+        put_aside = next(event for event in reversed(lineage.events) if "status" in (event.after or ()))
+        before = {"status": "active", "status_reason": ""} | dict(put_aside.before or {})
+        writer.change(
+            memory, status=before["status"], status_reason=before["status_reason"], status_at=at, updated_at=at
+        )
 
 
 def _keep_once(writer: Writer, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:

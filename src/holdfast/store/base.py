@@ -36,6 +36,7 @@ from ..types import (
 from ..values import dataclass, field
 
 if TYPE_CHECKING:
+    from .damage import Damage
     from .lineage import Lineage
 
 T = TypeVar("T")
@@ -203,6 +204,9 @@ class Writer(Protocol):
 
         Each comes as it was when the transaction began, but for its `seq`; None where it was not there.
         """
+
+    def is_sound(self, memory: Memory) -> bool:
+        """Whether a memory's text is the one that was stored, as its hash says."""
 
     def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
         """For the ids of these new memories, the oldest active one that makes the same claim, where there is one.
@@ -434,6 +438,12 @@ class Store(Protocol):
 
         For what is noted on the way while somebody waits for an answer. Where writers do not wait for each other, it
         changes nothing.
+        """
+
+    def damaged(self, scopes: Sequence[Scope]) -> list[Damage]:
+        """The rows of these scopes that reads have met so far and left out, because they cannot be read any more.
+
+        A damaged row never hides the others: every read leaves it out and notes it here.
         """
 
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..types import Edges, Events, Memories, Memory, Messages, Micros, Names, Scope, Session, Sessions
 from .base import Filter, Order
+from .damage import Damage
 from .entities import SQLEntities
 from .files import SQLFiles
 from .filters import marks, where_clause
@@ -20,10 +21,10 @@ from .rows import (
     SESSIONS,
     TABLES,
     Row,
+    Rows,
     edge_from,
     event_from,
     exported,
-    memory_from,
     message_from,
     profile_from,
     session_from,
@@ -39,6 +40,11 @@ Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
     """The portable half of a store; see `Store` in base.py for what each method promises."""
+
+    # Damage
+
+    def damaged(self, scopes: Sequence[Scope]) -> list[Damage]:
+        return [one for one in self._damages if one.scope is None or one.scope in scopes]
 
     # Memories
 
@@ -71,8 +77,17 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         if after is not None:
             condition, values = f"{condition} AND m.seq {beyond} ?", [*values, after]
         by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
-        tail = f"ORDER BY {by_time}m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
-        return self._select(numbers, condition, values, tail) if numbers else []
+        order_by = f"ORDER BY {by_time}m.seq {direction}"
+        if not numbers or limit is None:
+            return self._select(numbers, condition, values, order_by) if numbers else []
+        sql, wanted = f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?", int(limit)
+        while True:
+            rows = self.read(numbers, sql, (*values, wanted))
+            found = self._memories(rows)
+            if len(rows) < wanted or len(found) >= limit:
+                return found[:limit]
+            # Damaged ones were left out: as many more, or who reads page by page would take this one for the last.
+            wanted += limit - len(found)
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
         self.numbers([memory.scope for memory in memories])
@@ -106,7 +121,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 values,
             )
-            for memory in (memory_from(row, self._scope) for row in rows):
+            for memory in self._memories(rows):
                 if spot := self._spot(memory):
                     found[spot] = memory
         return found
@@ -180,7 +195,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
             (*numbers, *(() if active_since is None else (active_since,))),
         )
-        return [session_from(row, self._scope) for row in rows]
+        return self._sessions_of(rows)
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
         numbers = self.numbers(self.scopes() if scopes is None else scopes)
@@ -192,7 +207,10 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, id",
             () if scopes is None else numbers,
         )
-        return [session_from(row, self._scope) for row in rows]
+        return self._sessions_of(rows)
+
+    def _sessions_of(self, rows: Rows) -> Sessions:
+        return self._damages.sound(rows, lambda row: session_from(row, self._scope))
 
     def session(self, scope: Scope, id: str) -> Session | None:
         numbers = self.numbers((scope,))
@@ -206,7 +224,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
     def profile(self, scope: Scope) -> Mapping[str, Any]:
         numbers = self.numbers((scope,))
         rows = self.read(numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers)
-        return profile_from(rows[0][0] if rows else None)
+        for found in self._damages.sound(rows, lambda row: profile_from(row, scope)):
+            return found
+        return {}
 
     def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
         numbers = self.numbers((scope,))
@@ -217,7 +237,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"AND session = ? {tail}",
             (*numbers, session),
         )
-        return [message_from(row, self._scope) for row in (rows if last is None else reversed(rows))]
+        said = self._damages.sound(rows, lambda row: message_from(row, self._scope))
+        return said if last is None else said[::-1]
 
     def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
         numbers, counted = self.numbers((scope,)), dict[str, int]()
@@ -241,7 +262,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
             (*numbers, memory, memory),
         )
-        return [edge_from(row, self._scope) for row in rows]
+        return self._damages.sound(rows, lambda row: edge_from(row, self._scope))
 
     def events(
         self,
@@ -265,7 +286,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} ORDER BY seq DESC{tail}",
             values,
         )
-        return [event_from(row, self._scope) for row in rows]
+        return self._damages.sound(rows, lambda row: event_from(row, self._scope))
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         return self.rows_through(self.stream, noun, scope)
@@ -277,12 +298,12 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             return
         table = TABLES[noun]
         for number in self.numbers((scope,)):
-            for values in stream(
+            rows = stream(
                 (number,),
                 f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
                 (number,),
-            ):
-                yield exported(table, values)
+            )
+            yield from self._damages.each_sound(rows, lambda values: exported(table, values, scope))
 
     def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
         for number in self.numbers((scope,)):

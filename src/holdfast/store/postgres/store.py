@@ -17,6 +17,7 @@ from ...errors import StoreError
 from ...floats import Vector
 from ...types import Micros, Names, Scope, system_clock
 from ..base import Author, Corpus, Filter, Finding, Places, Ranked, T, Writer
+from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrices import Read
 from ..matrix import top, unpack
@@ -171,6 +172,7 @@ class PostgresStore(SQLStore):
             writer = PostgresWriter(author, self._statements(connection, sight), numbers)
             result = work(writer)
             writer.close()
+            self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
             return result, writer.trace(sight)
 
         return self._commit(sight, attempt)
@@ -374,6 +376,7 @@ class PostgresStore(SQLStore):
 
     def repair(self) -> None:
         self.transact(None, lambda execute: checkup.repair(execute, self.unpack, at=self._clock()))
+        self._damages.clear()
         self.forget_cache()
 
     def scrub(self, *, wait: float = 10.0) -> Places:
