@@ -110,7 +110,7 @@ class EmbedderError(HoldfastError):
 
 
 class DimensionMismatchError(EmbedderError):
-    """The vectors have another length than the model promises. Run `holdfast reembed`."""
+    """The vectors have another length than the model promises. Embed the memories anew with it."""
 
 
 class EmbeddingModelChangedError(EmbedderError):

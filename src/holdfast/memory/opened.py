@@ -17,6 +17,7 @@ from ..files.follow import Followed
 from ..files.places import Place
 from ..models.tiers import Tiers
 from ..store import Author, Filter, InMemoryStore, Store, Writer, open_store
+from ..store.opening import location_of
 from ..store.rows import entity_names, fold
 from ..types import (
     Clock,
@@ -67,6 +68,8 @@ class Opened:
         self.clock = clock
         self.actor = actor
         self.last_run = ""
+        self.remedy = ""
+        """The command that embeds these memories anew, where it is not `holdfast reembed`."""
         # An incognito memory reads nothing that is on the disk, records neither.
         opened = () if self.mode == "incognito" else tuple(places)
         self._files = Filed(store, opened, self._new_author, self.settings.max_content_bytes)
@@ -130,7 +133,7 @@ class Opened:
             mode=self.mode,
         )
         view._uses, view._upgrader, view._written = self._uses, self._upgrader, self._written
-        view._files, view.store = self._files, self.store
+        view._files, view.store, view.remedy = self._files, self.store, self.remedy
         return view
 
     @property
@@ -176,6 +179,21 @@ class Opened:
         self._written.update(scopes)
         if self._upgrader is not None:
             self._upgrader.nudge(scopes)
+
+    def command(self, *words: str) -> str:
+        """A command line of ours that works on this very store, as it can be typed in a shell.
+
+        Of the command only `reembed` has to do with scopes; all of these are named then.
+        """
+        import shlex  # noqa: PLC0415 (only who is told what to do needs it)
+
+        said = ["holdfast", *words]
+        usual = location_of(self.settings.store or config.default_store())
+        if self.store.location not in (":memory:", usual):
+            said += ["--store", self.store.location]
+        if words[0] == "reembed":
+            said += [part for scope in self.scopes for part in ("--scope", str(scope))]
+        return shlex.join(said)
 
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""

@@ -29,7 +29,7 @@ def reembed(
     """
     done: dict[str, int] = {}
     for embedder in tiers:
-        tiers.works(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
+        tiers.wake(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
         if fresh:
             store.drop_vectors(embedder.identity, scopes)
         done[embedder.identity] = 0

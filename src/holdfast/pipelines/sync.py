@@ -60,6 +60,8 @@ class Synced:
     sent: Counter[str] = field(default_factory=Counter)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Ids of memories that contradict each other and stand side by side from now on."""
+    left_out: list[str] = field(default_factory=list)
+    """What did not travel, because it cannot be read in the store that has it, or into which it was to come."""
 
     @property
     def nothing(self) -> bool:
@@ -122,7 +124,13 @@ def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
         for side in (here, there):
             if side.scrub:
                 erase.finish(side.store, scope, run.author())
+    _note_damage(ours, theirs, done)
     return done
+
+
+def _note_damage(ours: Store, theirs: Store, done: Synced) -> None:
+    for store in (ours, theirs):
+        done.left_out += [f"{damage} (in {shown(store.location)})" for damage in store.damaged(done.scopes)]
 
 
 def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
@@ -139,6 +147,7 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
                 seen |= news
                 met = step.met
                 run.progress(step.entries)
+    _note_damage(ours, theirs, done)
     return done
 
 

@@ -440,8 +440,8 @@ class Store(Protocol):
         changes nothing.
         """
 
-    def damaged(self, scopes: Sequence[Scope]) -> list[Damage]:
-        """The rows of these scopes that reads have met so far and left out, because they cannot be read any more.
+    def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
+        """The rows of these scopes, or of all, that reads have met and left out, because they cannot be read any more.
 
         A damaged row never hides the others: every read leaves it out and notes it here.
         """

@@ -64,19 +64,24 @@ class GarbledRow(tuple[Any, ...]):
 class Damages:
     """The damaged rows that were met so far, each once."""
 
+    logged = True
+    """Whether they are logged. A command turns that off for its process: it names them when it ends."""
+
     def __init__(self) -> None:
-        self._met: dict[Damage, None] = {}
+        self._met: dict[tuple[Scope | None, str, str], Damage] = {}
 
     def __iter__(self) -> Iterator[Damage]:
-        return iter(list(self._met))
+        return iter(list(self._met.values()))
 
     def note(self, damage: Damage) -> None:
         """Notes a damaged row, and logs it when it is new."""
-        if damage not in self._met:
+        key, known = damage[:3], self._met.get(damage[:3])
+        if known is None or known.seq is None:
+            self._met[key] = damage
+        if known is None and self.logged:
             from logging import getLogger  # noqa: PLC0415 (it loads much that is rarely needed)
 
-            getLogger("holdfast.store").info("left out: %s", damage)
-            self._met[damage] = None
+            getLogger("holdfast.store").warning("left out, because it cannot be read: %s", damage)
 
     def learn_of(self, error: RowDamaged) -> None:
         """Notes the row that an error is about."""

@@ -17,11 +17,10 @@ from .base import Author
 from .damage import Damages
 from .filters import marks
 from .rows import (
-    ENTITIES,
     EVENTS,
     MEMORIES,
     MEMORY_COLUMNS,
-    SESSIONS,
+    POINTS_TO,
     TABLES,
     Statements,
     Table,
@@ -43,13 +42,6 @@ PURGED = "purged"
 Indexed = tuple[int, int, Sequence[str], bool]
 """A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is active."""
 PAGE = 500  # values per statement
-# Columns that hold the id of a row elsewhere: it must be there.
-POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
-    "edge": (("source", MEMORIES), ("target", MEMORIES)),
-    "mention": (("memory", MEMORIES), ("entity", ENTITIES)),
-    "entity_name": (("entity", ENTITIES),),
-    "message": (("session", SESSIONS),),
-}
 
 
 class JournalledRows(ABC):

@@ -19,7 +19,7 @@ from .base import Adopted, Met
 from .damage import NOT_AS_STORED, QUARANTINED, Damage
 from .erasing import ErasingWriter, hidden_session
 from .filters import marks
-from .journalled import PAGE, POINTS_TO, PURGED
+from .journalled import PAGE, PURGED
 from .lineage import Lineage, ends_owner, has_news, joined
 from .rows import (
     EDGES,
@@ -28,6 +28,7 @@ from .rows import (
     EVENTS,
     MEMORIES,
     MESSAGES,
+    POINTS_TO,
     PROFILES,
     SESSIONS,
     TABLES,

@@ -107,6 +107,13 @@ TABLES: Mapping[str, Table] = {
     for table in (SESSIONS, MESSAGES, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
 }
 
+# Columns that hold the id of a row elsewhere: it must be there.
+POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
+    "edge": (("source", MEMORIES), ("target", MEMORIES)),
+    "mention": (("memory", MEMORIES), ("entity", ENTITIES)),
+    "entity_name": (("entity", ENTITIES),),
+    "message": (("session", SESSIONS),),
+}
 # Columns that hold one of a few words. Another word is damage: the tables take none when a row is written.
 _WORDS: Mapping[tuple[str, str], frozenset[str]] = {
     ("memory", "kind"): frozenset(KINDS),
@@ -209,7 +216,7 @@ def faults(table: Table, columns: Sequence[str], row: Row) -> dict[str, str]:
             found[column] = UNKNOWN
         elif column in table.json and not _is_json(column, value):
             found[column] = NOT_JSON
-    if table is EVENTS and not found and not _names_a_row(dict(zip(columns, row, strict=True))):
+    if table is EVENTS and "target" in columns and not found and not _names_a_row(dict(zip(columns, row, strict=True))):
         found["target"] = NOT_JSON
     return found
 

@@ -17,14 +17,17 @@ from .rows import (
     EDGES,
     EVENTS,
     MESSAGES,
+    POINTS_TO,
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
     Row,
     Rows,
+    Table,
     edge_from,
     event_from,
     exported,
+    key_of,
     message_from,
     profile_from,
     session_from,
@@ -43,8 +46,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
 
     # Damage
 
-    def damaged(self, scopes: Sequence[Scope]) -> list[Damage]:
-        return [one for one in self._damages if one.scope is None or one.scope in scopes]
+    def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
+        return [one for one in self._damages if scopes is None or one.scope in scopes]
 
     # Memories
 
@@ -303,7 +306,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
                 (number,),
             )
-            yield from self._damages.each_sound(rows, lambda values: exported(table, values, scope))
+            sound = self._damages.each_sound(rows, lambda values: exported(table, values, scope))
+            gone = {(one.noun, one.name) for one in self._damages if one.scope == scope}
+            yield from (row for row in sound if not gone or not _is_about(table, row, gone))
 
     def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
         for number in self.numbers((scope,)):
@@ -315,3 +320,11 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             ):
                 written = b2a_base64(self.unpack(vector).tobytes(), newline=False).decode()
                 yield {"model": identity, "memory": memory, "vector": written}
+
+
+def _is_about(table: Table, row: Mapping[str, Any], gone: set[tuple[str, str]]) -> bool:
+    """Whether a row points to, or tells of, one that was left out: without it, it would say nothing."""
+    if table is EVENTS:
+        target = " ".join(map(str, key_of(row["noun"], row["target"])))
+        return (row["noun"], target) in gone
+    return any((other.noun, row[column]) in gone for column, other in POINTS_TO.get(table.noun, ()))

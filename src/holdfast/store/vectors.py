@@ -182,7 +182,7 @@ class SQLVectors(ScopedSQL):
             if length != dimensions:
                 raise DimensionMismatchError(
                     f"The store has {length}d vectors of {identity}, but {dimensions}d were given. None was stored. "
-                    "Run `holdfast reembed --fresh` to make them anew."
+                    "Embed the memories anew with it, from the beginning."
                 )
             return int(number)
         return self.make_model(execute, scope, identity, dimensions)
