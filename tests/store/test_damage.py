@@ -220,9 +220,9 @@ class TestEveryReadPassesOverADamagedRow:
 
     def test_the_row_itself_is_refused_with_a_typed_error(self, copy: Path, whole: tuple[Path, str]) -> None:
         damage(copy, "memories", "content", NOT_UTF8, whole[1])
-        with opened(copy) as hf:
-            with pytest.raises(RowDamaged, match=f"{whole[1]} cannot be read: its content is not UTF-8"):
-                hf.get(whole[1])
+        told = f"{whole[1]} cannot be read: its content is not UTF-8"
+        with opened(copy) as hf, pytest.raises(RowDamaged, match=told):
+            hf.get(whole[1])
 
     def test_a_page_with_a_damaged_memory_is_as_long_as_any(self, copy: Path, whole: tuple[Path, str]) -> None:
         damage(copy, "memories", "content", NOT_UTF8, whole[1])

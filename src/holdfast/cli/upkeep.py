@@ -67,9 +67,7 @@ def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
 
 @app.command(rich_help_panel=UPKEEP)
 def doctor(
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what is damaged and rebuild every index first.")
-    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is damaged, rebuild the indexes first.")] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,

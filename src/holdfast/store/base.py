@@ -518,8 +518,14 @@ class Store(Protocol):
     def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
-    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
-        """Memories that have no vector of `model` yet: durable kinds first, then newest first."""
+    def without_vector(
+        self, model: str, limit: int, scopes: Sequence[Scope] | None = None, *, after: Memory | None = None
+    ) -> Memories:
+        """Memories that have no vector of `model` yet: durable kinds first, then newest first.
+
+        `after` is the last one of the batch before: whoever goes on behind it reads no memory twice, so that all of a
+        scope cost as many reads as it has memories, whatever the size of a batch.
+        """
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
         """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.

@@ -19,15 +19,15 @@ from .sqlite_file import each_row
 def check_sqlite(connection: apsw.Connection, unpack: checkup.Unpack) -> Iterator[Finding]:
     """Every finding; the checks of the file itself come first, and if they fail most others would only repeat them."""
     look = partial(each_row, connection)
-    broken = list(_file(connection))
+    broken, altered = list(_file(connection)), list(_schema(connection))
     yield from broken
-    with suppress(apsw.CorruptError) if broken else nullcontext():
+    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
         yield from checkup.rows(look)
         yield from checkup.quarantined(look)
     if broken:
         return
+    yield from altered
     for findings in (
-        _schema(connection),
         checkup.orphans(look),
         checkup.lengths(look),
         _totals(connection),
