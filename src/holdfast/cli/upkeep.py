@@ -75,26 +75,30 @@ def doctor(
     """Say what is missing here and how to get it, and check every promise the store makes.
 
     Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what is only missing
-    around it changes nothing about that.
+    around it, an embedding model that does not answer among it, changes nothing about that.
     """
     from .surroundings import notes
 
     around = list(notes(store))
     if not as_json:  # before the store is opened, for that may be what fails
         _tell_around(around)
-    with open_memory(store, scope, make=False) as hf:
+    with open_memory(store, scope, make=False, quiet=True) as hf:
         findings = hf.doctor(repair=repair)
         models = _model_problems()
+        vectors = hf.embedding_problems(ask=True)
         if as_json:
             show.emit(
                 {
                     "store": hf.store.location,
                     "findings": [{"check": f.check, "detail": f.detail, "repairable": f.repairable} for f in findings],
                     "models": models,
+                    "embedding": vectors,
                     "surroundings": [note._asdict() for note in around],
                 }
             )
         else:
+            for model, why in vectors.items():
+                print(f"! meaning: {model}: {plain(why)}")
             _tell(hf.store.location, findings, models, hf.command("doctor", "--repair"))
         if findings or models:
             raise typer.Exit(1)

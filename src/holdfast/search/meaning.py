@@ -51,7 +51,7 @@ def _changed(embedders: Sequence[Embedder], there: set[str], remedy: str) -> dic
 
 
 def warnings(found: dict[str, str], tiers: Tiers) -> list[str]:
-    """The same for whoever has just been answered: what recall did without."""
+    """The same for whoever is answered: what recall does without."""
     others = [embedder.identity for embedder in tiers.loaded() if embedder.identity not in found]
-    without = "Recall went without this model" if others else "Recall went by words alone, not by meaning"
+    without = "Recall goes without this model" if others else "Recall goes by words alone, not by meaning"
     return [f"{without}: {model}: {why}" for model, why in found.items()]

@@ -314,7 +314,11 @@ class Writer(Protocol):
         """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was lost."""
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
-        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing."""
+        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing.
+
+        What is only observed is no part of that, see `rows.promised`; a session whose latest turns went is as active as
+        what is left of it says.
+        """
 
     def purge(self, memory: Memory) -> None:
         """Removes a memory for good: its row, its links, and every word of it in the journal.

@@ -66,6 +66,7 @@ class JournalledRows(ABC):
         self._unsaid: tuple[str, str] | None = None  # the row whose change comes with entries of its own
         # A turn is placed by its session, which is asked for more than once on the way.
         self._sessions: dict[tuple[Scope, str], Session] = {}
+        self._quieter: dict[tuple[Scope, str], int] = {}  # sessions that lost a turn, and when it was said
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:

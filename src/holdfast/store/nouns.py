@@ -127,6 +127,9 @@ class NounWriter(JournalledRows):
 
     def remove(self, memory: Memory) -> None:
         number = self.number(memory.scope)
+        if memory.session is not None:
+            place = memory.scope, memory.session
+            self._quieter[place] = max(memory.created_at, self._quieter.get(place, 0))
         for entity, _ in self.execute(
             "SELECT entity, memory FROM mentions WHERE scope = ? AND memory = ?", (number, memory.id)
         ):
@@ -137,6 +140,24 @@ class NounWriter(JournalledRows):
         ):
             self._delete(EDGES, memory.scope, (source, target, relation))
         self._delete(MEMORIES, memory.scope, (memory.id,))
+
+    def _calm(self) -> None:
+        """Sets back when sessions were last active whose latest turn was taken out: to the latest that is left.
+
+        That is not journalled, so it is told by what is there: turns, messages, and when the session began.
+        """
+        for (scope, session), at in self._quieter.items():
+            number = self.known(scope)
+            self.execute(
+                "UPDATE sessions SET last_activity = (SELECT max(known) FROM ("
+                "SELECT started_at AS known FROM sessions WHERE scope = ? AND id = ? UNION ALL "
+                "SELECT max(created_at) FROM memories WHERE scope = ? AND session = ? AND kind = 'turn' UNION ALL "
+                "SELECT max(created_at) FROM messages WHERE scope = ? AND session = ?) AS every) "
+                "WHERE scope = ? AND id = ? AND last_activity = ?",
+                (*(number, session) * 4, at),
+            )
+        self._quieter.clear()
+        self._sessions.clear()
 
     def _mentions(self, scope: Scope, entity: str) -> set[str]:
         """The memories that mention an entity."""

@@ -143,6 +143,7 @@ class PeerWriter(ErasingWriter):
                 self._take_row(scope, *pair, done)
             done.count[together.noun] += 1
             done.things.add((together.noun, together.target))
+        self._calm()
         return done
 
     def _news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
@@ -181,10 +182,18 @@ class PeerWriter(ErasingWriter):
                 self._insert(table, scope, dict(row))
                 if table is MEMORIES:
                     done.memories.append(together.target)
+                    self._stir(scope, row)
             else:
                 self._change(table, scope, together.key, dict(ours.row), row)
         if table is EDGES:
             done.edges.append(together.key)
+
+    def _stir(self, scope: Scope, turn: Mapping[str, Any]) -> None:
+        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no entry anywhere."""
+        if turn["kind"] == "turn" and turn["session"] is not None:
+            at, number = turn["created_at"], self.number(scope)
+            sql = "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND last_activity < ?"
+            self.execute(sql, (at, number, turn["session"], at))
 
     @contextmanager
     def _silently(self, lineage: Lineage) -> Iterator[None]:

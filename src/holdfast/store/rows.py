@@ -416,6 +416,15 @@ def _opened_value(table: Table, column: str, value: Any) -> Any:
     return value
 
 
+def promised(noun: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """An exported row without what is only observed: how often and when a memory was used, when a session was active.
+
+    What is left is what undo brings back exactly, what a sync makes equal, and what a copy or an import compares.
+    """
+    observed = TABLES[noun].observed
+    return {name: value for name, value in row.items() if name not in observed}
+
+
 def imported(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an exported row."""
     return {

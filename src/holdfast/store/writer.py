@@ -70,6 +70,7 @@ class RowWriter(PeerWriter, FilesWriter):
                 self._refuse_if_changed_since(changes)
         for event in sorted(events, key=_begins_session):
             self._take_back(event)
+        self._calm()
         return events
 
     def _take_back(self, event: Event) -> None:
