@@ -148,6 +148,13 @@ def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
     return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
 
 
+def doctor_of(hf: Holdfast, *words: str) -> str:
+    """The command that looks after the store of a memory, as it can be typed here."""
+    from ..memory.opened import command_for
+
+    return command_for(hf, "doctor", *words)
+
+
 def way_back(hf: Holdfast, scope: str = "") -> str:
     """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
     import shlex

@@ -9,6 +9,7 @@ import typer
 
 from . import show
 from .app import UPKEEP, Json, Scopes, Store, app, open_memory
+from .opening import doctor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ def sync(
         is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with show.progress("syncing") as bar:
             done = hf.sync(place, plan=plan, progress=lambda entries: show.advance(bar, entries))
-        doctor = hf.command("doctor")
+        doctor = doctor_of(hf)
     if as_json:
         show.emit(_json(done, plan=plan))
     else:

@@ -15,6 +15,7 @@ from ..text.screen import plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
+from .opening import doctor_of
 
 if TYPE_CHECKING:
     from ..store import Findings
@@ -56,7 +57,7 @@ def export(
             show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
         elif output != "-":
             print(f"Exported {count} lines to {output}.")
-        show.left_out(left_out, view.command("doctor"))
+        show.left_out(left_out, doctor_of(view))
 
 
 def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
@@ -99,7 +100,7 @@ def doctor(
         else:
             for model, why in vectors.items():
                 print(f"! meaning: {model}: {plain(why)}")
-            _tell(hf.store.location, findings, models, hf.command("doctor", "--repair"))
+            _tell(hf.store.location, findings, models, doctor_of(hf, "--repair"))
         if findings or models:
             raise typer.Exit(1)
 

@@ -180,21 +180,6 @@ class Opened:
         if self._upgrader is not None:
             self._upgrader.nudge(scopes)
 
-    def command(self, *words: str) -> str:
-        """A command line of ours that works on this very store, as it can be typed in a shell.
-
-        Of the command only `reembed` has to do with scopes; all of these are named then.
-        """
-        import shlex  # noqa: PLC0415 (only who is told what to do needs it)
-
-        said = ["holdfast", *words]
-        usual = location_of(self.settings.store or config.default_store())
-        if self.store.location not in (":memory:", usual):
-            said += ["--store", self.store.location]
-        if words[0] == "reembed":
-            said += [part for scope in self.scopes for part in ("--scope", str(scope))]
-        return shlex.join(said)
-
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""
         found = self.store.get(self.scopes, [ref_of(ref)])
@@ -326,6 +311,21 @@ def author_of(memory: Opened, verb: str) -> Author:
     author = memory._new_author(verb)
     memory.last_run = author.run
     return author
+
+
+def command_for(memory: Opened, *words: str) -> str:
+    """A command line of ours that works on this very store, as it can be typed in a shell.
+
+    Of the commands that are told to people only `reembed` has to do with scopes: all of these are named then.
+    """
+    import shlex  # noqa: PLC0415 (only who is told what to do needs it)
+
+    said, location = ["holdfast", *words], memory.store.location
+    if location not in (":memory:", location_of(memory.settings.store or config.default_store())):
+        said += ["--store", location]
+    if words[0] == "reembed":
+        said += [part for scope in memory.scopes for part in ("--scope", str(scope))]
+    return shlex.join(said)
 
 
 def _tiers(settings: config.Settings, clock: Clock, mode: modes.Mode) -> Tiers:

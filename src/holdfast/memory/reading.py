@@ -21,6 +21,7 @@ from ..types import (
 )
 from .conversing import Conversing
 from .given import Moment, Ref, at_most, most_of, names_of, text_of
+from .opened import command_for
 
 MOST_NAMED = 5  # damaged rows that a warning names; `doctor` lists all
 
@@ -175,7 +176,7 @@ class Reading(Conversing):
         if len(found) > MOST_NAMED:
             told.append(f"Left out as well: {len(found) - MOST_NAMED} more.")
         if found and commands:
-            told.append(f"To see all that is damaged, and what can be done: {self.command('doctor')}")
+            told.append(f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}")
         problems = self._embedding_problems(self._remedy() if commands else "")
         return told + search.meaning.warnings(problems, self.tiers)
 
@@ -190,7 +191,7 @@ class Reading(Conversing):
         return search.meaning.problems(self.store, self.tiers, self.scopes, remedy=remedy, ask=ask)
 
     def _remedy(self) -> str:
-        return self.remedy or self.command("reembed", "--fresh")
+        return self.remedy or command_for(self, "reembed", "--fresh")
 
     def stats(self) -> dict[str, Any]:
         """Counts, coverage and health: what is kept, which models serve, and what is not working."""
