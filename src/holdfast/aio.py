@@ -44,6 +44,7 @@ from .types import (
     Memories,
     Memory,
     Messages,
+    Names,
     Sessions,
     system_clock,
 )
@@ -558,6 +559,14 @@ class AsyncHoldfast:
     async def sessions(self, *, open_only: bool = False) -> Sessions:
         """Conversations, the most recently active first."""
         return await to_thread(self._holdfast.sessions, open_only=open_only)
+
+    async def warnings(self, *, commands: bool = True) -> Names:
+        """What whoever was answered should know: damaged rows that were left out, and why recall lacks a model."""
+        return await to_thread(self._holdfast.warnings, commands=commands)
+
+    async def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
+        """Why embedding models cannot serve a recall here, by model; with `ask`, those that are silent are asked."""
+        return await to_thread(self._holdfast.embedding_problems, ask=ask)
 
     async def stats(self) -> dict[str, Any]:
         """Counts, coverage and health: what is kept, which models serve, and what is not working."""

@@ -23,6 +23,7 @@
         ├── StoreReadOnly     the file or its folder cannot be written
         ├── StoreFull         the disk is full
         ├── StoreCorrupt      the file is damaged or is not a Holdfast store
+        │   └── RowDamaged    one row of it cannot be read any more; all others can
         ├── StoreTooNew       a newer Holdfast wrote this store
         └── StoreClosed       the store was closed before this call
 
@@ -109,7 +110,7 @@ class EmbedderError(HoldfastError):
 
 
 class DimensionMismatchError(EmbedderError):
-    """The vectors have another length than the model promises. Run `holdfast reembed`."""
+    """The vectors have another length than the model promises. Embed the memories anew with it."""
 
 
 class EmbeddingModelChangedError(EmbedderError):
@@ -134,6 +135,10 @@ class StoreFull(StoreError):
 
 class StoreCorrupt(StoreError):
     """The file is damaged or is not a Holdfast store. Restore a backup, or import an export."""
+
+
+class RowDamaged(StoreCorrupt):
+    """One row of the store cannot be read any more. `holdfast doctor --repair` restores it or puts it aside."""
 
 
 class StoreTooNew(StoreError):

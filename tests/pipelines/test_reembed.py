@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
-from holdfast import NotFound
+from holdfast import Holdfast, NotFound, Settings
 from holdfast.errors import EmbedderError
 from holdfast.models.fake import FakeEmbedder
 from holdfast.models.tiers import REST_AFTER_FAILURE
 from holdfast.pipelines.catchup import catch_up
 from holdfast.pipelines.embed import STEP
 from holdfast.pipelines.work import Upgrader
+from holdfast.store import SQLiteStore
 
 
 class Tiring(FakeEmbedder):
@@ -226,3 +230,35 @@ def test_an_open_memory_has_a_background_that_ends_when_it_is_closed(fake):
     assert "holdfast-embed" in {thread.name for thread in threading.enumerate()}
     hf.close()
     assert "holdfast-embed" not in {thread.name for thread in threading.enumerate()}
+
+
+class TestReembeddingIsLinear:
+    """The work that all of a scope takes grows with its size, not with its square: counted, not timed."""
+
+    def work(self, path: Path, count: int) -> tuple[int, int]:
+        """How many steps SQLite's machine takes to look for what has no vector, and in how many statements."""
+        with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="fake"), background=False) as hf:
+            for start in range(0, count, 1000):
+                hf.remember_many(f"note number {number}" for number in range(start, min(start + 1000, count)))
+            steps: list[int] = []
+
+            def profiled(trace: dict[str, Any]) -> None:
+                if "NOT EXISTS (SELECT 1 FROM vectors" in trace["sql"]:
+                    steps.append(trace["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+            store = hf.store
+            assert isinstance(store, SQLiteStore)
+            store._reader().trace_v2(apsw.SQLITE_TRACE_PROFILE, profiled)
+            assert hf.reembed() == {"fake:bag-of-words": count}
+            store._reader().trace_v2(0, None)
+            return sum(steps), len(steps)
+
+    def test_twice_the_memories_take_twice_the_work(self, tmp_path: Path) -> None:
+        few, some = self.work(tmp_path / "few.db", 1500)
+        many, more = self.work(tmp_path / "many.db", 3000)
+        assert many < 2.2 * few  # with a scan for each batch it is four times as much
+        assert more < 2.2 * some
+
+    def test_the_work_for_each_memory_does_not_grow(self, tmp_path: Path) -> None:
+        small, large = self.work(tmp_path / "small.db", 1000)[0], self.work(tmp_path / "large.db", 5000)[0]
+        assert large / 5000 < 1.2 * small / 1000

@@ -24,7 +24,7 @@ from holdfast.pipelines.sync import Run, Synced, sync
 from holdfast.store import SQLiteStore, Store
 from holdfast.store.lineage import is_purged
 from holdfast.store.postgres import PostgresStore
-from holdfast.store.rows import TABLES
+from holdfast.store.rows import TABLES, promised
 from holdfast.testing.scene import ANN, BOB
 from holdfast.types import Triple
 
@@ -77,7 +77,7 @@ def truth(hf: Memory) -> dict[str, list[str]]:
 def _told(hf: Memory, noun: str) -> Iterator[Mapping[str, Any]]:
     for scope in hf.scopes:
         for row in hf.store.rows(noun, scope):
-            told = {name: value for name, value in row.items() if name not in TABLES[noun].observed}
+            told = promised(noun, row)
             if noun == "event":
                 # Which columns an entry is about. Their words may have been erased on one side only: a removed memory
                 # that says the same as a purged one is no concern of a store that never had the purged one.

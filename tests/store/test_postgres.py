@@ -943,7 +943,6 @@ MENDED = {
     "the total of words": "UPDATE totals SET terms = 0 WHERE scope = 1",
     "the total of entries": "UPDATE totals SET entries = entries - 1",
     "totals that are gone": "DELETE FROM totals WHERE scope = 1",
-    "a hash": r"UPDATE memories SET content_hash = '\x00' WHERE seq = 3",
     "a length": "UPDATE memories SET terms = 99 WHERE seq = 3",
     "an edge to nowhere": "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')",
     "a mention of nobody": "INSERT INTO mentions VALUES (1, 'nobody', 'nothing')",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -115,7 +116,9 @@ def check_length(role: Role, store: Store, scope: Scope, embedder: Embedder) -> 
 
 def way_out(role: Role) -> str:
     """What to do when memories and model do not fit."""
-    return (
-        f"Embed them anew with `holdfast memory reembed {role.file.name}`, or go back to the old model under "
-        "spec.memory.embeddings."
-    )
+    return f"Embed them anew with `{remedy(role)}`, or go back to the old model under spec.memory.embeddings."
+
+
+def remedy(role: Role) -> str:
+    """The command that embeds the memories of a role anew, wherever its file is."""
+    return shlex.join(["holdfast", "memory", "reembed", str(role.file)])

@@ -97,6 +97,7 @@ class RoleMemory:
                     actor=f"agent:{self.role.name}",
                     mode=self.mode,
                 )
+                self._hf.remedy = embeddings.remedy(self.role)
             return self._hf
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, modes
-from ..errors import HoldfastError, InvalidInput, NotFound, StoreBusy, StoreFull, StoreReadOnly
+from ..errors import HoldfastError, InvalidInput, NotFound, RowDamaged, StoreBusy, StoreFull, StoreReadOnly
 from ..text.screen import plain
 from ..types import Micros, from_datetime, system_clock
 
@@ -57,14 +57,18 @@ def open_memory(
     mode: str | None = None,
     index: bool = True,
     make: bool = True,
+    quiet: bool = False,
 ) -> Iterator[Holdfast]:
     """An open memory for one command; embedding in the `background` would only delay the end of a short one.
 
     Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
-    A command that has no use for an empty store does not `make` one at a path that was given to it.
+    A command that has no use for an empty store does not `make` one at a path that was given to it. What was left out,
+    or what recall went without, is said at the end, unless the command is `quiet` because it says so itself.
     """
     from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
+    from ..store.damage import Damages
 
+    Damages.logged = False
     settings, places = config.load(), here()
     # Outside of a project: in one, a store that was deleted comes back out of the records.
     is_read = modes.chosen(settings.memory_mode, mode) != "incognito"
@@ -85,6 +89,9 @@ def open_memory(
         if index and hf.needs_index:
             _index_again(hf)
         yield hf
+    except RowDamaged:
+        quiet = True  # the error names it
+        raise
     except NotFound as error:
         from .nothing import add_nearest
 
@@ -92,9 +99,18 @@ def open_memory(
             add_nearest(hf, error)
         raise
     finally:
+        told = [] if quiet else _warnings(hf)
         hf.close()
-        for warning in hf.followed.warnings:
+        for warning in (*hf.followed.warnings, *told):
             print(f"Warning: {plain(warning)}", file=sys.stderr)
+
+
+def _warnings(hf: Holdfast) -> list[str]:
+    """What was left out of the answer, or what it went without."""
+    try:
+        return hf.warnings()
+    except HoldfastError:  # what is wrong with the store as a whole is told already
+        return []
 
 
 def _check_there(store: str) -> None:
@@ -130,6 +146,13 @@ def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
         return list(dict.fromkeys(known.get(word, word) for word in given))  # type: ignore[call-overload]
     kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
     return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
+
+
+def doctor_of(hf: Holdfast, *words: str) -> str:
+    """The command that looks after the store of a memory, as it can be typed here."""
+    from ..memory.opened import command_for
+
+    return command_for(hf, "doctor", *words)
 
 
 def way_back(hf: Holdfast, scope: str = "") -> str:

@@ -10,12 +10,18 @@ from typing import Any
 from ..errors import HoldfastError, InvalidInput
 from ..text.screen import plain
 
+PARTLY = 4
+"""The exit code of a command that did what it could, and left something out that it has named."""
+
 Told = tuple[str | None, int]
 """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
 
 
 def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
-    """Runs a command and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage, 70 a fault of ours."""
+    """Runs a command and returns its exit code.
+
+    0 fine, 1 not found or refused, 2 wrong usage, 4 done in part, 70 a fault of ours.
+    """
     try:
         result = work()
         sys.stdout.flush()  # here, where it can still be told that nobody reads it
@@ -42,7 +48,7 @@ def _told(error: BaseException) -> Told | None:
         case HoldfastError():
             return f"Error: {error}", 2 if isinstance(error, InvalidInput) else 1
         case UnicodeDecodeError():
-            return f"Error: What was piped in is not UTF-8 text ({error}). Nothing was stored.", 2
+            return f"Error: What was given is not UTF-8 text ({error}). Nothing was stored.", 2
         case KeyboardInterrupt():
             return "Stopped. What was finished is kept, and nothing is half done: run it again to go on.", 130
         case OSError(filename=str() | bytes() as name):

@@ -209,7 +209,7 @@ def context(
 @app.command(rich_help_panel=READING)
 def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """Show what is kept, which models serve, and what is not working."""
-    with open_memory(store, scope, make=False) as hf:
+    with open_memory(store, scope, make=False, quiet=True) as hf:
         found = hf.stats()
         if as_json:
             show.emit(found)

@@ -12,6 +12,7 @@ from ..text.reference import read_in
 from ..text.screen import escaped, plain, shorten
 from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
 from ..values import asdict
+from .outcome import PARTLY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +41,15 @@ def emit(value: Any) -> None:
     """Prints one JSON document."""
     is_narrow = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
     print(escaped(json.dumps(value, ensure_ascii=is_narrow, indent=2)))
+
+
+def left_out(damaged: Sequence[object], doctor: str) -> None:
+    """Names the rows that could not be read, if there are any, and ends the command as one that was done in part."""
+    for one in damaged:
+        print(f"Left out, because it cannot be read: {plain(str(one))}.", file=sys.stderr)
+    if damaged:
+        print(f"Everything else is there. What can be done about it: {doctor}", file=sys.stderr)
+        raise SystemExit(PARTLY)
 
 
 def tell_each(

@@ -107,7 +107,9 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
     """Copy a store into another, with history and vectors, and compare both; stopped, it goes on when run again."""
     from ..pipelines.copy import copy_store
     from ..store import open_store
+    from ..store.damage import Damages
 
+    Damages.logged = False  # they are named at the end
     source, target = _place(source, None), _place(target, None)
     if _identity(source) == _identity(target):
         raise InvalidInput("FROM and TO are one store. Nothing was copied.")
@@ -118,10 +120,12 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
         places = from_.location, to.location
         with show.progress("copying", total) as bar:
             done = copy_store(from_, to, scopes=scopes or None, progress=lambda rows: show.advance(bar, rows))
+        left_out = from_.damaged(done.scopes if scopes else None)
     if as_json:
-        show.emit(_copied_json(done, *places))
+        show.emit(_copied_json(done, *places) | {"left_out": [str(one) for one in left_out]})
     else:
         _tell_copied(done, target, *places)
+    show.left_out(left_out, f"holdfast doctor --store {places[0]}")
 
 
 @stores.command()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from .. import config
-from ..errors import HoldfastError
+from ..errors import EmbedderError, HoldfastError
 from ..text.screen import counted
 from . import show
 from .opening import folder_here
@@ -102,20 +102,33 @@ def _installed(package: str) -> bool:
 
 
 def _embedders(settings: config.Settings) -> Iterator[Note]:
-    from ..models.embed import embedder_for
-
     for spec in filter(None, map(str.strip, settings.embedding_models.split(","))):
         try:
-            embedder_for(
-                spec,
-                environ=config.environment(),
-                base_url=settings.embedding_url or None,
-                api_key_env=settings.embedding_key_env or None,
-            )
+            detail = _embedder(spec, settings)
         except HoldfastError as error:
-            yield Note(f"embedding model {spec}", "wrong", str(error), "holdfast settings")
+            meanwhile = " Until it answers, recall goes by words." if isinstance(error, EmbedderError) else ""
+            yield Note(f"embedding model {spec}", "wrong", f"{error}{meanwhile}", "holdfast settings")
         else:
-            yield Note(f"embedding model {spec}", "fine", "words only, no vectors" if spec == "none" else "ready")
+            yield Note(f"embedding model {spec}", "fine", detail)
+
+
+def _embedder(spec: str, settings: config.Settings) -> str:
+    """How an embedding model stands. One behind an address is asked for a vector, or nobody knows; it may raise."""
+    from ..models.embed import embedder_for
+    from ..search.meaning import LOCAL, PROBE
+
+    remote = ":" in spec and not spec.startswith(LOCAL)
+    embedder = embedder_for(
+        spec,
+        environ=config.environment(),
+        base_url=(settings.embedding_url or None) if remote else None,
+        api_key_env=(settings.embedding_key_env or None) if remote else None,
+    )
+    if embedder is None:
+        return "words only, no vectors"
+    if not remote:
+        return "ready"
+    return f"ready, it answered with {len(embedder.embed_query(PROBE))} numbers"
 
 
 def _language_model(settings: config.Settings) -> Note:

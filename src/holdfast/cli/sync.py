@@ -9,6 +9,7 @@ import typer
 
 from . import show
 from .app import UPKEEP, Json, Scopes, Store, app, open_memory
+from .opening import doctor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,17 +33,19 @@ def sync(
     """Keep two stores equal: each takes in what changed in the other since they last met."""
     from ..store.opening import is_server  # here, for the database loads with it
 
-    with open_memory(store, scope) as hf:
+    with open_memory(store, scope, quiet=True) as hf:
         other = place or hf.settings.sync_with
         is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with show.progress("syncing") as bar:
             done = hf.sync(place, plan=plan, progress=lambda entries: show.advance(bar, entries))
-        if as_json:
-            show.emit(_json(done, plan=plan))
-            return
-    _tell(done, plan=plan)
-    if is_new:
-        print(f"There was no store at {done.location}; {'it would be made' if plan else 'it was made for this'}.")
+        doctor = doctor_of(hf)
+    if as_json:
+        show.emit(_json(done, plan=plan))
+    else:
+        _tell(done, plan=plan)
+        if is_new:
+            print(f"There was no store at {done.location}; {'it would be made' if plan else 'it was made for this'}.")
+    show.left_out(done.left_out, doctor)
 
 
 def _json(done: Synced, *, plan: bool) -> dict[str, Any]:
@@ -53,6 +56,7 @@ def _json(done: Synced, *, plan: bool) -> dict[str, Any]:
         "received": dict(done.received),
         "sent": dict(done.sent),
         "conflicts": [list(pair) for pair in done.conflicts],
+        "left_out": done.left_out,
     }
 
 

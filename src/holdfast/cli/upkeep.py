@@ -15,8 +15,10 @@ from ..text.screen import escaped, plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
+from .opening import doctor_of
 
 if TYPE_CHECKING:
+    from ..store import Findings
     from .surroundings import Note
 
 
@@ -37,7 +39,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a lossless bundle: one JSON object a line, with history. Or what another memory can hold of it."""
-    with open_memory(store, scope, make=False) as hf:
+    with open_memory(store, scope, make=False, quiet=True) as hf:
         view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
         if format_:
             from ..adapters.exchange import written
@@ -48,13 +50,15 @@ def export(
         if output == "-":
             # A terminal is shown escapes; a pipe is given the very bytes that the last line has the hash of.
             sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
-            return
-        with show.progress("exporting") as bar:
-            count = write_lines(output_file(output), lines, progress=lambda: show.advance(bar, 1))
-        if as_json:
-            show.emit({"file": output, "lines": count})
         else:
+            with show.progress("exporting") as bar:
+                count = write_lines(output_file(output), lines, progress=lambda: show.advance(bar, 1))
+        left_out = view.store.damaged(None if all_ else view.scopes)
+        if output != "-" and as_json:
+            show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
+        elif output != "-":
             print(f"Exported {count} lines to {output}.")
+        show.left_out(left_out, doctor_of(view))
 
 
 def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
@@ -65,7 +69,7 @@ def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
 
 @app.command(rich_help_panel=UPKEEP)
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Rebuild every index from the memories first.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is damaged, rebuild the indexes first.")] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -73,27 +77,31 @@ def doctor(
     """Say what is missing here and how to get it, and check every promise the store makes.
 
     Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what is only missing
-    around it changes nothing about that.
+    around it, an embedding model that does not answer among it, changes nothing about that.
     """
     from .surroundings import notes
 
     around = list(notes(store))
     if not as_json:  # before the store is opened, for that may be what fails
         _tell_around(around)
-    with open_memory(store, scope, make=False) as hf:
+    with open_memory(store, scope, make=False, quiet=True) as hf:
         findings = hf.doctor(repair=repair)
         models = _model_problems()
+        vectors = hf.embedding_problems(ask=True)
         if as_json:
             show.emit(
                 {
                     "store": hf.store.location,
                     "findings": [{"check": f.check, "detail": f.detail, "repairable": f.repairable} for f in findings],
                     "models": models,
+                    "embedding": vectors,
                     "surroundings": [note._asdict() for note in around],
                 }
             )
         else:
-            _tell(hf.store.location, [(f.check, f.detail, f.repairable) for f in findings], models)
+            for model, why in vectors.items():
+                print(f"! meaning: {model}: {plain(why)}")
+            _tell(hf.store.location, findings, models, doctor_of(hf, "--repair"))
         if findings or models:
             raise typer.Exit(1)
 
@@ -122,16 +130,18 @@ def _tell_around(around: Sequence[Note]) -> None:
                 print(f"{mark} {note.topic}: {plain(note.detail)}" + f"\n    {note.do}" * bool(note.do))
 
 
-def _tell(location: str, findings: list[tuple[str, str, bool]], models: list[str]) -> None:
-    for check, detail, _ in findings:
-        print(plain(f"! {check}: {detail}"))
+def _tell(location: str, findings: Findings, models: list[str], repair: str) -> None:
+    for finding in findings:
+        print(plain(f"! {finding.check}: {finding.detail}"))
     for problem in models:
         print(f"! models: {problem}")
     if not findings and not models:
         print(f"{location} is in order: file, schema, words, vectors, totals, journal, model packs.")
-    elif any(repairable for *_, repairable in findings):
-        print("Nothing is lost that the memories themselves hold. Rebuild the rest with: holdfast doctor --repair")
-    elif findings:
+    elif any(finding.check == "rows" and finding.repairable for finding in findings):
+        print(f"What the journal has comes back, other memories are put aside, the rest is rebuilt with: {repair}")
+    elif any(finding.repairable for finding in findings):
+        print(f"Nothing is lost that the memories themselves hold. Rebuild the rest with: {repair}")
+    elif any(finding.check != "quarantine" for finding in findings):
         print("That cannot be rebuilt from the memories. Restore a backup, or import an export into a new store.")
 
 

@@ -17,6 +17,7 @@ from ..files.follow import Followed
 from ..files.places import Place
 from ..models.tiers import Tiers
 from ..store import Author, Filter, InMemoryStore, Store, Writer, open_store
+from ..store.opening import location_of
 from ..store.rows import entity_names, fold
 from ..types import (
     Clock,
@@ -67,6 +68,8 @@ class Opened:
         self.clock = clock
         self.actor = actor
         self.last_run = ""
+        self.remedy = ""
+        """The command that embeds these memories anew, where it is not `holdfast reembed`."""
         # An incognito memory reads nothing that is on the disk, records neither.
         opened = () if self.mode == "incognito" else tuple(places)
         self._files = Filed(store, opened, self._new_author, self.settings.max_content_bytes)
@@ -130,7 +133,7 @@ class Opened:
             mode=self.mode,
         )
         view._uses, view._upgrader, view._written = self._uses, self._upgrader, self._written
-        view._files, view.store = self._files, self.store
+        view._files, view.store, view.remedy = self._files, self.store, self.remedy
         return view
 
     @property
@@ -180,9 +183,12 @@ class Opened:
     def get(self, ref: Ref) -> Memory:
         """The memory with this id or number, in any status; NotFound when these scopes have none."""
         found = self.store.get(self.scopes, [ref_of(ref)])
-        if not found:
-            raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
-        return found[0]
+        if found:
+            return found[0]
+        for damage in self.store.damaged(self.scopes):
+            if damage.noun == "memory" and ref_of(ref) in (damage.name, damage.seq):
+                raise damage.error()
+        raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
 
     def _place(self, name: str | None = None) -> Place:
         """The open place called 'project' or 'assistant'; without a name the first of them that is open."""
@@ -305,6 +311,21 @@ def author_of(memory: Opened, verb: str) -> Author:
     author = memory._new_author(verb)
     memory.last_run = author.run
     return author
+
+
+def command_for(memory: Opened, *words: str) -> str:
+    """A command line of ours that works on this very store, as it can be typed in a shell.
+
+    Of the commands that are told to people only `reembed` has to do with scopes: all of these are named then.
+    """
+    import shlex  # noqa: PLC0415 (only who is told what to do needs it)
+
+    said, location = ["holdfast", *words], memory.store.location
+    if location not in (":memory:", location_of(memory.settings.store or config.default_store())):
+        said += ["--store", location]
+    if words[0] == "reembed":
+        said += [part for scope in memory.scopes for part in ("--scope", str(scope))]
+    return shlex.join(said)
 
 
 def _tiers(settings: config.Settings, clock: Clock, mode: modes.Mode) -> Tiers:

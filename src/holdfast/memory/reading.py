@@ -16,10 +16,14 @@ from ..types import (
     Events,
     Hits,
     Memories,
+    Names,
     Sessions,
 )
 from .conversing import Conversing
 from .given import Moment, Ref, at_most, most_of, names_of, text_of
+from .opened import command_for
+
+MOST_NAMED = 5  # damaged rows that a warning names; `doctor` lists all
 
 
 class Reading(Conversing):
@@ -162,6 +166,35 @@ class Reading(Conversing):
         """Conversations, the most recently active first."""
         return self.store.sessions(self.scopes, open_only=open_only)
 
+    def warnings(self, *, commands: bool = True) -> Names:
+        """What whoever was answered should know: rows that were left out because they cannot be read, and why recall
+        went without a model.
+
+        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands` it does not say what
+        to do about it: who is told may not be who runs the store, and a command names where it is.
+        """
+        found = self.store.damaged(self.scopes)
+        told = [f"Left out, because it cannot be read: {one}." for one in found[:MOST_NAMED]]
+        if len(found) > MOST_NAMED:
+            told.append(f"Left out as well: {len(found) - MOST_NAMED} more.")
+        if found and commands:
+            told.append(f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}")
+        problems = self._embedding_problems(self._remedy() if commands else "")
+        return told + search.meaning.warnings(problems, self.tiers)
+
+    def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
+        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that cannot be compared.
+
+        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was noticed is told.
+        """
+        return self._embedding_problems(self._remedy(), ask=ask)
+
+    def _embedding_problems(self, remedy: str, *, ask: bool = False) -> dict[str, str]:
+        return search.meaning.problems(self.store, self.tiers, self.scopes, remedy=remedy, ask=ask)
+
+    def _remedy(self) -> str:
+        return self.remedy or command_for(self, "reembed", "--fresh")
+
     def stats(self) -> dict[str, Any]:
         """Counts, coverage and health: what is kept, which models serve, and what is not working."""
         counts, sessions = self.store.counts(self.scopes), self.sessions()
@@ -174,7 +207,7 @@ class Reading(Conversing):
             "vectors": self.store.coverage(self.scopes),
             "models": [embedder.identity for embedder in self.tiers],
             "spend": self._spend(),
-            "problems": self.tiers.errors
+            "problems": self.embedding_problems(ask=True)
             | pipelines.consider.failures(sessions)
             | pipelines.sync.failures(self.store, self.scopes),
         }

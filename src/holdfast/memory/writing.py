@@ -170,6 +170,7 @@ class Writing(Approving, Recording):
     def undo(self, run: str | None = None) -> Events:
         """Takes back everything one run did, exactly. Without a run: the latest one in these scopes.
 
+        What is only observed is no part of it: how often and when a memory was used, and when a session was active.
         What followed from changed files is passed over: who changed them can change them back.
         """
         wanted = run or self._latest_run()

@@ -31,6 +31,7 @@ class Tiers:
         self._environ, self._base_url, self._key_env, self._clock = environ, base_url, key_env, clock
         self._embedders: dict[str, Embedder] = {}
         self._resting: dict[str, Micros] = {}
+        self._answered: set[str] = set()
         self.errors: dict[str, str] = {}
 
     @classmethod
@@ -64,6 +65,14 @@ class Tiers:
             self._embedders[spec] = embedder
         return self._embedders[spec]
 
+    def loaded(self) -> list[Embedder]:
+        """The embedders that were needed so far, quickest first."""
+        return [self._embedders[spec] for spec in self._specs if spec in self._embedders]
+
+    def answered(self, identity: str) -> bool:
+        """Whether a model has been asked in this process and has answered."""
+        return identity in self._answered
+
     def usable(self, identity: str) -> Embedder | None:
         """The embedder with this identity, unless it failed a moment ago."""
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
@@ -87,8 +96,14 @@ class Tiers:
         self._resting[identity] = self._clock() + REST_AFTER_FAILURE
         self._note(identity, error)
 
+    def wake(self, identity: str) -> None:
+        """Lets a model be asked at once, whatever it said the last time."""
+        self._resting.pop(identity, None)
+        self.errors.pop(identity, None)
+
     def works(self, identity: str) -> None:
         """Notes that the model works (again)."""
+        self._answered.add(identity)
         self._resting.pop(identity, None)
         self.errors.pop(identity, None)
 

@@ -37,7 +37,7 @@ def _check_width(width: int, dimensions: int | None, identity: str) -> None:
     if width == 0 or dimensions not in (None, width):
         raise DimensionMismatchError(
             f"{identity} answered with {width} dimensions; {dimensions or 'some'} were expected. "
-            "If the model changed on purpose, run `holdfast reembed`.",
+            "If the model changed on purpose, embed the memories anew with it.",
             expected=dimensions,
             actual=width,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import EmbedderError
 from ..models.embed import Embedder
@@ -11,28 +11,44 @@ from ..store.base import Store
 from ..store.rows import indexed_text
 from ..types import Memory, Scope
 
+CATCH_UP_STEP = 1000  # texts that a recall embeds in one transaction on its way
+
 
 def embed_some(
     store: Store, tiers: Tiers, embedder: Embedder, *, limit: int, scopes: Sequence[Scope] | None = None
 ) -> int:
-    """Embeds up to `limit` memories that have no vector of this model, and says how many it did.
+    """Embeds up to `limit` memories that have no vector of this model, and says how many it did."""
+    return next(embed_all(store, tiers, embedder, step=limit, scopes=scopes), 0)
 
-    A model that fails loses nothing: the memories simply stay without a vector until it works again.
+
+def embed_all(
+    store: Store, tiers: Tiers, embedder: Embedder, *, step: int, scopes: Sequence[Scope] | None = None
+) -> Iterator[int]:
+    """Embeds all memories that have no vector of this model, `step` at a time, and says after each how many it did.
+
+    Each step goes on behind the last one, so that no memory is read twice. A model that fails loses nothing: the
+    memories simply stay without a vector until it works again.
     """
-    if tiers.usable(embedder.identity) is None:
-        return 0
-    waiting = store.without_vector(embedder.identity, limit, scopes)
-    if not waiting:
-        return 0
+    last: Memory | None = None
+    while tiers.usable(embedder.identity) is not None:
+        waiting = store.without_vector(embedder.identity, step, scopes, after=last)
+        if not waiting or not _embed(store, tiers, embedder, waiting):
+            return
+        last = waiting[-1]
+        yield len(waiting)
+
+
+def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Memory]) -> bool:
+    """Gives these memories their vectors; False when the model failed, which is noted."""
     try:
-        rows = embedder.embed_documents([embedded_text(memory) for memory in waiting])
-        vectors = {memory.seq: row for memory, row in zip(waiting, rows, strict=True)}
-        store.add_vectors(list(dict.fromkeys(memory.scope for memory in waiting)), embedder.identity, vectors)
+        rows = embedder.embed_documents([embedded_text(memory) for memory in memories])
+        vectors = {memory.seq: row for memory, row in zip(memories, rows, strict=True)}
+        store.add_vectors(list(dict.fromkeys(memory.scope for memory in memories)), embedder.identity, vectors)
     except EmbedderError as error:
         tiers.rest(embedder.identity, error)
-        return 0
+        return False
     tiers.works(embedder.identity)
-    return len(waiting)
+    return True
 
 
 def embedded_text(memory: Memory) -> str:
@@ -44,6 +60,8 @@ def catch_up(store: Store, tiers: Tiers, scopes: Sequence[Scope], *, limit: int)
     """Embeds what was written since the last recall with the quickest model, if that takes but a moment."""
     for embedder in tiers:
         if embedder.quick:
-            while limit > 0 and (done := embed_some(store, tiers, embedder, limit=min(limit, 1000), scopes=scopes)):
+            for done in embed_all(store, tiers, embedder, step=min(limit, CATCH_UP_STEP), scopes=scopes):
                 limit -= done
+                if limit <= 0:
+                    break
         return

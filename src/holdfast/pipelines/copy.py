@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import Conflict, NotFound, StoreError
 from ..store.base import Author, Store
-from ..store.rows import TABLES, Table, to_json
+from ..store.rows import TABLES, Table, promised, to_json
 from ..types import Scope, Scopes
 
 STEP = 500  # rows of one transaction
@@ -122,7 +122,7 @@ def _lines(rows: Read, noun: str, scope: Scope, sums: _Sums) -> _Lines:
 
 
 def _line(table: Table, row: Row) -> str:
-    told = {name: value for name, value in row.items() if name not in table.observed}
+    told = promised(table.noun, row)
     # Not every database keeps the sign of a zero.
     return to_json({name: value + 0.0 if isinstance(value, float) else value for name, value in told.items()})
 

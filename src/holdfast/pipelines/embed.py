@@ -8,7 +8,7 @@ from ..errors import EmbedderError, NotFound
 from ..models.tiers import Tiers
 from ..store.base import Store
 from ..types import Names, Scope
-from .catchup import embed_some
+from .catchup import embed_all
 from .task import Due, Kind, Task, Worker
 
 STEP = 256  # texts per transaction: a killed process repeats at most this much
@@ -29,13 +29,16 @@ def reembed(
     """
     done: dict[str, int] = {}
     for embedder in tiers:
-        tiers.works(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
+        tiers.wake(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
         if fresh:
             store.drop_vectors(embedder.identity, scopes)
         done[embedder.identity] = 0
-        while count := embed_some(store, tiers, embedder, limit=STEP, scopes=scopes):
-            done[embedder.identity] += count
-            progress(embedder.identity, count)
+        before = -1
+        while done[embedder.identity] > before:  # what was written meanwhile is found by going through once more
+            before = done[embedder.identity]
+            for count in embed_all(store, tiers, embedder, step=STEP, scopes=scopes):
+                done[embedder.identity] += count
+                progress(embedder.identity, count)
     if tiers.errors:
         model, error = next(iter(tiers.errors.items()))
         raise EmbedderError(f"{model}: {error} What was embedded so far is kept; run it again to go on.")
@@ -60,8 +63,9 @@ def _embed_scope(task: Task) -> None:
     embedder = tiers.usable(model)
     if embedder is not None:
         step = STEP if embedder.quick else SMALL_STEP
-        while embed_some(store, tiers, embedder, limit=step, scopes=scopes) == step:
-            task.heartbeat()
+        for count in embed_all(store, tiers, embedder, step=step, scopes=scopes):
+            if count == step:  # or it was the last one, and nothing holds up the end any more
+                task.heartbeat()
     if tiers.usable(model) is None:
         raise EmbedderError(tiers.errors.get(model) or f"{model} cannot be used here.")
 

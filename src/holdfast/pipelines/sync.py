@@ -60,6 +60,8 @@ class Synced:
     sent: Counter[str] = field(default_factory=Counter)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Ids of memories that contradict each other and stand side by side from now on."""
+    left_out: list[str] = field(default_factory=list)
+    """What did not travel, because it cannot be read in the store that has it, or into which it was to come."""
 
     @property
     def nothing(self) -> bool:
@@ -122,7 +124,13 @@ def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
         for side in (here, there):
             if side.scrub:
                 erase.finish(side.store, scope, run.author())
+    _note_damage(ours, theirs, done)
     return done
+
+
+def _note_damage(ours: Store, theirs: Store, done: Synced) -> None:
+    for store in (ours, theirs):
+        done.left_out += [f"{damage} (in {shown(store.location)})" for damage in store.damaged(done.scopes)]
 
 
 def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
@@ -139,6 +147,7 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
                 seen |= news
                 met = step.met
                 run.progress(step.entries)
+    _note_damage(ours, theirs, done)
     return done
 
 
@@ -290,6 +299,7 @@ def _take(
 
     def work(writer: Writer) -> tuple[Adopted, list[tuple[str, str]]]:
         adopted = _adopt(target.scope, step.lineages, run.clock(), writer)
+        _release(writer, target.scope, adopted, at=run.clock())
         for session, messages in talks.items():
             # Messages alone leave no word in the journal, and a third store follows nothing else.
             unsaid = ("session", to_json([session])) not in adopted.things
@@ -309,6 +319,22 @@ def _take(
 
 
 # What rows mean
+
+
+def _release(writer: Writer, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
+    """Gives memories that were damaged elsewhere, and are sound here, the status back that they had.
+
+    The entry that says so travels back with the sound row, and so the damaged one is healed.
+    """
+    for lineage in writer.lineages(scope, sorted(one for one in adopted.things if one[0] == "memory")):
+        memory = writer.memory(scope, lineage.target) if lineage.aside else None
+        if memory is None or not writer.is_sound(memory):
+            continue
+        put_aside = next(event for event in reversed(lineage.events) if "status" in (event.after or ()))
+        before = {"status": "active", "status_reason": ""} | dict(put_aside.before or {})
+        writer.change(
+            memory, status=before["status"], status_reason=before["status_reason"], status_at=at, updated_at=at
+        )
 
 
 def _keep_once(writer: Writer, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import brief as brief
     from . import context as context
     from . import decision as decision
+    from . import meaning as meaning
     from . import recall as recall
     from . import why as why
     from . import working as working

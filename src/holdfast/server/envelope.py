@@ -14,6 +14,8 @@ from .problems import tell_unknown
 
 log = logging.getLogger("holdfast.server.access")
 
+LEFT_OUT = "Holdfast-Left-Out"
+MOST_NAMED = 10  # damaged rows that a header names
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 POLICY = "; ".join(
     (
@@ -57,7 +59,10 @@ class Envelope:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _add_headers(MutableHeaders(scope=message), scope["path"], name)
+                headers = MutableHeaders(scope=message)
+                _add_headers(headers, scope["path"], name)
+                if left_out := _left_out(scope):
+                    headers[LEFT_OUT] = left_out
             await send(message)
 
         try:
@@ -68,6 +73,13 @@ class Envelope:
                 await response(scope, receive, noted)
         finally:
             _note(scope, status, time.perf_counter() - started, name)
+
+
+def _left_out(scope: Scope) -> str:
+    """The damaged rows of the owner that reads have met and left out, by name; a header holds no other letters."""
+    hf = scope.get("state", {}).get("memory")
+    found = hf.store.damaged(hf.scopes)[:MOST_NAMED] if hf is not None else ()
+    return "; ".join(f"{one.noun} {one.name}" for one in found).encode("ascii", "replace").decode()
 
 
 def _name(headers: Headers) -> str:

@@ -85,6 +85,7 @@ async def memory(
     if hf.mode == "incognito" or modes.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
         view.actor = f"http:{owner_id(scope)}"
+        request.state.memory = view  # for what every answer says of it
         yield view
         return
     guest = await run_in_threadpool(

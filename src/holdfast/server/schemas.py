@@ -132,6 +132,10 @@ class Page(BaseModel):
 
     items: list[Found]
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="What the answer went without: memories that are damaged, a model that does not answer.",
+    )
 
 
 class Statement(Request):

@@ -36,6 +36,7 @@ from ..types import (
 from ..values import dataclass, field
 
 if TYPE_CHECKING:
+    from .damage import Damage
     from .lineage import Lineage
 
 T = TypeVar("T")
@@ -211,6 +212,9 @@ class Writer(Protocol):
         Each comes as it was when the transaction began, but for its `seq`; None where it was not there.
         """
 
+    def is_sound(self, memory: Memory) -> bool:
+        """Whether a memory's text is the one that was stored, as its hash says."""
+
     def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
         """For the ids of these new memories, the oldest active one that makes the same claim, where there is one.
 
@@ -317,7 +321,11 @@ class Writer(Protocol):
         """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was lost."""
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
-        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing."""
+        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing.
+
+        What is only observed is no part of that, see `rows.promised`; a session whose latest turns went is as active as
+        what is left of it says.
+        """
 
     def purge(self, memory: Memory) -> None:
         """Removes a memory for good: its row, its links, and every word of it in the journal.
@@ -443,6 +451,12 @@ class Store(Protocol):
         changes nothing.
         """
 
+    def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
+        """The rows of these scopes, or of all, that reads have met and left out, because they cannot be read any more.
+
+        A damaged row never hides the others: every read leaves it out and notes it here.
+        """
+
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
         """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones are left out."""
 
@@ -521,8 +535,14 @@ class Store(Protocol):
     def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
-    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
-        """Memories that have no vector of `model` yet: durable kinds first, then newest first."""
+    def without_vector(
+        self, model: str, limit: int, scopes: Sequence[Scope] | None = None, *, after: Memory | None = None
+    ) -> Memories:
+        """Memories that have no vector of `model` yet: durable kinds first, then newest first.
+
+        `after` is the last one of the batch before: whoever goes on behind it reads no memory twice, so that all of a
+        scope cost as many reads as it has memories, whatever the size of a batch.
+        """
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
         """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..floats import Vector
-from ..text.tokens import index_terms
 from ..types import Micros, new_id
 from .base import BEHIND, Finding
-from .rows import Row, Statements, content_hash, indexed_text
+from .damage import NOT_TEXT, QUARANTINED, GarbledRow
+from .mending import SELECT_ALL, mend, read_as, unreadable, wrong_columns
+from .rows import EVENTS, MEMORIES, TABLES, Row, Statements, damaged, terms_of
 
 Look = Callable[[str], Iterable[Row]]
 """Runs one SELECT over all scopes and yields its rows."""
@@ -51,26 +51,50 @@ def orphans(look: Look) -> Iterator[Finding]:
             yield Finding("orphans", f"{table}: {what} points to nothing")
 
 
-def hashes(look: Look) -> Iterator[Finding]:
-    """Memories whose hash or length does not fit their text."""
-    for id_, _, _ in wrong_hashes(look):
-        yield Finding("hashes", f"{id_}: its hash or length does not fit its text")
+def rows(look: Look) -> Iterator[Finding]:
+    """Rows that cannot be read, and memories whose text is not what was stored."""
+    for row in look(SELECT_ALL):
+        if wrong := wrong_columns(row):
+            told = "; ".join(f"its {column} {fault}" for column, fault in wrong.items())
+            name = f"#{row[0]}" if "id" in wrong else row[3]
+            yield Finding("rows", f"memory {name}: {told}")
+    for table in TABLES.values():
+        if table is not MEMORIES:
+            for row, wrong in unreadable(look, table):
+                lasting = table is EVENTS or any(column in table.key for column in wrong)
+                named = damaged(table, read_as(table), row, None).fields["damage"]
+                yield Finding("rows", str(named), repairable=not lasting)
+    for row in look("SELECT number, kind, key FROM scopes ORDER BY number"):
+        if isinstance(row, GarbledRow):
+            yield Finding("rows", f"scope number {row[0]}: its name {NOT_TEXT}", repairable=False)
+    for row in look("SELECT scope, kind, key, error, worker FROM jobs"):
+        if isinstance(row, GarbledRow):
+            yield Finding("rows", f"job {row[1]} {row[2]}: its text {NOT_TEXT}")
 
 
-def wrong_hashes(look: Look) -> Iterator[tuple[str, bytes, tuple[int, int, int]]]:
-    """Memories whose hash or length is wrong, with what they should be, and their scope and number."""
-    for scope, seq, id_, title, content, tags, stored, length in look(
-        "SELECT scope, seq, id, title, content, tags, content_hash, terms FROM memories ORDER BY seq"
+def quarantined(look: Look) -> Iterator[Finding]:
+    """Memories that were damaged and put aside, until a person decides about them."""
+    for id_, reason in look(
+        f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' ORDER BY seq"
     ):
-        digest = content_hash(content)
+        what = f"{id_} is archived ({reason}). To use it as it is: holdfast restore {id_}"
+        yield Finding("quarantine", f"{what}; to erase it: holdfast purge {id_}", repairable=False)
+
+
+def lengths(look: Look) -> Iterator[Finding]:
+    """Memories whose number of terms is not what their text says."""
+    for id_, _ in wrong_lengths(look):
+        yield Finding("lengths", f"{id_}: its length does not fit its text")
+
+
+def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Memories whose number of terms is wrong, with what it should be, and their scope and number."""
+    for scope, seq, id_, title, content, tags, length in look(
+        "SELECT scope, seq, id, title, content, tags, terms FROM memories ORDER BY seq"
+    ):
         terms = len(terms_of(title, content, tags))
-        if (digest, terms) != (bytes(stored), length):
-            yield id_, digest, (terms, scope, seq)
-
-
-def terms_of(title: str, content: str, tags: str | None) -> list[str]:
-    """The terms of a memory, from its columns."""
-    return index_terms(indexed_text(title, content, json.loads(tags or "[]")))
+        if terms != length:
+            yield id_, (terms, scope, seq)
 
 
 def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
@@ -134,15 +158,19 @@ def messages(look: Look) -> Iterator[Finding]:
 
 
 def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
-    """Rebuilds hashes, links and marks; drops vectors that cannot be used; journals what came without a word."""
+    """Mends damaged rows, rebuilds lengths, links and marks, drops vectors that cannot be used.
+
+    Memories that came without a word in the journal get an entry.
+    """
+    mend(execute, at=at)  # first: what points to a memory whose id is damaged must not look like pointing to nothing
     for sql in ORPHANS.values():
         execute("DELETE FROM" + sql.split("FROM", 1)[1])
     execute(
         "DELETE FROM vectors WHERE NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.scope = vectors.scope AND m.seq = vectors.seq)"
     )
-    wrong = [(digest, *place) for _, digest, place in wrong_hashes(execute)]
-    execute.many("UPDATE memories SET content_hash = ?, terms = ? WHERE scope = ? AND seq = ?", wrong)
+    wrong = [place for _, place in wrong_lengths(execute)]
+    execute.many("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", wrong)
     unsound = [(number,) for number, _, _ in unsound_vectors(execute, unpack)]
     execute.many("DELETE FROM vectors WHERE number = ?", unsound)
     execute("DELETE FROM embedded")

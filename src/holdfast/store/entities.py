@@ -8,8 +8,9 @@ from typing import Any
 
 from ..types import Entity, Memories, Scope, Status
 from .base import Entities, Filter, Ranked
+from .damage import GarbledRow
 from .filters import Clause, marks, where_clause
-from .rows import ENTITIES, SELECT_MEMORY, Rows, entity_from, memory_from
+from .rows import ENTITIES, SELECT_MEMORY, Row, Rows, entity_from
 from .scoped import ScopedSQL
 
 PAGE = 500
@@ -78,7 +79,9 @@ class SQLEntities(ScopedSQL):
             (*numbers, *values),
         )
         names = self._names_of(rows)
-        return [entity_from(row[:-1], names[row[0], row[1]], self._scope, mentions=row[-1]) for row in rows]
+        return self._damages.sound(
+            rows, lambda row: entity_from(_bare(row), names[row[0], row[1]], self._scope, mentions=row[-1])
+        )
 
     def _names_of(self, entities: Rows) -> dict[tuple[int, str], list[str]]:
         """The names of these entities, in the order of their folded forms, by scope's number and id."""
@@ -109,7 +112,7 @@ class SQLEntities(ScopedSQL):
             f"ORDER BY m.seq DESC{tail}",
             (*numbers, entity, *statuses),
         )
-        return [memory_from(row, self._scope) for row in rows]
+        return self._memories(rows)
 
     def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, list[str]]:
         numbers, mentioned = self.numbers((scope,)), dict[str, list[str]]()
@@ -123,3 +126,8 @@ class SQLEntities(ScopedSQL):
             ):
                 mentioned.setdefault(memory, []).append(entity)
         return mentioned
+
+
+def _bare(row: Row) -> Row:
+    """A row of an entity without the count behind it."""
+    return GarbledRow.of(row[:-1], row.garbled) if isinstance(row, GarbledRow) else row[:-1]

@@ -34,6 +34,7 @@ from .rows import (
     Statements,
     Table,
     edge_from,
+    image_from,
     memory_from,
     to_json,
 )
@@ -79,7 +80,7 @@ class ErasingWriter(NounWriter):
             "ORDER BY created_at, source, target, relation",
             (self.known(scope), memory, memory),
         )
-        return [edge_from(row, self.scope) for row in rows]
+        return self.damages.sound(rows, lambda row: edge_from(row, self.scope))
 
     def of_session(self, scope: Scope, session: str) -> Memories:
         named = f"%{_like(session_entry(session))}%"
@@ -88,7 +89,7 @@ class ErasingWriter(NounWriter):
             "OR m.metadata LIKE ? ESCAPE '!') ORDER BY m.seq",
             (self.known(scope), session, named),
         )
-        found = [memory_from(row, self.scope) for row in rows]
+        found = self._memories(rows)
         return [one for one in found if session in (one.session, one.metadata.get("session"), _taught_by(one))]
 
     def entities_of(self, scope: Scope, memory: str) -> list[Entity]:
@@ -106,7 +107,8 @@ class ErasingWriter(NounWriter):
             "AND after IS NULL ORDER BY seq DESC LIMIT 1",
             (self.known(scope), id),
         )
-        image = json.loads(rows[0][0]) if rows else {PURGED: True}
+        images = self.damages.sound(rows, lambda row: image_from(row, scope))
+        image = images[0] if images else {PURGED: True}
         if PURGED in image or self.memory(scope, id) is not None:
             return None
         row = (image.get("seq", 0), self.known(scope), *(image.get(column) for column in MEMORY_COLUMNS))
@@ -299,7 +301,10 @@ class ErasingWriter(NounWriter):
             for (target,) in self.execute(
                 "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = ?", (self.known(scope), noun)
             ):
-                first, second, *_ = json.loads(target)
+                try:
+                    first, second, *_ = json.loads(target)
+                except (ValueError, TypeError):  # a damaged entry tells nothing of anything
+                    continue
                 if noun == "mention":
                     told[second].add(first)
                 elif noun == "entity_name":

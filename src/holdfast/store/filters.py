@@ -52,7 +52,11 @@ class Dialect(NamedTuple):
         return f"VALUES {','.join([row] * len(rows))}", [value for values in rows for value in values]
 
 
-SQLITE = Dialect("{column} ->> '$.{key}'", "EXISTS (SELECT 1 FROM json_each({column}) t WHERE t.value = ?)")
+# Damaged JSON must not stop a statement that passes by it: such a row has no fields and no elements.
+SQLITE = Dialect(
+    "CASE WHEN json_valid({column}) THEN {column} ->> '$.{key}' END",
+    "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({column}) THEN {column} END) t WHERE t.value = ?)",
+)
 POSTGRES = Dialect(
     "({column}::json ->> '{key}')",
     "jsonb_exists({column}::jsonb, ?)",

@@ -94,7 +94,7 @@ class SQLJobs(ScopedSQL):
             numbers or (),
         )
         self._learn_all(row[0] for row in rows)
-        return [job_from(row, self._scope) for row in rows]
+        return self._damages.sound(rows, lambda row: job_from(row, self._scope))
 
     def _if_held(self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()) -> bool:
         numbers = self.numbers((job.scope,))

@@ -6,29 +6,28 @@ is none of this file's business, but for memories, which have words to index.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import NotFound
-from ..text.tokens import index_terms
 from ..types import Memory, Scope, Session
 from .base import Author
+from .damage import Damages
 from .filters import marks
 from .rows import (
-    ENTITIES,
     EVENTS,
     MEMORIES,
     MEMORY_COLUMNS,
-    SESSIONS,
+    POINTS_TO,
     TABLES,
     Statements,
     Table,
+    check_row,
     content_hash,
-    indexed_text,
     memory_from,
+    terms_of,
     to_json,
 )
 
@@ -43,13 +42,6 @@ PURGED = "purged"
 Indexed = tuple[int, int, Sequence[str], bool]
 """A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is active."""
 PAGE = 500  # values per statement
-# Columns that hold the id of a row elsewhere: it must be there.
-POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
-    "edge": (("source", MEMORIES), ("target", MEMORIES)),
-    "mention": (("memory", MEMORIES), ("entity", ENTITIES)),
-    "entity_name": (("entity", ENTITIES),),
-    "message": (("session", SESSIONS),),
-}
 
 
 class JournalledRows(ABC):
@@ -60,6 +52,8 @@ class JournalledRows(ABC):
 
     def __init__(self, author: Author, statements: Statements, remembered: Mapping[Scope, int]) -> None:
         self._author = author
+        self.damages = Damages()
+        """The damaged rows that this transaction has met and left out."""
         self.execute = statements
         # The numbers of scopes that the store has met: a scope keeps its number for ever.
         self._remembered = remembered
@@ -72,6 +66,7 @@ class JournalledRows(ABC):
         self._unsaid: tuple[str, str] | None = None  # the row whose change comes with entries of its own
         # A turn is placed by its session, which is asked for more than once on the way.
         self._sessions: dict[tuple[Scope, str], Session] = {}
+        self._quieter: dict[tuple[Scope, str], int] = {}  # sessions that lost a turn, and when it was said
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:
@@ -146,7 +141,10 @@ class JournalledRows(ABC):
             f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
             (self.known(scope), *key),
         )
-        return dict(zip(table.columns, rows[0], strict=True)) if rows else None
+        if not rows:
+            return None
+        check_row(table, table.columns, rows[0], scope)
+        return dict(zip(table.columns, rows[0], strict=True))
 
     def _put(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
         key = tuple(values[column] for column in table.key)
@@ -217,8 +215,7 @@ class JournalledRows(ABC):
         self._touched[memory["source"] or ""].setdefault((number, memory["id"]), before)
 
     def _terms(self, values: Mapping[str, Any]) -> list[str]:
-        tags = json.loads(values["tags"]) if values.get("tags") else ()
-        return index_terms(indexed_text(values["title"], values["content"], tags))
+        return terms_of(values["title"], values["content"], values.get("tags"))
 
     def _update(self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]) -> None:
         row = self._row(table, scope, key)
@@ -242,14 +239,17 @@ class JournalledRows(ABC):
         if table is MEMORIES:
             self._touch(number, row, row)
             self._reindex(number, row, row | changes)
+            if "content" in changes:  # a damaged text that another store had whole
+                sql = "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?"
+                self.execute(sql, (content_hash(changes["content"]), number, row["id"]))
         told = {column: value for column, value in changes.items() if column not in table.observed}
         if told:
             before = {column: row[column] for column in told}
             self._journal(number, table.noun, self._target(table, row), before, told)
 
     def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Keeps the full-text index and the totals true when a memory's status, title or tags change."""
-        if all(before[column] == after[column] for column in ("status", "title", "tags")):
+        """Keeps the full-text index and the totals true when a memory's status, title, tags or text change."""
+        if all(before[column] == after[column] for column in ("status", "title", "tags", "content")):
             return
         ((seq, old_length),) = self.execute(
             "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..types import Event, Micros
+from .damage import QUARANTINED
 from .journalled import PURGED
 from .rows import PROFILES, TABLES, key_of
 
@@ -38,6 +39,11 @@ class Lineage:
     def key(self) -> tuple[Any, ...]:
         """The values of the row's key columns."""
         return key_of(self.noun, self.target)
+
+    @property
+    def aside(self) -> bool:
+        """Whether it is a memory that was damaged and put aside: other columns than the journal tells may be wrong."""
+        return self.noun == "memory" and self.row is not None and self.row["status_reason"].startswith(QUARANTINED)
 
     @property
     def purged(self) -> bool:
@@ -72,7 +78,11 @@ def joined(ours: Lineage, theirs: Lineage) -> Lineage:
     events = {name: _the_emptier(event, others.get(name)) for name, event in mine.items()}
     events |= {name: event for name, event in others.items() if name not in mine}
     row = ours.row
-    if not others.keys() <= mine.keys():
+    if ours.aside != theirs.aside and ours.row is not None and theirs.row is not None:
+        # One of them is damaged and was put aside. The other is what was stored, with what was changed since.
+        sound = theirs if ours.aside else ours
+        row = {**(sound.row or {}), **_changes(events)} if _present((ours, theirs), events) else None
+    elif not others.keys() <= mine.keys():
         row = theirs.row if mine.keys() <= others.keys() else _merged(ours, theirs, events)
     together = replace(ours, row=row, events=tuple(events.values()))
     if together.purged:

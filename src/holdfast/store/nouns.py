@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import Conflict, InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput, NotFound, RowDamaged
 from ..text.tokens import index_terms
 from ..types import Edge, Entity, Job, Kind, Memories, Memory, Micros, Scope, Session, Sessions
+from .damage import QUARANTINED
 from .filters import marks
 from .journalled import INSERT_MEMORY, PAGE, JournalledRows
 from .rows import (
@@ -20,6 +21,7 @@ from .rows import (
     PROFILES,
     SELECT_MEMORY,
     SESSIONS,
+    Rows,
     claim,
     content_hash,
     encode,
@@ -49,6 +51,23 @@ class NounWriter(JournalledRows):
         )
         return memory_from(rows[0], self.scope) if rows else None
 
+    def _readable(self, scope: Scope, ref: str | int) -> Memory | None:
+        """The memory with this id or number, or None where there is none that can be read."""
+        try:
+            return self.memory(scope, ref)
+        except RowDamaged as error:
+            self.damages.learn_of(error)
+            return None
+
+    def _memories(self, rows: Rows) -> Memories:
+        """The memories of rows read as SELECT_MEMORY."""
+        return self.damages.sound(rows, lambda row: memory_from(row, self.scope))
+
+    def is_sound(self, memory: Memory) -> bool:
+        sql = "SELECT content_hash FROM memories WHERE scope = ? AND id = ?"
+        rows = self.execute(sql, (self.known(memory.scope), memory.id))
+        return bool(rows) and bytes(rows[0][0]) == content_hash(memory.content)
+
     def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
         found: dict[str, Memory] = {}
         for start in range(0, len(memories), PAGE):
@@ -64,7 +83,7 @@ class NounWriter(JournalledRows):
             (*numbers, *hashes),
         )
         # Nearly always there is none, and the index alone says so.
-        twins = [self.memory(self.scope(number), seq) for number, _, seq in sorted(rows, key=lambda row: row[2])]
+        twins = [self._readable(self.scope(number), seq) for number, _, seq in sorted(rows, key=lambda row: row[2])]
         oldest: dict[tuple[Any, ...], Memory] = {}
         for twin in twins:
             if twin is not None and twin.status == "active":
@@ -94,6 +113,12 @@ class NounWriter(JournalledRows):
         if "content" in fields or "id" in fields:
             raise InvalidInput("A memory's text does not change: correct it, which stores a new one.")
         wanted = {name: encode(name, value) for name, value in fields.items()}
+        if memory.status_reason.startswith(QUARANTINED) and "status" in fields:
+            # Somebody decided about a damaged memory: from now on its text is what it says.
+            self.execute(
+                "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?",
+                (content_hash(memory.content), self.number(memory.scope), memory.id),
+            )
         self._update(MEMORIES, memory.scope, (memory.id,), wanted)
         changed = self.memory(memory.scope, memory.id)
         if changed is None:
@@ -102,6 +127,9 @@ class NounWriter(JournalledRows):
 
     def remove(self, memory: Memory) -> None:
         number = self.number(memory.scope)
+        if memory.session is not None:
+            place = memory.scope, memory.session
+            self._quieter[place] = max(memory.created_at, self._quieter.get(place, 0))
         for entity, _ in self.execute(
             "SELECT entity, memory FROM mentions WHERE scope = ? AND memory = ?", (number, memory.id)
         ):
@@ -112,6 +140,24 @@ class NounWriter(JournalledRows):
         ):
             self._delete(EDGES, memory.scope, (source, target, relation))
         self._delete(MEMORIES, memory.scope, (memory.id,))
+
+    def _calm(self) -> None:
+        """Sets back when sessions were last active whose latest turn was taken out: to the latest that is left.
+
+        That is not journalled, so it is told by what is there: turns, messages, and when the session began.
+        """
+        for (scope, session), at in self._quieter.items():
+            number = self.known(scope)
+            self.execute(
+                "UPDATE sessions SET last_activity = (SELECT max(known) FROM ("
+                "SELECT started_at AS known FROM sessions WHERE scope = ? AND id = ? UNION ALL "
+                "SELECT max(created_at) FROM memories WHERE scope = ? AND session = ? AND kind = 'turn' UNION ALL "
+                "SELECT max(created_at) FROM messages WHERE scope = ? AND session = ?) AS every) "
+                "WHERE scope = ? AND id = ? AND last_activity = ?",
+                (*(number, session) * 4, at),
+            )
+        self._quieter.clear()
+        self._sessions.clear()
 
     def _mentions(self, scope: Scope, entity: str) -> set[str]:
         """The memories that mention an entity."""
@@ -129,7 +175,7 @@ class NounWriter(JournalledRows):
             f"SELECT {SELECT_MEMORY} {active} AND {may_go} ORDER BY m.created_at, m.seq LIMIT ?",
             (*values, count - keep),
         )
-        return [memory_from(row, self.scope) for row in rows]
+        return self._memories(rows)
 
     def link(self, edge: Edge) -> None:
         row = {column: getattr(edge, column) for column in EDGES.columns}
@@ -169,7 +215,7 @@ class NounWriter(JournalledRows):
             f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.session = ? ORDER BY m.position, m.seq",
             (self.known(scope), session),
         )
-        return [memory_from(row, self.scope) for row in rows]
+        return self._memories(rows)
 
     def session(self, scope: Scope, session: str) -> Session | None:
         if (scope, session) not in self._sessions:
@@ -188,7 +234,7 @@ class NounWriter(JournalledRows):
             "ORDER BY last_activity DESC, id DESC",
             (self.known(scope),),
         )
-        return [session_from(row, self.scope) for row in rows]
+        return self.damages.sound(rows, lambda row: session_from(row, self.scope))
 
     def put_session(self, session: Session) -> None:
         self._put(SESSIONS, session.scope, session_values(session))
@@ -214,7 +260,7 @@ class NounWriter(JournalledRows):
 
     def profile(self, scope: Scope) -> Mapping[str, Any]:
         row = self._row(PROFILES, scope, ())
-        return profile_from(row["settings"] if row else None)
+        return profile_from((row["settings"],) if row else None, scope)
 
     def put_profile(self, scope: Scope, settings: Mapping[str, Any]) -> None:
         self._put(PROFILES, scope, {"settings": to_json(dict(settings))})
@@ -240,7 +286,9 @@ class NounWriter(JournalledRows):
             f"WHERE e.scope = ? AND {condition} ORDER BY e.created_at, e.id",
             (self.known(scope), *values),
         )
-        return [entity_from(row, [name for _, name in self._names_of(scope, row[1])], self.scope) for row in rows]
+        return self.damages.sound(
+            rows, lambda row: entity_from(row, [name for _, name in self._names_of(scope, row[1])], self.scope)
+        )
 
     def _names_of(self, scope: Scope, entity: str) -> list[tuple[str, str]]:
         """The names of an entity, folded and as written."""
@@ -283,7 +331,7 @@ class NounWriter(JournalledRows):
             "WHERE m.scope = t.scope AND m.id = t.memory AND t.scope = ? AND t.entity = ? ORDER BY m.seq",
             (self.known(scope), entity),
         )
-        return [memory_from(row, self.scope) for row in rows]
+        return self._memories(rows)
 
     # Jobs
 

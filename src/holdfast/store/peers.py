@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ..errors import RowDamaged
 from ..types import Event, Events, Memory, Message, Scope
 from .base import Adopted, Met
+from .damage import NOT_AS_STORED, QUARANTINED, Damage
 from .erasing import ErasingWriter, hidden_session
 from .filters import marks
-from .journalled import PAGE, POINTS_TO, PURGED
+from .journalled import PAGE, PURGED
 from .lineage import Lineage, ends_owner, has_news, joined
 from .rows import (
     EDGES,
@@ -26,11 +28,14 @@ from .rows import (
     EVENTS,
     MEMORIES,
     MESSAGES,
+    POINTS_TO,
     PROFILES,
     SESSIONS,
     TABLES,
     Table,
+    damaged,
     event_from,
+    faults,
     message_from,
     to_json,
 )
@@ -57,7 +62,7 @@ class PeerWriter(ErasingWriter):
         rows = self.execute(
             f"{SELECT_EVENT} WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?", (self.known(scope), after, limit)
         )
-        return [event_from(row, self.scope) for row in rows]
+        return self.damages.sound(rows, lambda row: event_from(row, self.scope))
 
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
         rows = self.execute(
@@ -81,15 +86,38 @@ class PeerWriter(ErasingWriter):
     def _lineages(self, scope: Scope, noun: str, targets: Sequence[str]) -> Iterator[Lineage]:
         self._write_journal()
         told: dict[str, list[Event]] = defaultdict(list)
+        left_out: set[str] = set()
         for row in self.execute(
             f"{SELECT_EVENT} WHERE scope = ? AND noun = ? AND target IN ({marks(targets)}) ORDER BY seq",
             (self.known(scope), noun, *targets),
         ):
-            event = event_from(row, self.scope)
-            told[event.target].append(event)
+            try:
+                told[row[7]].append(event_from(row, self.scope))
+            except RowDamaged as error:  # what the journal tells of it is not whole, and half of it would mislead
+                self.damages.learn_of(error)
+                left_out.add(row[7])
         for target in targets:
             bare = Lineage(noun, target, None, tuple(told[target]))
-            yield replace(bare, row=self._row(TABLES[noun], scope, bare.key))
+            try:
+                bare = replace(bare, row=self._sound_row(TABLES[noun], scope, bare.key))
+            except RowDamaged as error:
+                self.damages.learn_of(error)
+                left_out.add(target)
+            if target not in left_out:
+                yield bare
+
+    def _sound_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+        """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what was stored."""
+        row = self._row(table, scope, key)
+        if row is None:
+            return None
+        if faults(table, table.columns, tuple(row.values())):
+            raise damaged(table, table.columns, tuple(row.values()), scope)
+        if table is MEMORIES and not row["status_reason"].startswith(QUARANTINED):
+            memory = self.memory(scope, str(key[0]))
+            if memory is not None and not self.is_sound(memory):
+                raise Damage(scope, table.noun, str(key[0]), f"its content {NOT_AS_STORED}").error()
+        return row
 
     # Taking in
 
@@ -115,11 +143,14 @@ class PeerWriter(ErasingWriter):
                 self._take_row(scope, *pair, done)
             done.count[together.noun] += 1
             done.things.add((together.noun, together.target))
+        self._calm()
         return done
 
     def _news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
         known = {(one.noun, one.target): one for one in self.lineages(scope, [(t.noun, t.target) for t in theirs])}
-        pairs = [(known[one.noun, one.target], joined(known[one.noun, one.target], one)) for one in theirs]
+        # What is damaged here is not among them: it stays as it is until it is repaired.
+        there = [(known[one.noun, one.target], one) for one in theirs if (one.noun, one.target) in known]
+        pairs = [(ours, joined(ours, one)) for ours, one in there]
         return [(ours, together) for ours, together in pairs if has_news(ours, together)]
 
     def _take_entries(self, scope: Scope, ours: Lineage, together: Lineage) -> None:
@@ -151,10 +182,18 @@ class PeerWriter(ErasingWriter):
                 self._insert(table, scope, dict(row))
                 if table is MEMORIES:
                     done.memories.append(together.target)
+                    self._stir(scope, row)
             else:
                 self._change(table, scope, together.key, dict(ours.row), row)
         if table is EDGES:
             done.edges.append(together.key)
+
+    def _stir(self, scope: Scope, turn: Mapping[str, Any]) -> None:
+        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no entry anywhere."""
+        if turn["kind"] == "turn" and turn["session"] is not None:
+            at, number = turn["created_at"], self.number(scope)
+            sql = "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND last_activity < ?"
+            self.execute(sql, (at, number, turn["session"], at))
 
     @contextmanager
     def _silently(self, lineage: Lineage) -> Iterator[None]:
@@ -258,7 +297,9 @@ class PeerWriter(ErasingWriter):
             "ORDER BY position",
             (self.known(scope), session),
         )
-        ours = [message_from(row, self.scope) for row in rows]
+        ours = self.damages.sound(rows, lambda row: message_from(row, self.scope))
+        if len(ours) < len(rows):
+            return False  # to put them together anew would drop what cannot be read
         known = self._row(SESSIONS, scope, (session,))
         together = merged_messages(ours, theirs)
         if known is None or together == _said(ours):

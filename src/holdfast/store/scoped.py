@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..types import Memories, Scope, Scopes
+from ..types import SCOPE_KINDS, Memories, Scope, Scopes
 from .base import Author, T, Writer
+from .damage import NOT_TEXT, Damage, Damages, GarbledRow
 from .filters import Dialect
 from .rows import (
     SELECT_MEMORY,
@@ -31,6 +32,8 @@ class ScopedSQL(ABC):
     def __init__(self) -> None:
         self._numbers: dict[Scope, int] = {}
         self._names: dict[int, Scope] = {}
+        self._damages = Damages()
+        """The damaged rows that reading has met and left out."""
 
     @abstractmethod
     def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
@@ -59,7 +62,14 @@ class ScopedSQL(ABC):
         """Adds a scope, unless it is there."""
 
     def scopes(self) -> Scopes:
-        return [self._learn(*row) for row in self.read(None, "SELECT number, kind, key FROM scopes ORDER BY number")]
+        rows = self.read(None, "SELECT number, kind, key FROM scopes ORDER BY number")
+        return self._damages.sound(rows, self._named)
+
+    def _named(self, row: Row) -> Scope:
+        """The scope of a row of number, kind and key; RowDamaged for one whose name cannot be read."""
+        if type(row) is GarbledRow or row[1] not in SCOPE_KINDS:
+            raise Damage(None, "scope", f"number {row[0]}", f"its name {NOT_TEXT}").error()
+        return self._learn(*row)
 
     def numbers(self, scopes: Sequence[Scope]) -> list[int]:
         """The numbers of the scopes that exist here. Reading from a scope never creates it."""
@@ -80,8 +90,14 @@ class ScopedSQL(ABC):
             self.scopes()
 
     def _scope(self, number: int) -> Scope:
+        if number not in self._names:
+            raise Damage(None, "scope", f"number {number}", "its name cannot be read").error()
         return self._names[number]
+
+    def _memories(self, rows: Rows) -> Memories:
+        """The memories of rows read as SELECT_MEMORY."""
+        return self._damages.sound(rows, lambda row: memory_from(row, self._scope))
 
     def _select(self, reach: Reach, condition: str, values: Sequence[Any], tail: str = "") -> Memories:
         rows = self.read(reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
-        return [memory_from(row, self._scope) for row in rows]
+        return self._memories(rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..types import Edges, Events, Memories, Memory, Messages, Micros, Names, Scope, Session, Sessions
 from .base import Filter, Order
+from .damage import Damage
 from .entities import SQLEntities
 from .files import SQLFiles
 from .filters import marks, where_clause
@@ -17,14 +18,17 @@ from .rows import (
     EDGES,
     EVENTS,
     MESSAGES,
+    POINTS_TO,
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
     Row,
+    Rows,
+    Table,
     edge_from,
     event_from,
     exported,
-    memory_from,
+    key_of,
     message_from,
     profile_from,
     session_from,
@@ -40,6 +44,11 @@ Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
     """The portable half of a store; see `Store` in base.py for what each method promises."""
+
+    # Damage
+
+    def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
+        return [one for one in self._damages if scopes is None or one.scope in scopes]
 
     # Memories
 
@@ -74,8 +83,17 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             seq = "+m.seq" if where.namespace else "m.seq"
             condition, values = f"{condition} AND {seq} {beyond} ?", [*values, after]
         by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
-        tail = f"ORDER BY {by_time}m.seq {direction}" + ("" if limit is None else f" LIMIT {int(limit)}")
-        return self._select(numbers, condition, values, tail) if numbers else []
+        order_by = f"ORDER BY {by_time}m.seq {direction}"
+        if not numbers or limit is None:
+            return self._select(numbers, condition, values, order_by) if numbers else []
+        sql, wanted = f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?", int(limit)
+        while True:
+            rows = self.read(numbers, sql, (*values, wanted))
+            found = self._memories(rows)
+            if len(rows) < wanted or len(found) >= limit:
+                return found[:limit]
+            # Damaged ones were left out: as many more, or who reads page by page would take this one for the last.
+            wanted += limit - len(found)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
         numbers = self.numbers(where.scopes)
@@ -115,7 +133,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 values,
             )
-            for memory in (memory_from(row, self._scope) for row in rows):
+            for memory in self._memories(rows):
                 if spot := self._spot(memory):
                     found[spot] = memory
         return found
@@ -189,7 +207,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
             (*numbers, *(() if active_since is None else (active_since,))),
         )
-        return [session_from(row, self._scope) for row in rows]
+        return self._sessions_of(rows)
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
         numbers = self.numbers(self.scopes() if scopes is None else scopes)
@@ -201,7 +219,10 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, id",
             () if scopes is None else numbers,
         )
-        return [session_from(row, self._scope) for row in rows]
+        return self._sessions_of(rows)
+
+    def _sessions_of(self, rows: Rows) -> Sessions:
+        return self._damages.sound(rows, lambda row: session_from(row, self._scope))
 
     def session(self, scope: Scope, id: str) -> Session | None:
         numbers = self.numbers((scope,))
@@ -215,7 +236,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
     def profile(self, scope: Scope) -> Mapping[str, Any]:
         numbers = self.numbers((scope,))
         rows = self.read(numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers)
-        return profile_from(rows[0][0] if rows else None)
+        for found in self._damages.sound(rows, lambda row: profile_from(row, scope)):
+            return found
+        return {}
 
     def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
         numbers = self.numbers((scope,))
@@ -226,7 +249,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"AND session = ? {tail}",
             (*numbers, session),
         )
-        return [message_from(row, self._scope) for row in (rows if last is None else reversed(rows))]
+        said = self._damages.sound(rows, lambda row: message_from(row, self._scope))
+        return said if last is None else said[::-1]
 
     def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
         numbers, counted = self.numbers((scope,)), dict[str, int]()
@@ -250,7 +274,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
             (*numbers, memory, memory),
         )
-        return [edge_from(row, self._scope) for row in rows]
+        return self._damages.sound(rows, lambda row: edge_from(row, self._scope))
 
     def events(
         self,
@@ -274,7 +298,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} ORDER BY seq DESC{tail}",
             values,
         )
-        return [event_from(row, self._scope) for row in rows]
+        return self._damages.sound(rows, lambda row: event_from(row, self._scope))
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         return self.rows_through(self.stream, noun, scope)
@@ -286,12 +310,14 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             return
         table = TABLES[noun]
         for number in self.numbers((scope,)):
-            for values in stream(
+            rows = stream(
                 (number,),
                 f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
                 (number,),
-            ):
-                yield exported(table, values)
+            )
+            sound = self._damages.each_sound(rows, lambda values: exported(table, values, scope))
+            gone = {(one.noun, one.name) for one in self._damages if one.scope == scope}
+            yield from (row for row in sound if not gone or not _is_about(table, row, gone))
 
     def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
         for number in self.numbers((scope,)):
@@ -303,3 +329,11 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             ):
                 written = b2a_base64(self.unpack(vector).tobytes(), newline=False).decode()
                 yield {"model": identity, "memory": memory, "vector": written}
+
+
+def _is_about(table: Table, row: Mapping[str, Any], gone: set[tuple[str, str]]) -> bool:
+    """Whether a row points to, or tells of, one that was left out: without it, it would say nothing."""
+    if table is EVENTS:
+        target = " ".join(map(str, key_of(row["noun"], row["target"])))
+        return (row["noun"], target) in gone
+    return any((other.noun, row[column]) in gone for column, other in POINTS_TO.get(table.noun, ()))

@@ -25,6 +25,7 @@ from ..floats import Vector, packed
 from ..types import Micros, Names, Scope, system_clock
 from . import migrate
 from .base import WAIT, Author, Corpus, Filter, Finding, Place, Places, Ranked, T, Writer
+from .damage import AFRESH
 from .filters import SQLITE, invalid_now, marks, where_clause
 from .matrices import Read
 from .rows import TABLES, Row, Rows, Statements
@@ -34,9 +35,11 @@ from .sqlite_file import (
     APPLICATION_ID,
     BUSY_MILLISECONDS,
     SQLiteStatements,
+    each_row,
     how_to_open,
     make_private_file,
     refuse_foreign_file,
+    rows_of,
     translated,
     use_log,
     vector_extension,
@@ -156,14 +159,14 @@ class SQLiteStore(SQLStore):
     def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
         # Who may see what is in each statement; a file belongs to one person and knows no roles.
         with translated(self.location):
-            return self._reader().execute(sql, values).fetchall()
+            return rows_of(self._reader(), sql, values)
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()  # a file is read as quickly without
 
     def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:  # noqa: ARG002
         with translated(self.location):
-            yield from self._reader().cursor().execute(sql, values)
+            yield from each_row(self._reader(), sql, values)
 
     @contextmanager
     def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
@@ -175,7 +178,7 @@ class SQLiteStore(SQLStore):
             connection = self._connect()
             try:
                 connection.execute("BEGIN; SELECT count(*) FROM meta")  # the first read fixes the moment
-                yield partial(self.rows_through, lambda _, sql, values: connection.cursor().execute(sql, values))
+                yield partial(self.rows_through, lambda _, sql, values: each_row(connection, sql, values))
             finally:
                 connection.close()
 
@@ -238,6 +241,7 @@ class SQLiteStore(SQLStore):
             return result, writer
 
         result, writer = self._in_transaction(attempt)
+        self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
         for scope, number in writer.scopes_met():
             if scope not in self._numbers:
                 self._learn(number, *scope)
@@ -407,6 +411,7 @@ class SQLiteStore(SQLStore):
         self._in_transaction(
             lambda connection: repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
         )
+        self._damages.clear()
         self.forget_cache()  # vectors may have been dropped without a word in the journal
 
     def tend(self) -> Names:

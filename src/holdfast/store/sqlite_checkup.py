@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import zip_longest
 
 import apsw
@@ -10,20 +12,24 @@ import apsw
 from ..types import Micros
 from . import checkup, migrate
 from .base import Finding
-from .rows import Statements
+from .rows import Statements, terms_of
+from .sqlite_file import each_row
 
 
 def check_sqlite(connection: apsw.Connection, unpack: checkup.Unpack) -> Iterator[Finding]:
-    """Every finding; the checks of the file itself come first, and if they fail the rest would only repeat them."""
-    damaged = list(_file(connection))
-    yield from damaged
-    if damaged:
+    """Every finding; the checks of the file itself come first, and if they fail most others would only repeat them."""
+    look = partial(each_row, connection)
+    broken, altered = list(_file(connection)), list(_schema(connection))
+    yield from broken
+    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
+        yield from checkup.rows(look)
+        yield from checkup.quarantined(look)
+    if broken:
         return
-    look = connection.cursor().execute
+    yield from altered
     for findings in (
-        _schema(connection),
         checkup.orphans(look),
-        checkup.hashes(look),
+        checkup.lengths(look),
         _totals(connection),
         _words(connection),
         checkup.vectors(look, unpack),
@@ -76,9 +82,10 @@ def _definitions(connection: apsw.Connection) -> dict[str, str]:
 
 
 def _totals(connection: apsw.Connection) -> Iterator[Finding]:
-    for kind, key, active, terms, real_active, real_terms in connection.execute(
+    for kind, key, active, terms, real_active, real_terms in each_row(
+        connection,
         "SELECT s.kind, s.key, s.active, s.terms, count(m.seq), coalesce(sum(m.terms), 0) FROM scopes s "
-        "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number"
+        "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number",
     ):
         if (active, terms) != (real_active, real_terms):
             yield Finding("totals", f"{kind}:{key} counts {active} memories, but there are {real_active}")
@@ -108,11 +115,11 @@ def _words(connection: apsw.Connection) -> Iterator[Finding]:
 
 def prefixed_terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
     """What the full-text index should hold, memory by memory."""
-    for seq, scope, status, title, content, tags in connection.cursor().execute(
-        "SELECT seq, scope, status, title, content, tags FROM memories ORDER BY seq"
+    for seq, scope, status, title, content, tags in each_row(
+        connection, "SELECT seq, scope, status, title, content, tags FROM memories ORDER BY seq"
     ):
         prefix = f"{scope}~" if status == "active" else f"{scope}_"
-        yield seq, " ".join(prefix + term for term in checkup.terms_of(title, content, tags))
+        yield seq, " ".join(prefix + term for term in terms_of(title, content, tags))
 
 
 def _places(connection: apsw.Connection) -> Iterator[Finding]:
@@ -133,7 +140,7 @@ def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def repair_sqlite(connection: apsw.Connection, execute: Statements, unpack: checkup.Unpack, *, at: Micros) -> None:
-    """Rebuilds indexes, words, totals, hashes, links and marks; drops vectors that cannot be used."""
+    """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that cannot be used."""
     _rebuild_indexes(connection)
     checkup.repair_rows(execute, unpack, at=at)
     connection.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import apsw
 from ..errors import (
     InvalidInput,
     NotFound,
+    RowDamaged,
     StoreBusy,
     StoreClosed,
     StoreCorrupt,
@@ -24,7 +26,8 @@ from ..errors import (
 )
 from ..types import Scope
 from . import migrate
-from .rows import Rows
+from .damage import ADVICE, GarbledRow
+from .rows import Row, Rows
 from .status import Status, jobs_by_status, rows_by_noun
 
 APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
@@ -38,10 +41,59 @@ class SQLiteStatements:
         self._connection = connection
 
     def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        return self._connection.execute(sql, values).fetchall()
+        return rows_of(self._connection, sql, values)
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows)
+
+
+def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Rows:
+    """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops no others."""
+    cursor = connection.execute(sql, values)
+    try:
+        return cursor.fetchall()
+    except UnicodeDecodeError:
+        return list(_as_bytes(connection, cursor, sql, values))
+
+
+def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+    """The same row by row, in constant memory."""
+    cursor, done = connection.cursor().execute(sql, values), 0
+    while True:
+        try:
+            row = next(cursor)
+        except StopIteration:
+            return
+        except UnicodeDecodeError:
+            break
+        done += 1
+        yield row
+    # The cursor stays open until the end: as long as it is, the second reading sees the same moment.
+    yield from islice(_as_bytes(connection, cursor, sql, values), done, None)
+
+
+def _as_bytes(connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+    """Reads again what holds a text that is not UTF-8, every text as bytes."""
+    if not cursor.is_readonly:  # what has changed something must not run twice
+        raise RowDamaged("A row that was to be changed holds text that is not UTF-8. Nothing was changed. " + ADVICE)
+    names = [f"c{place}" for place in range(len(cursor.get_description()))]
+    wanted = ", ".join(
+        f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
+    )
+    again = f"WITH found ({', '.join(names)}) AS ({sql}) SELECT {wanted} FROM found"
+    for row in connection.cursor().execute(again, values):
+        yield _decoded(row[::2], row[1::2])
+
+
+def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
+    """A row out of the types and values of its columns, in which texts are bytes."""
+    decoded, garbled = list(values), []
+    for place, type_ in enumerate(types):
+        if type_ == "text":
+            decoded[place] = values[place].decode("utf-8", "replace")
+            if decoded[place].encode() != values[place]:
+                garbled.append(place)
+    return GarbledRow.of(decoded, garbled) if garbled else tuple(decoded)
 
 
 def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
@@ -175,6 +227,8 @@ def translated(location: str) -> Iterator[None]:
         raise StoreClosed() from error
     except UnicodeEncodeError as error:
         raise InvalidInput("A text holds half a surrogate pair, which no database can keep. Remove it.") from error
+    except UnicodeDecodeError as error:  # of a row that none of our own ways of reading has met
+        raise RowDamaged(f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}.") from error
     except apsw.Error as error:
         for kinds, ours, advice in _TRANSLATIONS:
             if isinstance(error, kinds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,9 @@ from .rows import (
 )
 from .scoped import Numbers, Reach, ScopedSQL
 
-NEXT_FIRST = "m.kind IN ('turn', 'document'), m.seq DESC"  # in which order memories get their vectors
+# In which order memories get their vectors: what was learned before what was only said or read, the newest first.
+SAID = ("turn", "document")
+PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 PAGE = 500
 
 
@@ -182,30 +184,60 @@ class SQLVectors(ScopedSQL):
             if length != dimensions:
                 raise DimensionMismatchError(
                     f"The store has {length}d vectors of {identity}, but {dimensions}d were given. None was stored. "
-                    "Run `holdfast reembed --fresh` to make them anew."
+                    "Embed the memories anew with it, from the beginning."
                 )
             return int(number)
         return self.make_model(execute, scope, identity, dimensions)
 
-    def without_vector(self, model: str, limit: int, scopes: Sequence[Scope] | None = None) -> Memories:
-        if scopes is None:
-            scopes = self.scopes()
+    def without_vector(
+        self, model: str, limit: int, scopes: Sequence[Scope] | None = None, *, after: Memory | None = None
+    ) -> Memories:
         found: list[Memory] = []
-        for number in self.numbers(scopes):
+        for number, part, below in self._pieces(self.scopes() if scopes is None else scopes, after):
             if len(found) < limit:
-                found += self._without_vector(model, number, limit - len(found))
+                found += self._without_vector(model, number, PARTS[part], below, limit - len(found))
         return found
 
-    def _without_vector(self, model: str, number: int, limit: int, order: str = NEXT_FIRST) -> Memories:
-        model_number = (self.model(number, model) or (0, 0))[0]
-        done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
-        start = done[0][0] if done else 0
+    def _pieces(self, scopes: Sequence[Scope], after: Memory | None) -> Iterator[tuple[int, int, int | None]]:
+        """What is looked through behind a memory, in order: a scope's number, a part of it, and below which `seq`."""
+        numbers, first = self.numbers(scopes), 0
+        if after is not None and self._numbers.get(after.scope) in numbers:
+            number, first = self._numbers[after.scope], int(after.kind in SAID)
+            yield number, first, after.seq
+            numbers, first = numbers[numbers.index(number) :], first + 1
+        for place, number in enumerate(numbers):
+            for part in range(first if place == 0 else 0, len(PARTS)):
+                yield number, part, None
+
+    def _without_vector(self, model: str, number: int, part: str, below: int | None, limit: int) -> Memories:
+        """Walks down from a `seq`, so that whoever goes on behind the last one found reads no memory twice."""
+        model_number, start = self._mark(model, number)
+        beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
         return self._select(
             (number,),
-            "m.scope = ? AND m.seq > ? AND NOT EXISTS "
+            f"m.scope = ? AND m.seq > ?{beyond} AND {part} AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
-            (number, start, model_number),
-            f"ORDER BY {order} LIMIT {int(limit)}",
+            (number, start, *values, model_number),
+            f"ORDER BY m.seq DESC LIMIT {int(limit)}",
+        )
+
+    def _mark(self, model: str, number: int) -> tuple[int, int]:
+        """The number of a model in a scope, and the `seq` up to which the scope is wholly embedded by it."""
+        model_number = (self.model(number, model) or (0, 0))[0]
+        done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
+        return model_number, done[0][0] if done else 0
+
+    def _lacks(self, model: str, number: int) -> bool:
+        """Whether a scope has a memory without a vector of a model; usually it is right behind the mark."""
+        model_number, start = self._mark(model, number)
+        return bool(
+            self.read(
+                (number,),
+                "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
+                "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) "
+                "ORDER BY m.seq LIMIT 1",
+                (number, start, model_number),
+            )
         )
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
@@ -216,9 +248,7 @@ class SQLVectors(ScopedSQL):
             newest |= self._beyond_marks(None if scopes is None else page, model, page)
         # A mark may lag behind when a memory without a vector was removed, so those it accuses are looked at.
         return {
-            self._scope(number): newest[number]
-            for number in numbers
-            if number in newest and self._without_vector(model, number, 1, "m.seq")
+            self._scope(number): newest[number] for number in numbers if number in newest and self._lacks(model, number)
         }
 
     def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:

@@ -70,6 +70,7 @@ class RowWriter(PeerWriter, FilesWriter):
                 self._refuse_if_changed_since(changes)
         for event in sorted(events, key=_begins_session):
             self._take_back(event)
+        self._calm()
         return events
 
     def _take_back(self, event: Event) -> None:
@@ -156,7 +157,7 @@ class RowWriter(PeerWriter, FilesWriter):
             "WHERE scope = ? AND noun = ? AND target = ? AND seq > ? AND run <> ? ORDER BY seq",
             (self.known(first.scope), first.noun, first.target, first.seq, first.run),
         )
-        return [event_from(row, self.scope) for row in rows]
+        return self.damages.sound(rows, lambda row: event_from(row, self.scope))
 
     # Export and import
 
@@ -204,7 +205,7 @@ class RowWriter(PeerWriter, FilesWriter):
             (number, values["noun"], values["target"], values["run"]),
         )
         wanted = exported(EVENTS, tuple(values.values()))
-        return any(exported(EVENTS, row) == wanted for row in rows)
+        return any(one == wanted for one in self.damages.each_sound(rows, lambda row: exported(EVENTS, row)))
 
     def _same_or_conflict(self, table: Table, known: dict[str, Any], values: dict[str, Any]) -> bool:
         differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]

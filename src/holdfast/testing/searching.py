@@ -342,6 +342,19 @@ class VectorsContract:
         assert [one.content for one in store.without_vector(MODEL, 10)] == expected
         assert [one.content for one in store.without_vector(MODEL, 2, [ANN])] == expected[:2]
 
+    @pytest.mark.parametrize("step", [1, 2, 3, 100])
+    def test_going_on_behind_the_last_one_gives_each_memory_once_in_order(self, store: Store, step: int) -> None:
+        put(
+            store, turn("turn 1", "s", 0), fact("fact 1"), turn("turn 2", "s", 1), fact("fact 2"),
+            fact("bob 1", scope=BOB), turn("bob 2", "s", 0, scope=BOB), fact("fact 3"),
+        )  # fmt: skip
+        whole, found = [one.content for one in store.without_vector(MODEL, 100, ALL)], list[str]()
+        last = None
+        while waiting := store.without_vector(MODEL, step, ALL, after=last):
+            found += [one.content for one in waiting]
+            last = waiting[-1]
+        assert found == whole and len(whole) == 7
+
     def test_embedding_in_steps_ends_and_marks_the_model_complete(self, store: Store) -> None:
         put(store, *(fact(str(number)) for number in range(7)), turn("t", "s", 0), fact("bob", scope=BOB))
         steps = 0

@@ -31,12 +31,14 @@ def list_memories(
     """Memories, newest first; with `q`, what recall finds among the active ones, with scores and reasons."""
     if q and q.strip():
         hits = hf.recall(q, kinds=kind, categories=category, since=since, limit=limit)
-        return schemas.Page(items=[schemas.Found.by(hit) for hit in hits], next=None)
+        return schemas.Page(
+            items=[schemas.Found.by(hit) for hit in hits], next=None, warnings=hf.warnings(commands=False)
+        )
     place = seq_of(hf, after)
     page = hf.list(
         kinds=kind, statuses=status, categories=category, sessions=session, since=since, limit=limit, after=place
     )
-    return schemas.Page(items=schemas.found(page), next=next_after(page, limit))
+    return schemas.Page(items=schemas.found(page), next=next_after(page, limit), warnings=hf.warnings(commands=False))
 
 
 @router.post("", status_code=201)

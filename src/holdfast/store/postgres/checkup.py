@@ -10,7 +10,7 @@ from ...types import Micros
 from .. import checkup, migrate
 from ..base import Finding
 from ..checkup import Look, Unpack
-from ..rows import Statements
+from ..rows import Statements, terms_of
 from .statements import APP, WORKER
 from .writer import marked
 
@@ -34,7 +34,9 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     if missing:
         return
     yield from checkup.orphans(look)
-    yield from checkup.hashes(look)
+    yield from checkup.rows(look)
+    yield from checkup.quarantined(look)
+    yield from checkup.lengths(look)
     yield from _totals(look)
     yield from _words(look)
     yield from checkup.vectors(look, unpack)
@@ -106,7 +108,7 @@ def _totals(look: Look) -> Iterator[Finding]:
 def _words(look: Look) -> Iterator[Finding]:
     """Compares the postings of each memory with what its text says."""
     for _, _, id_, active, title, content, tags, terms, times, shortest, longest in look(_POSTINGS):
-        wanted = checkup.terms_of(title, content, tags)
+        wanted = terms_of(title, content, tags)
         expected = Counter(marked(term, active=active) for term in wanted)
         found = dict(zip(terms, times, strict=True)) if terms != [None] else {}
         if found != dict(expected) or (found and (shortest, longest) != (len(wanted), len(wanted))):
@@ -121,7 +123,7 @@ def _words(look: Look) -> Iterator[Finding]:
 
 
 def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
-    """Rebuilds words, totals, hashes, links and marks; drops vectors that cannot be used. Writers wait meanwhile."""
+    """Mends damaged rows; rebuilds words, totals, links and marks; drops unusable vectors. Writers wait meanwhile."""
     execute("SET LOCAL statement_timeout = 0")
     execute("LOCK TABLE totals IN EXCLUSIVE MODE")  # nobody takes a turn on any scope
     checkup.repair_rows(execute, unpack, at=at)
@@ -129,7 +131,7 @@ def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
     for scope, seq, active, title, content, tags in execute(
         "SELECT scope, seq, status = 'active', title, content, tags FROM memories ORDER BY scope, seq"
     ):
-        terms = checkup.terms_of(title, content, tags)
+        terms = terms_of(title, content, tags)
         execute.many(
             "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
             [(scope, seq, n, len(terms), marked(term, active=active)) for term, n in Counter(terms).items()],

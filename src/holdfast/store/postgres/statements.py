@@ -146,6 +146,15 @@ def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Ro
     return connection.execute(translated(statement), findable(values), binary=True).fetchall()
 
 
+def passing_over(statement: str, alias: str, column: str, seqs: Sequence[int]) -> str:
+    """A statement that takes a JSON column for empty in the rows with these numbers."""
+    if not seqs:
+        return statement
+    listed = ",".join(map(str, seqs))
+    sound = f"(CASE WHEN {alias}.seq IN ({listed}) THEN NULL ELSE {alias}.{column} END)::json"
+    return statement.replace(f"{alias}.{column}::json", sound)
+
+
 def findable(values: Sequence[Any]) -> Sequence[Any]:
     """Values to look for. A text that no table can hold is looked for in vain, and not an error."""
     return [_findable(value) for value in values]

@@ -17,11 +17,12 @@ from ...errors import StoreError
 from ...floats import Vector
 from ...types import Micros, Names, Scope, system_clock
 from ..base import Author, Corpus, Filter, Finding, Places, Ranked, T, Writer
+from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrices import Read
 from ..matrix import top, unpack
 from ..migrate import pending
-from ..rows import Row, Rows, Statements
+from ..rows import EVENTS, MEMORIES, Row, Rows, Statements, faults
 from ..scoped import Reach
 from ..sql import SQLStore
 from . import checkup, indexes, schema
@@ -29,10 +30,12 @@ from .connections import Connections, Trace
 from .explaining import explained, lost, without_password
 from .replica import Replica
 from .scrub import scrub
-from .statements import READING, Connection, PostgresStatements, Sight, rows_of, seen
+from .statements import READING, Connection, PostgresStatements, Sight, passing_over, rows_of, seen
 from .vectors import teach_vectors
 from .writer import PostgresWriter, marked, take_turns
 
+# Where statements look into JSON: the alias, table and column.
+READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
 K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
 
 
@@ -125,14 +128,32 @@ class PostgresStore(SQLStore):
                 try:
                     return rows_of(shared[1], sql, values)
                 except psycopg.Error as error:
-                    if not (lost(error) or isinstance(error, psycopg.OperationalError)):
+                    another = (psycopg.OperationalError, psycopg.errors.InvalidTextRepresentation)
+                    if not (lost(error) or isinstance(error, another)):
                         raise
-                    # Lost, or timed out: the statement gets a try of its own.
+                    # Lost, timed out, or met damaged JSON: the statement gets a try of its own.
             if self._replica is not None:
                 rows = self._replica.read(sight, sql, values)
                 if rows is not None:
                     return rows
-            return self._primary.again(lambda: self._primary.read(sight, sql, values))
+            try:
+                return self._primary.again(lambda: self._primary.read(sight, sql, values))
+            except psycopg.errors.InvalidTextRepresentation:
+                if (sound := self._passing_damage(sight, sql)) == sql:
+                    raise
+                return self._primary.again(lambda: self._primary.read(sight, sound, values))
+
+    def _passing_damage(self, sight: Sight, sql: str) -> str:
+        """A statement that failed at JSON which does not parse, such that it passes over the rows that have it."""
+        for alias, table, column in READS_JSON:
+            if f"{alias}.{column}::json" in sql:
+                within = f"WHERE {column} IS NOT NULL AND scope = ANY (?)"
+                rows = self._primary.read(
+                    sight, f"SELECT seq, {column} FROM {table.name} {within}", (list(sight.numbers or ()),)
+                )
+                bad = [seq for seq, value in rows if faults(table, (column,), (value,))]
+                sql = passing_over(sql, alias, column, bad)
+        return sql
 
     def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
         with explained(self.location), self._primary.transaction(self._sight(reach)) as connection:
@@ -171,6 +192,7 @@ class PostgresStore(SQLStore):
             writer = PostgresWriter(author, self._statements(connection, sight), numbers)
             result = work(writer)
             writer.close()
+            self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
             return result, writer.trace(sight)
 
         return self._commit(sight, attempt)
@@ -374,6 +396,7 @@ class PostgresStore(SQLStore):
 
     def repair(self) -> None:
         self.transact(None, lambda execute: checkup.repair(execute, self.unpack, at=self._clock()))
+        self._damages.clear()
         self.forget_cache()
 
     def scrub(self, *, wait: float = 10.0) -> Places:
