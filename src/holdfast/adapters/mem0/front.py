@@ -20,7 +20,7 @@ from ...write.commit import Draft
 from ...write.guard import guard_data
 from .adding import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
 from .filters import Filters, check, matches, names_owner, users_in
-from .items import KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
+from .items import KEY, KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
 
 log = logging.getLogger(__name__)
 
@@ -164,9 +164,13 @@ class Mem0:
         return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
 
     def reset(self) -> None:
-        """Forgets everything of every user, agent and run, in one run that `Holdfast.undo` takes back."""
+        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo` takes that back.
+
+        What people and other programs keep in the same store stays. With `only`, all of that owner is forgotten.
+        """
         scopes = self._every_scope()
-        self._forget(self._hf.scoped(*scopes).list() if scopes else [])
+        found = self._hf.scoped(*scopes).list() if scopes else []
+        self._forget(found if self._only is not None else [one for one in found if KEY in one.metadata])
 
     def close(self) -> None:
         """Closes the store, if it was opened here."""
