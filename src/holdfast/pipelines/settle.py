@@ -256,17 +256,17 @@ class Scribe:
 
 
 def demote(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
-    """Lets a fact fade quickly because another has taken its place; the two are linked."""
+    """Retires a fact because another has taken its place; should it come back, it is hardly sure and fades quickly."""
     fresh = writer.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
-        writer.change(
+        fresh = writer.change(
             fresh,
             confidence=min(commit.said(fresh), DEMOTED_CONFIDENCE),
             strength=None,
             decay_rate=max(fresh.decay_rate, DEMOTED_RATE),
             updated_at=at,
         )
-        writer.link(Edge(new.scope, new.id, fresh.id, "supersedes", at, reason))
+        retire(writer, fresh, new, at=at, reason=reason)
 
 
 def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
@@ -274,8 +274,8 @@ def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str)
     fresh = writer.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         gone = "archived" if fresh.kind == "rule" else "superseded"
-        commit.set_status(writer, fresh, gone, at=at, reason=f"replaced by {new.id}: {reason}")
-        writer.link(Edge(new.scope, new.id, fresh.id, "supersedes", at, reason))
+        told = f"replaced by {new.id}: {reason}"
+        commit.supersede(writer, fresh, new, at=at, reason=reason, told=told, status=gone)
 
 
 @cache

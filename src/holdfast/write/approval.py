@@ -249,8 +249,7 @@ def _settle(writer: Writer, new: Memory, decision: Decision, *, at: Micros) -> N
         case Supersede(_, old, reason):
             fresh = writer.memory(old.scope, old.id)
             if fresh is not None and fresh.status == "active" and not fresh.protected:
-                commit.set_status(writer, fresh, "superseded", at=at, reason=f"replaced by {new.id}: {reason}")
-                writer.link(Edge(new.scope, new.id, old.id, "supersedes", at, reason))
+                commit.supersede(writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}")
         case Coexist(_, old, reason):
             writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
 
