@@ -50,7 +50,8 @@ def test_items_are_listed_and_deleted_by_whose_they_are(client):
 
 
 @pytest.mark.parametrize(
-    ("whose", "left"), [({}, {"ann", "bob"}), ({"user_id": "ann"}, {"bob", "me"}), ({"thread_id": "bob"}, {"ann", "me"})]
+    ("whose", "left"),
+    [({}, {"ann", "bob"}), ({"user_id": "ann"}, {"bob", "me"}), ({"thread_id": "bob"}, {"ann", "me"})],
 )
 def test_a_reset_without_keys_clears_one_owner_and_never_the_others(hf, tmp_path, whose, left):
     """The owner is the one that is named, or else the server's own."""

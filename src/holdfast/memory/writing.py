@@ -90,13 +90,19 @@ class Writing(Approving, Recording):
         The first turn of a session that was not heard of before ends the open ones of this scope; a turn of one that
         has ended opens it again.
         """
+        return self._captured(turns)
+
+    def _captured(self, turns: Iterable[Mapping[str, Any]], noted: Mapping[str, Any] | None = None) -> Memories:
+        """Stores turns in one transaction; what is `noted` goes with their sessions."""
         self._check_on(self.scopes[0])
         at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
         memories = []
         for turn in several_of(turns, "turns", "capture"):
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
                 memories.append(write.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
-        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at)) if memories else []
+        if not memories:
+            return []
+        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at, noted=noted))
 
     def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
