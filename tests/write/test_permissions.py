@@ -186,6 +186,19 @@ def test_some_of_many_are_stored_and_some_proposed_in_their_order(acting):
     assert [(one.content, one.status) for one in stored] == [("Always test", "proposed"), ("Ann plays chess", "active")]
 
 
+def test_what_a_conversation_teaches_does_not_bring_back_words_that_were_turned_down(acting):
+    ann = acting("cli:ann")
+    for session in ("s1", "s2"):
+        ann.capture(session, "user", "I live in Lisbon.")
+        ann.capture(session, "assistant", "Noted.")
+        if session == "s1":
+            ann.reject(acting("agent:helper").propose("The user lives in Lisbon").id)
+        ann.consider(session)
+    assert ann.list(kinds=["fact"]) == []
+    (dropped,) = ann.why_stored(ann.list(kinds=["turn"])[-1].id).dropped
+    assert dropped.reason == "a person has turned the same words down"
+
+
 # Corrections that are proposed
 
 

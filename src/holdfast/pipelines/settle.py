@@ -16,7 +16,7 @@ from ..models.chat import Complete
 from ..models.entities.strategies import Recognition, standard
 from ..store.base import Filter, Store, Writer, rests_on
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
-from ..write import approval, commit, entities
+from ..write import approval, commit, entities, permitting
 from ..write.candidates import Candidate, Extractor, grounded
 from ..write.commit import Draft
 from ..write.dedup import merge_batch
@@ -107,7 +107,7 @@ class Scribe:
             self._renew(known, candidate.confidence, [candidate.source])
             return False
         memory = self._built(candidate, verdict, timing)
-        if memory is None:
+        if memory is None or self._is_turned_down(memory, verdict, candidate):
             return False
         new = commit.remember(self.writer, [memory])[0]
         self._rests_on(new, [candidate.source])
@@ -126,7 +126,7 @@ class Scribe:
     def propose(self, judged: Judged) -> Memory | None:
         """Stores a candidate that waits for a person."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
-        if memory is None:
+        if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
         proposed = self.writer.add(approval.proposal(memory, by=self.actor))
         self._rests_on(proposed, [judged.candidate.source])
@@ -143,6 +143,9 @@ class Scribe:
         if known is not None:
             self._renew(known, held.confidence, turns)
             self.refuse(held, f"{known.id} says the same")
+            return False
+        if permitting.is_turned_down(self.writer, held, "model"):
+            self.refuse(held, "a person has turned the same words down")
             return False
         before = held.metadata.get("policy", {})
         told_why = short(f"{reason}; it was held because {before.get('reason', '')}")
@@ -188,6 +191,13 @@ class Scribe:
             commit.set_status(self.writer, one, "archived", at=self.at, reason="asked not to be remembered")
             gone += 1
         return gone
+
+    def _is_turned_down(self, memory: Memory, verdict: Verdict, candidate: Candidate) -> bool:
+        """Whether a person has turned the same words down; then that is noted on the turn."""
+        if not permitting.is_turned_down(self.writer, memory, "model"):
+            return False
+        self.note(candidate.source, verdict.instead("drop", "a person has turned the same words down"), candidate)
+        return True
 
     def waiting(self) -> Memories:
         """What of this session is held."""

@@ -28,8 +28,8 @@ VERBS: tuple[Verb, ...] = get_args(Verb)
 STATES: Mapping[State, str] = {
     "new": "nothing here says the same",
     "free": "an agent, a model, an import or a program stored it",
-    "written": "a person stored it in so many words",
-    "confirmed": "a person confirmed or approved it",
+    "written": "a person stored it in so many words, or approved it",
+    "confirmed": "a person confirmed it",
     "waiting": "it is held, or proposed and waits for a person",
     "own": "the same, and the actor is the one who proposed it",
     "rejected": "it was put away without a decision in its favour",
@@ -93,7 +93,7 @@ _RULES: Mapping[Actor, Mapping[Verb, _Row]] = {
 _BECAUSE: Mapping[State, str] = {
     "new": "that is for a person to decide",
     "free": "that is for a person to decide",
-    "written": "a person wrote it",
+    "written": "a person wrote or approved it",
     "confirmed": "a person confirmed it",
     "waiting": "it waits for a person",
     "own": "it waits for a person, and for somebody else than who proposed it",

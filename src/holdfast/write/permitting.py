@@ -56,10 +56,11 @@ def state_of(memory: Memory, events: Events, actor: str = "") -> State:
             return "rejected"
         if _by_person(_last(events, _put_away)):
             return "forgotten"
-    if memory.protected or "approved_by" in memory.metadata:
+    if memory.protected:
         return "confirmed"
+    approved = "approved_by" in memory.metadata
     written = memory.kind in STATED and _by_person(_last(events, lambda event: event.before is None))
-    return "written" if written else "free"
+    return "written" if approved or written else "free"
 
 
 def _last(events: Events, wanted: Callable[[Event], bool]) -> Event | None:
@@ -133,7 +134,7 @@ def admit(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
 def propose(writer: Writer, proposed: Memory) -> Memory:
     """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person has turned down."""
     waiting = [one for one in writer.same_words([proposed]).get(proposed.id, []) if one.status != "active"]
-    state, twin = _said_before(waiting)
+    state, twin = said_before(waiting)
     if state == "rejected" and twin is not None:
         raise refused("remember", state, twin.id)
     return twin if twin is not None and twin.status == "proposed" else writer.add(proposed)
@@ -142,7 +143,7 @@ def propose(writer: Writer, proposed: Memory) -> Memory:
 def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
     if memory.kind not in STATED or memory.status != "active":
         return memory
-    state, twin = _said_before(twins)
+    state, twin = said_before(twins)
     ruling = permissions.ruling(who.kind, "remember", state, needs_person=who.needs_person(memory.kind))
     if ruling.allowed:
         return memory
@@ -153,7 +154,14 @@ def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
     return approval.proposal(memory, by=who.actor, reason=ruling.reason)
 
 
-def _said_before(twins: Memories) -> tuple[State, Memory | None]:
+def is_turned_down(writer: Writer, memory: Memory, actor: Actor) -> bool:
+    """Whether the words of a new memory are such that this kind of actor may not store them."""
+    twins = writer.same_words([memory]).get(memory.id, [])
+    state, _ = said_before([one for one in twins if one.id != memory.id])
+    return permissions.ruling(actor, "remember", state).outcome == "refuse"
+
+
+def said_before(twins: Memories) -> tuple[State, Memory | None]:
     """What is known of words that are to be remembered: known, waiting, turned down, left undecided, or new."""
     for one in twins:
         if one.status == "active":
