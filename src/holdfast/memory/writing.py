@@ -84,16 +84,12 @@ class Writing(Approving, Recording):
         stored = self.capture_many([turn])
         return stored[0] if stored else None
 
-    def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
+    def capture_many(self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None) -> Memories:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction.
 
         The first turn of a session that was not heard of before ends the open ones of this scope; a turn of one that
-        has ended opens it again.
+        has ended opens it again. What is `noted` is added to the metadata of their sessions.
         """
-        return self._captured(turns)
-
-    def _captured(self, turns: Iterable[Mapping[str, Any]], noted: Mapping[str, Any] | None = None) -> Memories:
-        """Stores turns in one transaction; what is `noted` goes with their sessions."""
         self._check_on(self.scopes[0])
         at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
         memories = []

@@ -37,7 +37,7 @@ class Conversations:
         session = (hf.scopes[0], turn["session"])
         # Should this process be killed, the next one knows by this that nobody else will end the session.
         noted = None if session in self._open else {SERVED_BY: this_process()}
-        kept = hf._captured([turn], noted)
+        kept = hf.capture_many([turn], noted=noted)
         if kept:
             with self._lock:
                 self._open.add(session)
