@@ -80,7 +80,7 @@ class Conversations:
                 if enough():
                     return
                 _learned(self._view(session.scope), session.id)
-        except HoldfastError:
+        except Exception:  # neither the thread that does this nor an orderly end must break over it
             log.exception("sessions could not be tended to")
 
     def close(self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
