@@ -281,7 +281,52 @@ def _shape(schema: dict[str, Any]) -> str:
     return {"string": "text", "object": "object", "null": "null"}.get(schema.get("type", ""), schema.get("type", "any"))
 
 
-PAGES = {"cli.md": cli_page, "api.md": api_page, "http.md": http_page, "settings.md": settings_page}
+OUTCOMES = {"allow": "yes", "propose": "proposes", "refuse": "no"}
+
+
+def permissions_page() -> str:
+    """Who may do what, from the table that the code goes by."""
+    from holdfast.write import permissions
+
+    parts = [
+        "# Who may do what",
+        "Every verb, and so every way in (library, command line, HTTP, MCP, adapters, agents' tools), goes by this "
+        "table. *yes*: done at once. *proposes*: nothing changes yet; the words wait for a person (`holdfast review`). "
+        "*no*: refused with `NeedsPerson`, which says what a person can do instead.",
+        "## Actors",
+        "| actor | who that is |\n|---|---|\n"
+        + "\n".join(f"| {actor} | {told} |" for actor, told in permissions.ACTORS.items()),
+        "## What people have done to a memory so far",
+        "| state | what it means |\n|---|---|\n"
+        + "\n".join(f"| {state} | {told} |" for state, told in permissions.STATES.items()),
+        "## The table",
+        _permission_rows(),
+        "With the setting `approval` (`rules` or `all`), what an agent, an importer or a model remembers anew is "
+        "proposed where the table says yes. Words are compared without regard to case, spacing and punctuation around "
+        "them, whatever their kind, category or author. To undo is to do something to a run: free is a run of agents, "
+        "written one of anybody else, waiting and rejected one that decided about a proposal.",
+    ]
+    return MADE + "\n\n".join(parts) + "\n"
+
+
+def _permission_rows() -> str:
+    from holdfast.write import permissions
+
+    head = f"| verb | state | {' | '.join(permissions.ACTORS)} |\n|---|---|{'---|' * len(permissions.ACTORS)}\n"
+    rows = (
+        f"| {verb} | {state} | {' | '.join(OUTCOMES[outcomes[actor]] for actor in permissions.ACTORS)} |"
+        for verb, state, outcomes in permissions.table()
+    )
+    return head + "\n".join(rows)
+
+
+PAGES = {
+    "permissions.md": permissions_page,
+    "cli.md": cli_page,
+    "api.md": api_page,
+    "http.md": http_page,
+    "settings.md": settings_page,
+}
 
 
 def main() -> None:

@@ -166,9 +166,11 @@ class AsyncHoldfast:
         """Stores one turn of a conversation, verbatim and at once; None when there is nothing in it."""
         return await to_thread(self._holdfast.capture, session, role, text, author=author, event_time=event_time)
 
-    async def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
+    async def capture_many(
+        self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None
+    ) -> Memories:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction."""
-        return await to_thread(self._holdfast.capture_many, turns)
+        return await to_thread(self._holdfast.capture_many, turns, noted=noted)
 
     async def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost."""

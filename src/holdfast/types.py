@@ -23,6 +23,7 @@ DAY: Micros = 1440 * MINUTE
 IDLE_MINUTES = 20  # of silence, after which a conversation has ended
 MOST_HITS = 30  # memories in a context, unless told otherwise
 MOST_RULES = 20  # active ones of one person: all of them stand in every prompt
+OUTDATED_BY = "outdated_by"  # in the metadata of a turn: the ids of what took the place of all that it taught
 PROPOSAL_DAYS = 30  # after which a proposal that nobody decided on is put away
 Clock = Callable[[], Micros]
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast.adapters.mem0 import AsyncMem0, AsyncMemory, Mem0, Memory
 from holdfast.adapters.mem0.filters import matches, names_owner, users_in
 from holdfast.errors import InvalidInput
-from holdfast.types import iso
+from holdfast.types import Scope, iso
 
 ANN = {"user_id": "ann"}
 
@@ -301,6 +301,22 @@ def test_reset_forgets_everybody_in_one_run(memory, hf):
     memory.reset()
     memory.reset()
     assert memory.get_all(filters={"user_id": "*"}) == memory.get_all(filters={"agent_id": "*"}) == {"results": []}
+
+
+def test_reset_leaves_what_did_not_come_through_mem0(memory, hf):
+    hf.scoped("user:ann").remember("Told at the command line")
+    keep(memory, "Told to mem0", user_id="ann")
+    memory.add("I live in Lisbon.", user_id="bob")
+    memory.reset()
+    assert [one.content for one in hf.scoped("user:ann", "user:bob").list()] == ["Told at the command line"]
+
+
+def test_reset_of_one_owner_forgets_all_of_that_owner_and_nobody_else(hf):
+    keep(Memory(hf), "one", user_id="ann")
+    keep(Memory(hf), "two", user_id="bob")
+    hf.scoped("user:ann").remember("three")
+    Memory(hf, only=Scope("user", "ann")).reset()
+    assert [one.content for one in hf.scoped("user:ann", "user:bob").list()] == ["two"]
 
 
 def test_a_store_of_its_own(tmp_path, caplog):

@@ -370,7 +370,9 @@ def test_an_episode_in_the_prompt_is_a_record_and_cannot_start_a_section(with_ep
 def test_an_episode_that_is_purged_while_it_is_read_leaves_nothing_behind(with_episodes):
     def purge_meanwhile(prompt):
         if len(memory.listed(type_="episodic")) > 1:
-            memory.hf.purge(memory.listed(type_="episodic")[0].id)
+            person = memory.hf.scoped(memory.scope)
+            person.actor = "cli:ann"
+            person.purge(memory.listed(type_="episodic")[0].id)
         return "fact: staging runs v2.0"
 
     memory = with_episodes(purge_meanwhile)

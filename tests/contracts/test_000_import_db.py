@@ -132,7 +132,9 @@ def test_numbers_that_are_taken_give_way_to_new_ones_for_all(old, memory):
     for number in (1, 2, 3):
         old.memory(f"Old {number}", id=number, created_at=f"2025-06-0{4 - number}T10:00:00")
     memory.remember("semantic", "First")
-    memory.hf.purge(memory.remember("semantic", "Gone").seq)
+    person = memory.hf.scoped(memory.scope)
+    person.actor = "cli:ann"
+    person.purge(memory.remember("semantic", "Gone").seq)
     done = import_database(old.close(), memory)
     assert (done.memories, done.kept_ids) == (3, False)
     assert with_warning(done, "other ids")

@@ -218,7 +218,9 @@ def test_an_episode_that_was_not_consolidated_and_a_protected_memory_are_never_e
         memory.remember("episodic", f"episode {number}")
     assert len(memory.listed(type_="episodic")) == 3
     kept = memory.remember("semantic", "the oldest, confirmed by a person")
-    memory.hf.confirm(kept.id)
+    person = memory.hf.scoped(memory.scope)
+    person.actor = "cli:ann"
+    person.confirm(kept.id)
     memory.remember("semantic", "newer")
     memory.remember("semantic", "newest")
     assert {one.content for one in memory.listed(type_="semantic")} >= {kept.content}

@@ -80,13 +80,15 @@ def test_yo_08_a_new_home_takes_the_place_of_the_old_one(ann, clock):
         talk(ann, session, text)
         ann.end_session(session)
         ann.maintain("consolidate")
-    old = next(memory for memory in ann.list(kinds=["fact"]) if "Porto" in memory.content)
-    new = next(memory for memory in ann.list(kinds=["fact"]) if "Lisbon" in memory.content)
+    (old,) = ann.list(kinds=["fact"], statuses=["superseded"])
+    (new,) = ann.list(kinds=["fact"])
+    assert ("Porto" in old.content, "Lisbon" in new.content) == (True, True)
     assert (old.confidence, old.decay_rate) == (0.3, 0.5)
     assert ("supersedes", old.id) in [(edge.relation, edge.target) for edge in ann.links(new.id)]
+    ann.restore(old.id)
     clock.forward(days=4)
     ann.decay()
-    assert ann.get(old.id).status == "faded", "a loser of a conflict is gone within days"
+    assert ann.get(old.id).status == "faded", "a loser of a conflict that comes back is gone within days"
 
 
 # Once and for all

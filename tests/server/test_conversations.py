@@ -67,7 +67,7 @@ def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
     conversations = Conversations(hf)
     for session in ("s1", "s2"):
         conversations.capture(hf.scoped(f"user:{session}"), {"session": session, "role": "user", "text": SAID})
-    moments = iter([0.0, 1.0, 99.0])
+    moments = iter([0.0, 1.0, 99.0, 99.0])
     conversations.close(seconds=6, now=lambda: next(moments))
     states = [hf.scoped(f"user:{name}").sessions()[0] for name in ("s1", "s2")]
     assert [one.end_reason for one in states] == ["shutdown", "shutdown"]

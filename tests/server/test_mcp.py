@@ -82,7 +82,7 @@ def test_what_is_remembered_is_recalled_and_every_tool_answers_as_its_schema_say
     assert client.data("memory_entity", name="zoe")["memories"] == [tea]
     assert client.data("memory_why", id=tea["id"], question="tea")["rank"] == 1
     assert "mcp" in client.data("memory_why", id=tea["id"])["summary"]
-    assert client.data("memory_confirm", id=tea["id"])["memories"][0]["protected"] is True
+    assert f"Only a person may do that: holdfast confirm {tea['id']}" in client.said("memory_confirm", id=tea["id"])
     status = client.data("memory_status")
     assert status["scopes"] == ["user:ann"] and status["active"] == 1 and status["problems"] == []
 

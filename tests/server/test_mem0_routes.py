@@ -44,8 +44,22 @@ def test_items_are_listed_and_deleted_by_whose_they_are(client):
     ]
     client.delete("/mem0/memories", params={"agent_id": "tea"})
     assert client.get("/mem0/memories", params={"agent_id": "tea"}).json() == {"results": []}
-    assert client.post("/mem0/reset").json() == {"message": "All memories reset"}
+    reset = client.post("/mem0/reset", params={"user_id": "ann"})
+    assert reset.json() == {"message": "All memories reset"}
     assert client.get("/mem0/memories", params={"user_id": "ann"}).json() == {"results": []}
+
+
+@pytest.mark.parametrize(
+    ("whose", "left"),
+    [({}, {"ann", "bob"}), ({"user_id": "ann"}, {"bob", "me"}), ({"thread_id": "bob"}, {"ann", "me"})],
+)
+def test_a_reset_without_keys_clears_one_owner_and_never_the_others(hf, tmp_path, whose, left):
+    """The owner is the one that is named, or else the server's own."""
+    for name in ("ann", "bob", "me"):
+        hf.scoped(f"user:{name}").remember("Likes oolong")
+    with serving(hf.scoped("user:me"), tmp_path / "none.jsonl") as live:
+        live.client().post("/mem0/reset", params=whose)
+    assert {name for name in ("ann", "bob", "me") if hf.scoped(f"user:{name}").list()} == left
 
 
 def test_messages_are_learned_from(client):

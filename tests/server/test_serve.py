@@ -59,6 +59,73 @@ def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, nu
         assert session.end_reason == "shutdown" and session.consolidated_at is not None
 
 
+def say(url, text, role="user"):
+    turn = {"session": "s1", "role": role, "text": text}
+    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code == 201
+
+
+def considered(path):
+    """Waits until what was said was considered, which is done after the answer to the reply."""
+    with Holdfast.open(path, scope="user:ann", background=False) as hf:
+        while "consider" not in {event.verb for event in hf.log()}:
+            os.sched_yield()
+        return [one.content for one in hf.list(statuses=["held"])]
+
+
+def state(path):
+    with Holdfast.open(path, scope="user:ann", background=False) as hf:
+        (session,) = hf.sessions()
+        return session, hf.list(statuses=["held"])
+
+
+HELD = "My name is Ann and I live in Lisbon."
+WAITING = {"HOLDFAST_WRITE_TIMING": "session_end"}  # whatever was said is held until the end of the session
+
+
+@pytest.fixture
+def killed(start, tmp_path):
+    """A server that was killed in the middle of a conversation, with something held for its end."""
+    process, url = start("--port", 0, "--scope", "user:ann", env=WAITING)
+    say(url, HELD)
+    say(url, "I am sorry.", role="assistant")
+    assert considered(tmp_path / "memory.db"), "something waits for the end of the session"
+    process.kill()
+    process.wait(timeout=60)
+    session, held = state(tmp_path / "memory.db")
+    assert session.ended_at is None and held
+    return tmp_path / "memory.db"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_next_server_ends_what_a_killed_one_left_open(start, killed):
+    process, _ = start("--port", 0, "--scope", "user:ann", env=WAITING)
+    process.send_signal(signal.SIGTERM)
+    assert told(process)[0] == 0
+    session, held = state(killed)
+    assert (session.end_reason, held) == ("its server is gone", [])
+    assert session.consolidated_at is not None
+    with Holdfast.open(killed, scope="user:ann", background=False) as hf:
+        assert any("Lisbon" in one.content for one in hf.list(kinds=["fact"])), "what the session bore out is kept"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_so_does_maintenance(killed):
+    with Holdfast.open(killed, scope="user:ann", background=False) as hf:
+        hf.maintain("consolidate")
+    session, held = state(killed)
+    assert (session.end_reason, held) == ("its server is gone", [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_server_leaves_alone_what_another_is_still_hearing(start, tmp_path):
+    _, url = start("--port", 0, "--scope", "user:ann")
+    say(url, HELD)
+    other, _ = start("--port", 0, "--scope", "user:ann")
+    other.send_signal(signal.SIGTERM)
+    assert told(other)[0] == 0
+    assert state(tmp_path / "memory.db")[0].ended_at is None
+
+
 def test_a_port_that_is_taken_is_told_with_a_way_out(start):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -134,7 +134,7 @@ def test_a_candidate_that_was_never_committed_is_not_brought_back_by_an_agent(ag
     with pytest.raises(NeedsPerson):
         agent.restore(memory.id)
     kept = ann.remember("Ann sails", metadata={"policy": {"action": "commit_now", "timing": "immediate"}})
-    ann.archive(kept.id)
+    ann.evict(kinds=["fact"], keep=0, spare_unconsolidated=False)
     assert agent.restore(kept.id).status == "active"
 
 
@@ -142,7 +142,7 @@ def test_an_agent_takes_back_no_decision(agent, ann):
     """Neither a rejection, nor that a person took an approval back."""
     tea, chess = agent.propose("Ann prefers green tea"), agent.propose("Ann plays chess")
     ann.reject(tea.id, "wrong")
-    with pytest.raises(NeedsPerson, match="only a person"):
+    with pytest.raises(NeedsPerson, match="Only a person"):
         agent.undo(ann.last_run)
     ann.approve(chess.id)
     ann.undo(ann.last_run)

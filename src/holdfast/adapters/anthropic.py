@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Conflict, HoldfastError, MissingExtra, Nothing
 from ..files.places import slug
 from ..memory import Holdfast, check_open
+from ..memory.opened import who_of
 from ..store import Writer
 from ..types import Kind, Memory
-from ..write import commit, entities
+from ..write import commit, entities, permissions, permitting
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
@@ -30,6 +31,7 @@ FOLDERS: Mapping[Kind, str] = {"fact": "facts", "rule": "rules", "episode": "epi
 MOST_LINES, WIDTH = 999_999, 6
 LISTED = 2_000  # memories that are seen as files
 SOURCE = "memory tool"
+ACTOR = "agent:memory-tool"
 
 
 class ToolRefused(Exception):
@@ -40,7 +42,9 @@ class MemoryFiles:
     """The memories of an open memory as files below /memories."""
 
     def __init__(self, holdfast: Holdfast) -> None:
-        self._hf = check_open(holdfast)
+        self._hf = check_open(holdfast).scoped(*holdfast.scopes)
+        if permissions.kind_of(holdfast.actor) != "agent":
+            self._hf.actor = ACTOR  # whoever opened the memory, it is a model that edits these files
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""
@@ -57,7 +61,9 @@ class MemoryFiles:
         if path in files or path == ROOT or _below(path, files):
             raise ToolRefused(f"File {path} already exists")
         draft = commit.Draft(**_fields(path, file_text), kind=_kind(path), category="notes", source=SOURCE)
-        self._put(draft)
+        stored = self._put(draft)
+        if stored.status == "proposed":
+            return f"File {path} is not there yet: it was proposed for review, and a person decides."
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
@@ -145,15 +151,19 @@ class MemoryFiles:
             raise ToolRefused(f"The path {path} is not a file.")
         raise ToolRefused(f"The path {path} does not exist. Please provide a valid path.")
 
-    def _put(self, draft: commit.Draft) -> None:
-        """Adds a file, whatever others say: two may say the same."""
+    def _put(self, draft: commit.Draft) -> Memory:
+        """Adds a file, or proposes it where a person has to approve; whatever others say: two may say the same."""
         hf, at = self._hf, self._hf.clock()
         memory = commit.build(draft, hf.scopes[0], at=at, max_bytes=hf.settings.max_content_bytes)
 
-        def work(writer: Writer) -> None:
-            entities.note(writer, [writer.add(memory)], at=at)
+        def work(writer: Writer) -> Memory:
+            (admitted,) = permitting.admit(writer, [memory], who_of(hf, "remember"))
+            stored = admitted if admitted.seq else writer.add(admitted)
+            if stored.status == "active":
+                entities.note(writer, [stored], at=at)
+            return stored
 
-        hf.write("remember", work)
+        return hf.write("remember", work)
 
     def _rewrite(self, memory: Memory, path: str, text: str) -> None:
         """Lets a file say something else, as long as it says what was read."""

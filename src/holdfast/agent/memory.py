@@ -63,11 +63,12 @@ class RoleMemory:
         complete: Callable[[], Complete] | None = None,
         mode: str | None = None,
         user_id: str | None = None,
+        actor: str | None = None,
     ) -> None:
         """`complete` gives the model that consolidates; it is asked for only when there is something to do.
 
         `mode` may ask for less to be kept than is set. With a `user_id` the memory is that user's, whatever the role
-        says about its scope.
+        says about its scope. `actor` is who uses it, where that is not the agent itself.
         """
         if role.spec.memory is None:
             raise NotFound(NO_CONFIG)
@@ -78,6 +79,7 @@ class RoleMemory:
         self.place = IN_MEMORY if self.incognito else place(role, self.settings)
         self.scope = _scope(role, self.place) if user_id is None else owner_scope(user_id)
         self._complete = complete
+        self._actor = actor or f"agent:{role.name}"
         self._opening = threading.Lock()  # tools that are called together run in several threads
         self._hf: Holdfast | None = None
 
@@ -94,7 +96,7 @@ class RoleMemory:
                     settings=self.settings,
                     tiers=self.tiers,
                     clock=self.clock,
-                    actor=f"agent:{self.role.name}",
+                    actor=self._actor,
                     mode=self.mode,
                 )
                 self._hf.remedy = embeddings.remedy(self.role)

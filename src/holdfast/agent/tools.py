@@ -14,7 +14,7 @@ from pydantic_ai import ModelRetry, Tool
 
 from ..errors import InvalidInput, Refused
 from ..text.fences import neutralise
-from ..types import iso
+from ..types import Memory, iso
 from .memory import Found, RoleMemory
 from .records import record_functions
 
@@ -41,7 +41,7 @@ class MemoryTools:
             category: One word that says what it is about, such as preferences or project.
         """
         stored = self._memory.remember("semantic", content, category=category)
-        return f"Remembered (id={stored.seq}, category={stored.category})"
+        return _told("Remembered", stored)
 
     def recall(self, query: str, top_k: int = 5, memory_types: list[str] | None = None) -> str:
         """Search long-term memory for what is relevant to a query.
@@ -78,7 +78,7 @@ class MemoryTools:
             category: One word that says what it is about, such as deployment.
         """
         stored = self._memory.remember("procedural", content, category=category)
-        return f"Learned procedure (id={stored.seq}, category={stored.category})"
+        return _told("Learned procedure", stored)
 
     def record_episode(self, content: str, category: str = "general") -> str:
         """Record what happened during a task: an outcome, a decision, an error.
@@ -88,7 +88,7 @@ class MemoryTools:
             category: One word that says what it is about.
         """
         stored = self._memory.remember("episodic", content, category=category)
-        return f"Recorded episode (id={stored.seq}, category={stored.category})"
+        return _told("Recorded episode", stored)
 
 
 def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
@@ -103,6 +103,12 @@ def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
     )
     more = record_functions(memory, Path.cwd())
     return [Tool(retried(function), takes_ctx=False) for function in [*(f for f, wanted in functions if wanted), *more]]
+
+
+def _told(done: str, stored: Memory) -> str:
+    if stored.status == "proposed":
+        done = "Not remembered yet: proposed for review, a person decides"
+    return f"{done} (id={stored.seq}, category={stored.category})"
 
 
 def _found(found: Found) -> str:

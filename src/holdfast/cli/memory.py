@@ -54,7 +54,7 @@ def _memory(file: Path) -> Iterator[RoleMemory]:
             from ..models.chat import completing
         return completing(consolidating(role, config.environment()))
 
-    memory = RoleMemory(role, complete=complete)
+    memory = RoleMemory(role, complete=complete, actor=f"cli:{config.login()}")
     try:
         yield memory
     finally:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Unpack
 
 from .. import write
+from ..errors import NeedsPerson
 from ..store import Writer
 from ..store.base import rests_on
 from ..types import PROPOSAL_DAYS, Memories, Memory
 from .given import DatedFields, Ref, as_it_is, draft_of
-from .opened import Opened, author_of
+from .opened import Opened, author_of, who_of
 
 
 class Approving(Opened):
@@ -36,6 +37,18 @@ class Approving(Opened):
         proposed = write.approval.proposal(memory, by=self.actor, reason=reason)
         return self.write("propose", lambda writer: writer.add(proposed))
 
+    def _propose_instead(self, old: Memory, new: Memory, reason: str) -> Memory:
+        """Proposes `new` in the place of a memory that only a person may change; what waits already comes back."""
+        bare = {key: value for key, value in new.metadata.items() if key not in write.approval.DECIDED}
+        instead = new.with_(metadata={**bare, write.approval.REPLACES: old.id})
+        proposed = write.approval.proposal(instead, by=self.actor, reason=reason)
+
+        def work(writer: Writer) -> Memory:
+            as_it_is(writer, old)
+            return write.permitting.propose(writer, proposed)
+
+        return self.write("propose", work)
+
     def proposals(self) -> Memories:
         """The memories that wait for a person, oldest first."""
         return write.approval.waiting(self.store, self.scopes)
@@ -52,7 +65,7 @@ class Approving(Opened):
         """
         proposed, at, limit = self.get(ref), self.clock(), self.settings.max_content_bytes
         write.approval.check_waiting(proposed)
-        write.approval.check_approver(self.actor, proposed)
+        self._check("approve", proposed)
         edited = None if content is None else write.approval.edited(proposed, content, at=at, max_bytes=limit)
         decision = write.approval.decided(self.store, edited or proposed, at=at)
         sources = rests_on(self.store, proposed)
@@ -70,9 +83,11 @@ class Approving(Opened):
     def reject(self, ref: Ref, reason: str = "") -> Memory:
         """Turns a proposal down: it is put away, and not proposed again in the same words. NeedsPerson for an agent."""
         at = self.clock()
-        write.approval.check_decider(self.actor, self.get(ref))
+        self._check("reject", self.get(ref))
         return self._change("reject", ref, lambda writer, one: write.approval.reject(writer, one, at=at, reason=reason))
 
     def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
         """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
+        if days != PROPOSAL_DAYS and not who_of(self, "reject").trusted:
+            raise NeedsPerson("Only a person may say after how many days proposals expire.")
         return write.approval.expire_stale(self.store, self.scopes, author_of(self, "expire"), days=days)

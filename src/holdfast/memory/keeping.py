@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import files, pipelines
+from .. import files, pipelines, write
 from ..errors import InvalidInput
 from ..store import Filter, Findings
 from ..store.base import WAIT, Jobs, Places
@@ -17,7 +17,7 @@ from ..types import (
 )
 from .asking import meter_of, metered, worker_of
 from .given import Ref, ScopeLike, at_most, ref_of
-from .opened import Opened, author_of
+from .opened import Opened, author_of, who_of
 
 if TYPE_CHECKING:
     from ..models.chat import Complete
@@ -38,8 +38,10 @@ class Keeping(Opened):
         """Erases for good, from every place: memories, a whole `session`, or all that is kept of the `owner`.
 
         What was made of it goes along, and with `sources` what it was made of. The owner is the first of the scopes.
-        Others that read or write are waited for, up to `wait` seconds at each step. There is no way back.
+        Others that read or write are waited for, up to `wait` seconds at each step. There is no way back, so that
+        nobody but people may: NeedsPerson for an agent.
         """
+        self._check_purger(", ".join(map(str, refs)) or (f"session {session}" if session else str(self.scopes[0])))
         target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
         return files.erasing.erase(self._files, self.scopes, target, author_of(self, "purge"), wait=wait)
 
@@ -49,6 +51,11 @@ class Keeping(Opened):
         """What `purge` would erase, make again, and leave; nothing is changed."""
         target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
         return pipelines.erase.plan(self.store, self.scopes, target, author_of(self, "purge"))
+
+    def _check_purger(self, what: str) -> None:
+        who = who_of(self, "purge")
+        if not write.permissions.ruling(who.kind, "purge", "free").allowed:
+            raise write.permitting.refused("purge", "free", what)
 
     def finish_purge(self, *, wait: float = WAIT) -> Places:
         """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .. import config, modes, pipelines, search, write
 from ..errors import InvalidInput, NotFound, Refused, StoreBusy, StoreError, StoreFull, StoreReadOnly
@@ -22,6 +22,7 @@ from ..store.rows import entity_names, fold
 from ..types import (
     Clock,
     Entity,
+    Events,
     Memory,
     Scope,
     Session,
@@ -33,6 +34,10 @@ from ..types import (
 from ..values import replace
 from .given import Moment, Ref, ScopeLike, as_it_is, moment_of, names_of, ref_of, scopes_of
 from .uses import Uses
+
+if TYPE_CHECKING:
+    from ..write.permissions import Ruling, Verb
+    from ..write.permitting import Who
 
 T = TypeVar("T")
 SWITCHED = ("project", "assistant")  # scopes that are switched off as a whole: nothing recalled, nothing written
@@ -168,9 +173,11 @@ class Opened:
     def write(self, verb: str, work: Callable[[Writer], T]) -> T:
         """Runs changes of your own in one transaction, journalled under `verb`, so that `undo` takes them back.
 
-        `work` may run again if another writer got in the way, so it must do nothing but use its writer.
+        `work` may run again if another writer got in the way, so it must do nothing but use its writer. NeedsPerson,
+        and nothing is changed, when it does what this memory's actor may not do (`write/permissions.py`).
         """
-        result = self._files.write(author_of(self, verb), work)
+        author = author_of(self, verb)
+        result = self._files.write(author, write.permitting.guarded(work, who_of(self, verb, author.run)))
         self._wrote(self.scopes)
         return result
 
@@ -202,6 +209,14 @@ class Opened:
             "This is no project. `holdfast project init` makes it one." if name != "assistant"
             else "The place of the assistant is not open here. Pass places= to Holdfast.open."
         )  # fmt: skip
+
+    def _check(self, verb: Verb, memory: Memory) -> Ruling:
+        """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do it."""
+        return write.permitting.check(who_of(self, verb), verb, memory, self._events_of)
+
+    def _events_of(self, scope: Scope, memory: str) -> Events:
+        """What the journal says of a memory, oldest first."""
+        return self.store.events((scope,), target=memory)[::-1]
 
     def _new_author(self, verb: str) -> Author:
         at = self.clock()
@@ -304,6 +319,14 @@ class Opened:
             import logging  # noqa: PLC0415 (who only asks need not load it)
 
             logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
+
+
+def who_of(memory: Opened, verb: str, run: str = "") -> Who:
+    """Who acts through this memory, as what may be done is decided by."""
+    approval = memory.settings.approval
+    return write.permitting.Who(
+        memory.actor, verb, run, needs_person=lambda kind: write.policy.needs_person(approval, kind)
+    )
 
 
 def author_of(memory: Opened, verb: str) -> Author:

@@ -19,6 +19,7 @@ from ..types import (
 )
 from .approving import Approving
 from .given import AllFields, Fields, Moment, Ref, as_draft, as_it_is, at_most, draft_of, names_of, several_of, turn_of
+from .opened import who_of
 from .recording import FROM_FILES, Recording
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Writing(Approving, Recording):
         **fields: Unpack[Fields],
     ) -> Memory:
         """Stores one memory and returns it. A fact or rule that is already there word for word is kept once.
+
+        What an agent stores may have to wait for a person (setting `approval`): then it comes back as `proposed`, and
+        so does what waits already in the same words. NeedsPerson for words that a person has turned down.
 
         `fields` may be any of title, author, role, session, confidence, decay_rate, source, quote, triple, tags,
         metadata.
@@ -63,8 +67,8 @@ class Writing(Approving, Recording):
         memories = [write.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given]
 
         def work(writer: Writer) -> Memories:
-            stored = write.commit.remember(writer, memories)
-            write.entities.note(writer, stored, at=at)
+            stored = write.permitting.remember(writer, memories, who_of(self, "remember"))
+            write.entities.note(writer, [one for one in stored if one.status == "active"], at=at)
             return stored
 
         return self.write("remember", work)
@@ -80,11 +84,11 @@ class Writing(Approving, Recording):
         stored = self.capture_many([turn])
         return stored[0] if stored else None
 
-    def capture_many(self, turns: Iterable[Mapping[str, Any]]) -> Memories:
+    def capture_many(self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None) -> Memories:
         """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction.
 
         The first turn of a session that was not heard of before ends the open ones of this scope; a turn of one that
-        has ended opens it again.
+        has ended opens it again. What is `noted` is added to the metadata of their sessions.
         """
         self._check_on(self.scopes[0])
         at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
@@ -92,18 +96,23 @@ class Writing(Approving, Recording):
         for turn in several_of(turns, "turns", "capture"):
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
                 memories.append(write.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
-        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at)) if memories else []
+        if not memories:
+            return []
+        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at, noted=noted))
 
     def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
 
-        Of a proposal that means approving it in other words; of a record, writing them into its file.
+        Of a proposal that means approving it in other words; of a record, writing them into its file. Where an agent
+        corrects what a person wrote or confirmed, the new words come back as a proposal, and nothing else changes.
         """
         old, at = self.get(ref), self.clock()
         if old.status == "proposed":
             return self.approve(ref, content)
-        write.approval.check_decider(self.actor, old)
+        ruling = self._check("correct", old)
         if is_record(old):
+            if not ruling.allowed:
+                raise write.permitting.refused("correct", "written", old.id)
             return self._corrected(old, content, fields)
         kept = {
             "kind": old.kind, "category": old.category, "title": old.title, "author": old.author, "role": old.role,
@@ -112,6 +121,8 @@ class Writing(Approving, Recording):
         }  # fmt: skip
         draft = draft_of(content=content, **{**kept, **fields})
         new = write.commit.build(draft, old.scope, at=at, max_bytes=self.settings.max_content_bytes)
+        if not ruling.allowed:
+            return self._propose_instead(old, new, reason or ruling.reason)
 
         def work(writer: Writer) -> Memory:
             corrected = write.commit.correct(writer, as_it_is(writer, old), new, reason=reason)
@@ -121,13 +132,14 @@ class Writing(Approving, Recording):
         return self.write("correct", work)
 
     def confirm(self, ref: Ref) -> Memory:
-        """Protects a memory: full confidence, no decay, and only a person may replace it."""
+        """Protects a memory: full confidence, no decay, and only a person may replace it. NeedsPerson for an agent."""
         at = self.clock()
-        write.approval.check_decider(self.actor, self.get(ref))
+        self._check("confirm", self.get(ref))
         return self._change("confirm", ref, lambda writer, memory: write.commit.confirm(writer, memory, at=at))
 
     def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
         """Puts a memory away: it is kept and listed, but no longer recalled."""
+        self._check("archive", self.get(ref))
         return self._set_status("archive", ref, "archived", reason)
 
     def restore(self, ref: Ref) -> Memory:
@@ -136,13 +148,18 @@ class Writing(Approving, Recording):
         A proposal that was rejected or has expired waits for a decision again.
         """
         memory = self.get(ref)
-        write.approval.check_decider(self.actor, memory)
+        self._check("restore", memory)
         back = "proposed" if write.approval.proposer(memory) and write.approval.undecided(memory) else "active"
         return self._set_status("restore", ref, back, "restored")
 
     def forget(self, *refs: Ref) -> Memories:
-        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
+        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good.
+
+        NeedsPerson, and none is forgotten, where an agent would forget what a person wrote or confirmed.
+        """
         memories, at = [self.get(ref) for ref in refs], self.clock()
+        for memory in memories:
+            self._check("forget", memory)
 
         def work(writer: Writer) -> Memories:
             return [
@@ -171,15 +188,23 @@ class Writing(Approving, Recording):
         """Takes back everything one run did, exactly. Without a run: the latest one in these scopes.
 
         What is only observed is no part of it: how often and when a memory was used, and when a session was active.
-        What followed from changed files is passed over: who changed them can change them back.
+        What followed from changed files is passed over: who changed them can change them back. NeedsPerson where an
+        agent would take back what was not an agent's doing, or a decision about a proposal.
         """
         wanted = run or self._latest_run()
         self._check_undo(wanted)
-        if write.approval.is_machine(self.actor):
-            events = self.store.events(self.scopes, run=wanted)
-            changed = self.store.get(self.scopes, [event.target for event in events if event.noun == "memory"])
-            write.approval.check_undo(self.actor, events, {memory.id: memory for memory in changed})
+        self._check_undoer(wanted)
         return self.write("undo", lambda writer: files.records.undo(writer, self.scopes, wanted))
+
+    def _check_undoer(self, run: str) -> None:
+        who = who_of(self, "undo")
+        if who.trusted:
+            return
+        events = self.store.events(self.scopes, run=run)
+        changed = self.store.get(self.scopes, [event.target for event in events if event.noun == "memory"])
+        state = write.permitting.state_of_run(events, changed)
+        if not write.permissions.ruling(who.kind, "undo", state).allowed:
+            raise write.permitting.refused("undo", state, run)
 
     def _latest_run(self) -> str:
         """The latest run that can be undone; where people did nothing but change files, that one, to be refused."""

@@ -24,6 +24,7 @@ from ..write.sessions import end
 from . import arc as arc_
 from .consider import Considered, Reading, considered, look, notes, remembers, turns_of, usual, write_down
 from .consolidate import EXTRACTED, NO_OUTPUT
+from .orphans import is_orphaned
 from .settle import PROMOTION, SESSION_END, Scribe, decided
 from .task import Due, Kind, Output, Task, Worker
 
@@ -262,13 +263,20 @@ def learn(store: Store, session: Session, reading: Reading, author: Author) -> O
 
 
 def idle(store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float = IDLE_MINUTES) -> list[Session]:
-    """The open conversations that have been silent for so long; those that an agent leads end by themselves."""
+    """The open conversations that have been silent for so long, or whose server is gone.
+
+    Those that an agent leads end by themselves.
+    """
     silent = now - int(minutes * MINUTE)
-    return [one for one in store.sessions(scopes, open_only=True) if one.last_activity <= silent and not one.agent]
+    led_by_nobody = [one for one in store.sessions(scopes, open_only=True) if not one.agent]
+    return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
 
 
 def end_idle(store: Store, scopes: Sequence[Scope], author: Author, *, minutes: float = IDLE_MINUTES) -> list[Session]:
-    """Ends the conversations that have been silent for so long, and says which. Who speaks again goes on with one."""
+    """Ends the conversations that have been silent for so long, or whose server is gone, and says which.
+
+    Who speaks again goes on with one.
+    """
     found = idle(store, scopes, author.at, minutes=minutes)
 
     def work(writer: Writer) -> list[Session]:
@@ -276,7 +284,8 @@ def end_idle(store: Store, scopes: Sequence[Scope], author: Author, *, minutes: 
         for one in found:
             fresh = writer.session(one.scope, one.id)
             silent = fresh is not None and fresh.last_activity == one.last_activity
-            if silent and end(writer, one.scope, one.id, at=author.at, reason="idle"):
+            why = "its server is gone" if is_orphaned(one) else "idle"
+            if silent and end(writer, one.scope, one.id, at=author.at, reason=why):
                 ended.append(one)
         return ended
 

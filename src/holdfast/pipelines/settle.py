@@ -16,7 +16,7 @@ from ..models.chat import Complete
 from ..models.entities.strategies import Recognition, standard
 from ..store.base import Filter, Store, Writer, rests_on
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
-from ..write import approval, commit, entities
+from ..write import approval, commit, entities, permitting
 from ..write.candidates import Candidate, Extractor, grounded
 from ..write.commit import Draft
 from ..write.dedup import merge_batch
@@ -107,7 +107,7 @@ class Scribe:
             self._renew(known, candidate.confidence, [candidate.source])
             return False
         memory = self._built(candidate, verdict, timing)
-        if memory is None:
+        if memory is None or self._is_turned_down(memory, verdict, candidate):
             return False
         new = commit.remember(self.writer, [memory])[0]
         self._rests_on(new, [candidate.source])
@@ -126,7 +126,7 @@ class Scribe:
     def propose(self, judged: Judged) -> Memory | None:
         """Stores a candidate that waits for a person."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
-        if memory is None:
+        if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
         proposed = self.writer.add(approval.proposal(memory, by=self.actor))
         self._rests_on(proposed, [judged.candidate.source])
@@ -143,6 +143,9 @@ class Scribe:
         if known is not None:
             self._renew(known, held.confidence, turns)
             self.refuse(held, f"{known.id} says the same")
+            return False
+        if permitting.is_turned_down(self.writer, held, "model"):
+            self.refuse(held, "a person has turned the same words down")
             return False
         before = held.metadata.get("policy", {})
         told_why = short(f"{reason}; it was held because {before.get('reason', '')}")
@@ -188,6 +191,13 @@ class Scribe:
             commit.set_status(self.writer, one, "archived", at=self.at, reason="asked not to be remembered")
             gone += 1
         return gone
+
+    def _is_turned_down(self, memory: Memory, verdict: Verdict, candidate: Candidate) -> bool:
+        """Whether a person has turned the same words down; then that is noted on the turn."""
+        if not permitting.is_turned_down(self.writer, memory, "model"):
+            return False
+        self.note(candidate.source, verdict.instead("drop", "a person has turned the same words down"), candidate)
+        return True
 
     def waiting(self) -> Memories:
         """What of this session is held."""
@@ -256,17 +266,17 @@ class Scribe:
 
 
 def demote(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
-    """Lets a fact fade quickly because another has taken its place; the two are linked."""
+    """Retires a fact because another has taken its place; should it come back, it is hardly sure and fades quickly."""
     fresh = writer.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
-        writer.change(
+        fresh = writer.change(
             fresh,
             confidence=min(commit.said(fresh), DEMOTED_CONFIDENCE),
             strength=None,
             decay_rate=max(fresh.decay_rate, DEMOTED_RATE),
             updated_at=at,
         )
-        writer.link(Edge(new.scope, new.id, fresh.id, "supersedes", at, reason))
+        retire(writer, fresh, new, at=at, reason=reason)
 
 
 def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
@@ -274,8 +284,8 @@ def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str)
     fresh = writer.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         gone = "archived" if fresh.kind == "rule" else "superseded"
-        commit.set_status(writer, fresh, gone, at=at, reason=f"replaced by {new.id}: {reason}")
-        writer.link(Edge(new.scope, new.id, fresh.id, "supersedes", at, reason))
+        told = f"replaced by {new.id}: {reason}"
+        commit.supersede(writer, fresh, new, at=at, reason=reason, told=told, status=gone)
 
 
 @cache

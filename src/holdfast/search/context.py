@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
-from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope, to_datetime
+from ..types import MOST_HITS, MOST_RULES, OUTDATED_BY, STATUSES, Hit, Memory, Micros, Scope, to_datetime
 from .recall import Engine, Question, recall
 
 STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
@@ -108,7 +108,8 @@ def _source(memory: Memory) -> str:
         return ""
     who = memory.author or memory.role
     day = to_datetime(memory.event_time).date().isoformat()
-    return f"({_safe(f'{who}, {day}' if who else day)}) "
+    since = "replaced since" if memory.kind == "turn" and OUTDATED_BY in memory.metadata else ""
+    return f"({_safe(', '.join(part for part in (who, day, since) if part))}) "
 
 
 def _safe(text: str) -> str:

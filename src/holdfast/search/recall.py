@@ -12,7 +12,7 @@ from ..store.base import Corpus, Filter, Store
 from ..store.rows import indexed_text
 from ..text.budget import count_tokens
 from ..text.tokens import index_terms
-from ..types import Clock, Hit, Memory, Reasons
+from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
 from . import fuse
 from .arms import Gathered, gather
 from .features import Passage, features
@@ -74,7 +74,7 @@ def recall(engine: Engine, question: Question, *, to_the_end: bool = False) -> R
         query = understand(engine, question)
         found = gather(engine.store, engine.tiers, query, question.where) if asks_something(query) else None
     gathered = found or _nothing(query)
-    ranking = rank(engine, gathered)
+    ranking = rank(engine, gathered, now=question.where.as_of is None)
     order, copies = last_the_copies(ranking.memories, len(ranking.memories) if to_the_end else question.limit)
     hits = [ranking.hit(place) for place in order[: question.limit]]
     return Recall(fit(hits, question.tokens), gathered, ranking, order, copies)
@@ -95,11 +95,37 @@ def _nothing(query: Query) -> Gathered:
     return Gathered(query, Corpus(0, 0.0), {}, {}, {})
 
 
-def rank(engine: Engine, gathered: Gathered) -> Ranking:
-    """Every candidate in order, by learned weights or by reciprocal ranks."""
+def rank(engine: Engine, gathered: Gathered, *, now: bool = True) -> Ranking:
+    """Every candidate in order, by learned weights or by reciprocal ranks.
+
+    Where what holds `now` is asked for, what took the place of a turn's words comes before them.
+    """
     if not gathered.memories:
         return Ranking((), (), lambda place: Reasons({}))
-    return _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
+    ranking = _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
+    return _current_first(ranking) if now else ranking
+
+
+def _current_first(ranking: Ranking) -> Ranking:
+    """The same candidates, turns whose words no longer hold behind what took their place.
+
+    Whoever finds the old words would find what replaced them: so that has their score, and they have the least of its.
+    """
+    places = {memory.id: place for place, memory in enumerate(ranking.memories)}
+    scores, outdated = list(ranking.scores), set[int]()
+    for place, memory in enumerate(ranking.memories):
+        noted = memory.metadata.get(OUTDATED_BY) if memory.kind == "turn" else None
+        instead = [places[one] for one in noted if one in places] if isinstance(noted, list) else []
+        if instead:
+            outdated.add(place)
+            best, least = min(instead), max(instead)
+            scores[best] = max(scores[best], scores[place])
+            scores[place] = min(scores[place], scores[least])
+    if not outdated:
+        return ranking
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place in outdated, place))
+    memories = [ranking.memories[place] for place in order]
+    return Ranking(memories, [scores[place] for place in order], lambda place: ranking.reasons(order[place]))
 
 
 def _by_weight(gathered: Gathered) -> Ranking:

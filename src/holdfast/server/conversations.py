@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import Conflict, HoldfastError, StoreError
 from ..memory import Holdfast
+from ..pipelines.orphans import SERVED_BY, this_process
 from ..types import Memory, Scope, Scopes
 
 log = logging.getLogger(__name__)
@@ -30,10 +31,16 @@ class Conversations:
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Keeps one turn, and notes that its session is going on."""
-        kept = hf.capture_many([turn])
-        if kept and hf.store is self._hf.store:  # a guest's own store is gone with the request
+        if hf.store is not self._hf.store:  # a guest's own store is gone with the request
+            kept = hf.capture_many([turn])
+            return kept[0] if kept else None
+        session = (hf.scopes[0], turn["session"])
+        # Should this process be killed, the next one knows by this that nobody else will end the session.
+        noted = None if session in self._open else {SERVED_BY: this_process()}
+        kept = hf.capture_many([turn], noted=noted)
+        if kept:
             with self._lock:
-                self._open.add((hf.scopes[0], turn["session"]))
+                self._open.add(session)
         return kept[0] if kept else None
 
     def consider(self, hf: Holdfast, turn: Memory | None) -> None:
@@ -59,7 +66,10 @@ class Conversations:
         return ended, _learned(hf, session) if ended else 0
 
     def tend(self, stop: threading.Event) -> None:
-        """Ends the sessions that have been silent for long, and learns from all that have ended."""
+        """Ends the sessions that have been silent for long or whose server is gone, and learns from all that ended."""
+        self._tend(stop.is_set)
+
+    def _tend(self, enough: Callable[[], bool]) -> None:
         try:
             owners = self._owners()
             if not owners:
@@ -67,14 +77,14 @@ class Conversations:
             view = self._view(*owners)
             view.end_idle()
             for session in view.store.unread(view.scopes):
-                if stop.is_set():
+                if enough():
                     return
                 _learned(self._view(session.scope), session.id)
-        except HoldfastError:
+        except Exception:  # neither the thread that does this nor an orderly end must break over it
             log.exception("sessions could not be tended to")
 
     def close(self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
-        """Ends every session that is still open here, then learns from them as far as time allows.
+        """Ends every session that is still open here, or was left open, then learns from them as far as time allows.
 
         What is not learned now is left to the next server or worker: the sessions are marked.
         """
@@ -86,6 +96,7 @@ class Conversations:
         for hf, session in ended:
             if now() < until:
                 _learned(hf, session)
+        self._tend(lambda: now() >= until)
 
     def _owners(self) -> Scopes:
         """Everybody in the store, or, where that may not be asked, those who were heard of here."""

@@ -61,5 +61,6 @@ def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
 
 
 def _sweep(conversations: Conversations, stop: threading.Event) -> None:
+    conversations.tend(stop)  # what a server that was killed has left open is ended now
     while not stop.wait(EVERY_MINUTE):
         conversations.tend(stop)

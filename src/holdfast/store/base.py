@@ -206,8 +206,8 @@ class Writer(Protocol):
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
         """The memory with this id or `seq`, in any status, or None."""
 
-    def touched(self, source: str) -> Iterator[tuple[Scope, str, Memory | None]]:
-        """Scope and id of the memories of a `source` that this transaction has added, changed or removed, in order.
+    def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
+        """Scope and id of the memories, all or of a `source`, that this transaction added, changed or removed.
 
         Each comes as it was when the transaction began, but for its `seq`; None where it was not there.
         """
@@ -221,6 +221,15 @@ class Writer(Protocol):
         That is the same normalised text in the same scope, of the same kind, category and author. Turns make no
         claims: they are there as often as they were said.
         """
+
+    def same_words(self, memories: Sequence[Memory]) -> dict[str, Memories]:
+        """For the ids of these memories, all that have the same normalised text in their scope, in any status.
+
+        Oldest first, whatever their kind, category and author; turns are left out.
+        """
+
+    def history(self, scope: Scope, memory: str) -> Events:
+        """The journal entries of a memory, oldest first, without those that this transaction is about to write."""
 
     def add(self, memory: Memory) -> Memory:
         """Stores a new memory and returns it with its `seq`. Its id must be new in its scope."""

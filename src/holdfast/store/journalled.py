@@ -205,8 +205,9 @@ class JournalledRows(ABC):
             first = min(old)
             self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (first - 1, number, first))
 
-    def touched(self, source: str) -> Iterator[tuple[Scope, str, Memory | None]]:
-        for (number, id_), row in list(self._touched[source].items()):
+    def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
+        sources = list(self._touched) if source is None else [source]
+        for (number, id_), row in [one for each in sources for one in self._touched[each].items()]:
             before = None if row is None else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope)
             yield self._names[number], id_, before
 

@@ -90,6 +90,18 @@ class NounWriter(JournalledRows):
                 oldest.setdefault(claim(twin), twin)
         return {memory.id: oldest[claim(memory)] for memory in memories if claim(memory) in oldest}
 
+    def same_words(self, memories: Sequence[Memory]) -> dict[str, Memories]:
+        found: dict[str, Memories] = {}
+        for memory in memories:
+            rows = self.execute(
+                f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.content_hash = ? "
+                "AND m.kind <> 'turn' ORDER BY m.seq",
+                (self.known(memory.scope), content_hash(memory.content)),
+            )
+            if rows:
+                found[memory.id] = [memory_from(row, self.scope) for row in rows]
+        return found
+
     def add(self, memory: Memory) -> Memory:
         return self.add_many([memory])[0]
 

@@ -175,7 +175,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 numbers,
                 lambda execute: execute.many(
                     "UPDATE memories SET access_count = access_count + ?, last_accessed = ? "
-                    "WHERE scope = ? AND seq = ?",
+                    # What was retired since, or recalled as it was known once, is not in use.
+                    "WHERE scope = ? AND seq = ? AND status = 'active'",
                     rows,
                 ),
             )

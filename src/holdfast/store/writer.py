@@ -51,6 +51,14 @@ _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
 class RowWriter(PeerWriter, FilesWriter):
     """One transaction's changes; see `Writer` in base.py for what each promises."""
 
+    def history(self, scope: Scope, memory: str) -> Events:
+        rows = self.execute(
+            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
+            "WHERE scope = ? AND noun = 'memory' AND target = ? ORDER BY seq",
+            (self.known(scope), memory),
+        )
+        return [event_from(row, self.scope) for row in rows]
+
     # Undo
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:

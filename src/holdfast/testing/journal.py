@@ -333,6 +333,26 @@ class JournalContract:
         assert {event.run for event in store.events([ANN], run="run_a")} == {"run_a"}
         assert [event.run for event in store.events([ANN], target=one.id)] == ["run_b", "run_a"]
 
+    def test_a_transaction_reads_what_happened_to_a_memory_oldest_first(self, store: Store) -> None:
+        one, two = put(store, fact("one"), fact("two"), run="run_a")
+        change(store, one, run="run_b", title="T")
+        change(store, two, run="run_c", title="T")
+        entries = write(store, lambda writer: writer.history(ANN, one.id))
+        assert [(event.run, event.target) for event in entries] == [("run_a", one.id), ("run_b", one.id)]
+        assert write(store, lambda writer: writer.history(BOB, one.id)) == []
+
+    def test_what_was_touched_is_told_for_all_sources_together(self, store: Store) -> None:
+        old = put_one(store, fact("old", source="file"))
+
+        def work(writer: Writer) -> set[str]:
+            writer.change(old, title="T")
+            new = writer.add(fact("new", source="other"))
+            touched = {id_ for _, id_, _ in writer.touched()}
+            assert touched == {old.id, new.id}
+            return touched
+
+        assert len(write(store, work)) == 2
+
     def test_all_changes_of_a_transaction_share_its_author(self, store: Store) -> None:
         def work(writer: Writer) -> None:
             one, two = writer.add(fact("one")), writer.add(fact("two"))

@@ -127,6 +127,16 @@ class MemoriesContract:
         assert pages == store.list(where, order=order)
         assert len(pages) == 10
 
+    def test_same_words_are_found_in_any_status_kind_and_category_but_not_in_turns_or_elsewhere(
+        self, store: Store
+    ) -> None:
+        one, two = put(store, fact("tea"), memory(' "Tea". ', kind="rule", category="drinks"))
+        put(store, fact("coffee"), turn("tea", "s", 0), fact("tea", scope=BOB))
+        away = set_status(store, one, "archived")
+        asked = fact("TEA")
+        same = write(store, lambda writer: writer.same_words([asked, fact("milk")]))
+        assert {id_: [one.id for one in twins] for id_, twins in same.items()} == {asked.id: [away.id, two.id]}
+
     def test_same_content_is_the_oldest_active_one_of_scope_and_kind(self, store: Store) -> None:
         gone, oldest, *_ = put(
             store, fact("Tea."), fact("tea"), fact("TEA"), fact("tea", scope=BOB), memory("tea", kind="rule")

@@ -1,8 +1,6 @@
 """Memories that wait for a person: proposed, weighed against what is known, approved, rejected or expired.
 
-Whoever proposes does not decide. Agents, their clients and workers propose and never approve; a program approves only
-what somebody else proposed; a person may approve anything. The same holds for the ways round: bringing back,
-confirming, correcting or undoing what nobody has decided is deciding.
+Whoever proposes does not decide: who may is in `permissions.py`.
 
 What is approved joins what is known as anything said by a person does: it renews what says the same, and takes the
 place of what it contradicts, unless a person has confirmed that.
@@ -13,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import Conflict, NeedsPerson
+from ..errors import Conflict
 from ..search import recall as recall_
 from ..store.base import Author, Filter, Store, Writer
 from ..store.rows import claim
 from ..text.tokens import dedup_tokens
-from ..types import DAY, PROPOSAL_DAYS, Edge, Events, Memories, Memory, Micros, Scope, iso
+from ..types import DAY, PROPOSAL_DAYS, Edge, Memories, Memory, Micros, Scope, iso
 from . import commit
 from .candidates import as_candidate
 from .guard import without_secrets
@@ -27,12 +25,14 @@ from .reconcile import Add, Bump, Coexist, Decision, Supersede, decide
 
 ALIKE = 0.2  # of the words in common: below it, a diff would show two texts that have nothing to do with each other
 AKIN = 0.55  # cosine of the vectors, for the same when the words differ
-MACHINES = ("agent:", "mcp:", "worker:")
-PEOPLE = ("cli:", "http:")
 WAITING = ("proposed", "held")
 # When a candidate of the write policy was committed, its decision says at what moment.
 COMMITTED = ("immediate", "session_end", "promotion")
 REJECTED = "rejected"
+REPLACES = "replaces"
+"""Where a proposal keeps the id of the memory that it is to take the place of, whatever protects that."""
+DECIDED = ("policy", "proposed_by", "proposed_at", "approved_by", "approved_at", REPLACES)
+"""What the metadata of a memory say of how it came to be active."""
 _KEPT = (
     "kind", "category", "title", "author", "role", "event_time", "valid_from", "valid_until", "confidence",
     "decay_rate", "source", "quote", "tags", "metadata",
@@ -59,45 +59,7 @@ class Weighed:
         return "It is new."
 
 
-# Who may
-
-
-def is_machine(actor: str) -> bool:
-    """Whether an actor is an agent, an agent's client or a worker."""
-    return actor.startswith(MACHINES)
-
-
-def check_approver(actor: str, memory: Memory) -> None:
-    """NeedsPerson when this actor may not approve this memory."""
-    check_decider(actor, memory)
-    if actor == proposer(memory) and not actor.startswith(PEOPLE):
-        raise NeedsPerson(
-            f"{memory.id} was proposed by {actor}, so somebody else has to approve it. Use `holdfast review`.",
-            id=memory.id,
-        )
-
-
-def check_decider(actor: str, memory: Memory) -> None:
-    """NeedsPerson when a machine would decide about a memory that waits for a person, or that one has turned down."""
-    if is_machine(actor) and undecided(memory):
-        raise NeedsPerson(
-            f"{memory.id} waits for a person, and {actor} is none. Ask whose memory it is to use `holdfast review`.",
-            id=memory.id,
-        )
-
-
-def check_undo(actor: str, events: Events, memories: Mapping[str, Memory]) -> None:
-    """NeedsPerson when a machine would take back what was decided about a proposal, by whomever."""
-    if not is_machine(actor):
-        return
-    for event in events:
-        if event.noun != "memory" or event.before is None or event.after is None:
-            continue
-        statuses = {image.get("status") for image in (event.before, event.after)}
-        if statuses & set(WAITING):
-            raise NeedsPerson(f"Run {event.run} decided about {event.target}; only a person may take that back.")
-        if "status" in event.before and event.target in memories:
-            check_decider(actor, memories[event.target])
+# How it stands
 
 
 def undecided(memory: Memory) -> bool:
@@ -158,9 +120,18 @@ def weigh(engine: recall_.Engine, memory: Memory, *, at: Micros) -> Weighed:
 
 def decided(store: Store, memory: Memory, *, at: Micros) -> Decision:
     """What to do with a memory that a person stands behind, given what is known."""
+    if replaced := _replaced(store, memory):
+        return Supersede(as_candidate(memory), replaced, "it was proposed in its place")
     near = sharing_words(store, Filter((memory.scope,), kinds=(memory.kind,)), memory.content)
     # Whoever approves says it now, so nothing known is newer.
     return decide(as_candidate(memory), [one for one in near if one.id != memory.id], at)
+
+
+def _replaced(store: Store, memory: Memory) -> Memory | None:
+    """The memory that a proposal is to take the place of, as long as it is active."""
+    wanted = memory.metadata.get(REPLACES)
+    found = store.get((memory.scope,), [wanted]) if isinstance(wanted, str) else []
+    return next((one for one in found if one.status == "active"), None)
 
 
 def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
@@ -214,7 +185,7 @@ def approve(
         new = writer.add(edited.with_(**stands))
         _retire(writer, proposed, new, sources, at=at, reason=f"approved as {new.id}, edited")
     _settle(writer, new, decision, at=at)
-    return new
+    return writer.memory(new.scope, new.id) or new
 
 
 def check_waiting(memory: Memory) -> None:
@@ -248,9 +219,12 @@ def _settle(writer: Writer, new: Memory, decision: Decision, *, at: Micros) -> N
             return
         case Supersede(_, old, reason):
             fresh = writer.memory(old.scope, old.id)
-            if fresh is not None and fresh.status == "active" and not fresh.protected:
-                commit.set_status(writer, fresh, "superseded", at=at, reason=f"replaced by {new.id}: {reason}")
-                writer.link(Edge(new.scope, new.id, old.id, "supersedes", at, reason))
+            # Who approves a correction has seen what it corrects, confirmed or not.
+            named = new.metadata.get(REPLACES) == old.id
+            if fresh is not None and fresh.status == "active" and (named or not fresh.protected):
+                if fresh.protected:
+                    commit.confirm(writer, new, at=at)
+                commit.supersede(writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}")
         case Coexist(_, old, reason):
             writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
 

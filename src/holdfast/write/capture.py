@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from ..store.base import Writer
 from ..types import Memories, Memory, Micros
 from . import commit, entities
 from .commit import Draft
-from .sessions import end_others
+from .sessions import end_others, note
 
 
 def turn(
@@ -36,8 +37,11 @@ def turn(
     )
 
 
-def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros) -> Memories:
-    """Stores turns in order. The first of a session that was not heard of before ends the open ones."""
+def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None) -> Memories:
+    """Stores turns in order. The first of a session that was not heard of before ends the open ones.
+
+    What is `noted` is kept in the metadata of their sessions.
+    """
     stored: Memories = []
     for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):
         said, place = list(run), writer.go_on(scope, session, at=at)
@@ -45,6 +49,8 @@ def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros) -> Memories:
             if writer.session(scope, session) is None:
                 end_others(writer, scope, session, at=at)
             place = commit.take_place(writer, said[0])
+        if noted:
+            note(writer, scope, session, noted)
         stored += writer.add_many([one.with_(position=position) for position, one in enumerate(said, start=place)])
     entities.note(writer, stored, at=at)
     return stored

@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
-from ..store.base import Writer
+from ..store.base import Writer, rests_on
 from ..store.rows import claim
-from ..types import ID_PREFIXES, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
+from ..types import ID_PREFIXES, OUTDATED_BY, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
 from .guard import Guarded, clean, guard, guard_data, one_line, without_secrets
 
 
@@ -260,10 +260,37 @@ def take_place(writer: Writer, memory: Memory) -> int:
 def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Memory:
     """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
     added = writer.add(new)
-    at = new.created_at
-    set_status(writer, old, "superseded", at=at, reason=f"corrected by {added.id}")
-    writer.link(Edge(old.scope, added.id, old.id, "supersedes", at, without_secrets(reason)))
+    supersede(writer, old, added, at=new.created_at, reason=reason, told=f"corrected by {added.id}")
     return added
+
+
+def supersede(
+    writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str, told: str, status: str = "superseded"
+) -> Memory:
+    """Takes a memory out of recall at once because a stored one has its place from now on; the two are linked.
+
+    `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
+    """
+    gone = set_status(writer, old, status, at=at, reason=told)
+    writer.link(Edge(new.scope, new.id, old.id, "supersedes", at, without_secrets(reason)))
+    _outdate_turns(writer, old, new)
+    return gone
+
+
+def _outdate_turns(writer: Writer, old: Memory, new: Memory) -> None:
+    """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that before them."""
+    instead = [new.id, *rests_on(writer, new)]
+    for source in rests_on(writer, old):
+        turn = writer.memory(old.scope, source)
+        if turn is None or turn.kind != "turn" or turn.id in instead:
+            continue
+        others = [
+            writer.memory(edge.scope, edge.source)
+            for edge in writer.edges(turn.scope, turn.id)
+            if edge.target == turn.id and edge.relation == "derived_from" and edge.source != old.id
+        ]
+        if not any(one is not None and one.status == "active" for one in others):
+            writer.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
 
 
 def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:

@@ -89,7 +89,7 @@ class Policy:
 
     def needs_person(self, kind: str) -> bool:
         """Whether a memory of this kind waits for a person before it is active."""
-        return self.approval == "all" or (self.approval == "rules" and kind == "rule")
+        return needs_person(self.approval, kind)
 
     def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
         """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
@@ -130,6 +130,11 @@ def _doubt(rule: Candidate, turn: Memory) -> str:
     if not first_hand(turn):
         return "out of text that is not the user's own"
     return f"of more than {LONGEST_RULE} characters" if len(rule.content) > LONGEST_RULE else ""
+
+
+def needs_person(approval: str, kind: str) -> bool:
+    """Whether, by the setting `approval`, a memory of this kind waits for a person before it is active."""
+    return approval == "all" or (approval == "rules" and kind == "rule")
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -16,6 +16,7 @@ from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidates import Candidate
 from .dedup import Statement, first_duplicate
+from .permissions import ruling
 
 # Of these there is one at a time, so another object replaces the one before.
 SINGLE = frozenset(
@@ -80,7 +81,9 @@ def decide(candidate: Candidate, near: Sequence[Memory], said_at: Micros) -> Dec
             continue
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
-        stands = old.protected or candidate.confidence < PLAINLY_SAID
+        # What is learned may replace whatever people have not confirmed.
+        replaceable = ruling("model", "correct", "confirmed" if old.protected else "written").allowed
+        stands = not replaceable or candidate.confidence < PLAINLY_SAID
         return (Coexist if stands else Supersede)(candidate, old, reason)
     return Add(candidate)
 

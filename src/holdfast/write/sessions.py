@@ -69,6 +69,13 @@ def end(
     return True
 
 
+def note(writer: Writer, scope: Scope, session: str, metadata: Mapping[str, Any]) -> None:
+    """Adds to what is noted of a session."""
+    known = writer.session(scope, session)
+    if known is not None and not metadata.items() <= known.metadata.items():
+        writer.put_session(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
+
+
 def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(guard_data(metadata or {}, name="metadata"))
 

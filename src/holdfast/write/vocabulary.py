@@ -11,7 +11,7 @@ your own. It holds
 - `same.categories`, `same.predicates`: what other vocabularies, the built-in extractor's above all, call the same. A
   name that ends in `*` stands for all that begin so;
 - `recognised`: words that make a statement one of a category, whatever it was taken for;
-- `superseded`: whether a fact whose place another takes `fades` or `retires`;
+- `superseded`: whether a fact whose place another takes just `retires`, or also `fades` should it be restored;
 - `cues`: a folder with cue files of your own, beside the file, instead of ours.
 
 A **cue file** holds the words of one language by which people speak of remembering, of this moment, of themselves. All

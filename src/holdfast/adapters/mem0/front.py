@@ -15,13 +15,13 @@ from ...memory.asking import reading_of
 from ...pipelines import learn
 from ...store import Writer
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
-from ...write import approval, capture, commit, entities, sessions
+from ...write import capture, commit, entities, sessions
 from ...write.commit import Draft
 from ...write.guard import guard_data
 from .adding import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
 from .filters import Filters, check, matches, names_owner, users_in
 from .ids import OWNERS, normalise_filters
-from .items import KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
+from .items import KEY, KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
 
 log = logging.getLogger(__name__)
 
@@ -165,9 +165,13 @@ class Mem0:
         return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
 
     def reset(self) -> None:
-        """Forgets everything of every user, agent and run, in one run that `Holdfast.undo` takes back."""
+        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo` takes that back.
+
+        What people and other programs keep in the same store stays. With `only`, all of that owner is forgotten.
+        """
         scopes = self._every_scope()
-        self._forget(self._hf.scoped(*scopes).list() if scopes else [])
+        found = self._hf.scoped(*scopes).list() if scopes else []
+        self._forget(found if self._only is not None else [one for one in found if KEY in one.metadata])
 
     def close(self) -> None:
         """Closes the store, if it was opened here."""
@@ -261,7 +265,6 @@ class Mem0:
 
     def _update(self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None) -> None:
         view, at = self._hf.scoped(old.scope), self._hf.clock()
-        approval.check_decider(view.actor, old)
         if is_record(old):
             view.update_record(old.id, body=text)
             return

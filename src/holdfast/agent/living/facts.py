@@ -12,10 +12,11 @@ from ...pipelines.decay import RATE
 from ...pipelines.settle import near, recognition
 from ...store.base import Writer
 from ...types import SURENESS, Edge, Memory
-from ...write import commit, entities
+from ...write import commit, entities, permitting
 from ...write.candidates import Candidate
 from ...write.commit import Draft
 from ...write.dedup import first_duplicate
+from ...write.permitting import Who
 
 DEFAULT_CONFIDENCE = 0.8
 
@@ -71,9 +72,11 @@ def build(hf: Holdfast, draft: Draft) -> Memory:
     return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
 
 
-def keep(writer: Writer, fact: Memory, sources: Sequence[str] = ()) -> Memory:
-    """Stores a fact, linked to the turns it is from and to whom it mentions."""
-    memory, at = commit.remember(writer, [fact])[0], fact.created_at
+def keep(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
+    """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it mentions."""
+    memory, at = permitting.remember(writer, [fact], who)[0], fact.created_at
+    if memory.status != "active":
+        return memory
     for source in sources:
         if writer.memory(memory.scope, source) is not None:
             writer.link(Edge(memory.scope, memory.id, source, "derived_from", at))

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from ...memory import Holdfast
+from ...memory.opened import who_of
 from ...pipelines.consolidate import EXTRACTED, NO_OUTPUT
 from ...pipelines.learn import read_to_its_end
 from ...pipelines.settle import PAGE, demote
@@ -51,9 +52,10 @@ class Reader:
             facts: Each with content, and perhaps confidence, source_ids and tags.
         """
         planned, errors = facts_.plan(self.hf, session_id, facts)
+        who = who_of(self.hf, "consolidate")
 
         def save(writer: Writer) -> Memories:
-            return [one.memory if one.known else facts_.keep(writer, one.memory, one.sources) for one in planned]
+            return [one.memory if one.known else facts_.keep(writer, one.memory, who, one.sources) for one in planned]
 
         saved = [
             {

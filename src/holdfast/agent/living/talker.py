@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import HoldfastError, InvalidInput, NotFound
+from ...errors import HoldfastError, InvalidInput, NeedsPerson, NotFound
 from ...memory import Holdfast
+from ...memory.opened import who_of
 from ...types import About, iso
 from ...write import commit
 from ...write.commit import Draft
@@ -13,6 +14,7 @@ from . import facts
 from .words import KINDS, active, kinds_of, preview, short
 
 MOST_FOUND = 50
+PROPOSED = "Not done yet: proposed for review, and a person decides."
 
 
 class Talker:
@@ -52,8 +54,12 @@ class Talker:
             fact = facts.build(self.hf, Draft(content=content, confidence=confidence, source="tool", trust="agent"))
         except InvalidInput as error:
             return {"memory_id": None, "content_preview": "", "success": False, "message": str(error)}
-        stored = self.hf.write("remember", lambda writer: facts.keep(writer, fact))
-        return {"memory_id": stored.id, "content_preview": preview(stored.content), "success": True}
+        try:
+            stored = self.hf.write("remember", lambda writer: facts.keep(writer, fact, who_of(self.hf, "remember")))
+        except NeedsPerson as error:
+            return {"memory_id": None, "content_preview": "", "success": False, "message": str(error)}
+        told = {"memory_id": stored.id, "content_preview": preview(stored.content), "success": True}
+        return {**told, "message": PROPOSED} if stored.status == "proposed" else told
 
     def correct_fact(self, memory_id: str, new_content: str) -> dict[str, Any]:
         """Replace what a memory says.
@@ -70,6 +76,8 @@ class Talker:
             new = self.hf.correct(old.id, new_content, confidence=commit.said(old), decay_rate=old.decay_rate)
         except HoldfastError as error:
             return {"success": False, "new_memory_id": None, "message": str(error)}
+        if new.status == "proposed":
+            return {"success": False, "new_memory_id": new.id, "message": f"{PROPOSED} Until then {old.id} stands."}
         return {"success": True, "new_memory_id": new.id, "message": f"Corrected. New memory id={new.id}"}
 
     def confirm_fact(self, memory_id: str) -> dict[str, Any]:

@@ -85,7 +85,8 @@ TOOLS: tuple[Tool, ...] = (
         "memory_remember",
         "Remember",
         "Store one thing worth knowing in later sessions: a fact, preference, decision, rule, or what happened. One "
-        "statement each, understandable on its own, without secrets. What is known word for word is kept once.",
+        "statement each, understandable on its own, without secrets. What is known word for word is kept once. The "
+        "answer says when it was not stored but proposed, for a person to approve.",
         writing.remember,
         shape(
             {"content": text("What to remember, in a sentence or a few.")},
@@ -110,7 +111,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "memory_correct",
         "Correct",
-        "Replace what a memory says, when it is wrong or no longer true. The old text is retired and linked, not lost.",
+        "Replace what a memory says, when it is wrong or no longer true. The old text is retired and linked, not lost. "
+        "What a person wrote or confirmed is not replaced: your text is proposed, and they decide.",
         writing.correct,
         shape(
             {"id": ID, "content": text("What is true instead, as a whole statement.")},
@@ -121,8 +123,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "memory_confirm",
         "Confirm",
-        "Mark a memory as certain, when the person said that it is right: full confidence, and it does not fade. What "
-        "waits for a person's approval cannot be approved by this.",
+        "Mark a memory as certain: full confidence, and it does not fade. Only a person may: the answer names the "
+        "command by which they do. Call it when they said that a memory is right, and pass that on.",
         writing.confirm,
         shape({"id": ID}),
         CHANGED,
@@ -132,7 +134,8 @@ TOOLS: tuple[Tool, ...] = (
         "memory_forget",
         "Forget",
         "Put memories away, so that nothing recalls them any more, or take back a change that an agent made. Both can "
-        "be undone by the run in the answer; erasing for good is for people only.",
+        "be undone by the run in the answer. What a person wrote or confirmed only they forget: the answer says how. "
+        "Erasing for good is for people only.",
         writing.forget,
         shape(
             {},

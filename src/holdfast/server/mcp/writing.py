@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import write
-from ...errors import InvalidInput, NeedsPerson, NotFound
+from ...errors import InvalidInput, NotFound
 from ...files.places import CATEGORIES, Place
 from ...memory import Holdfast
 from ...types import Memory, Scope
@@ -13,15 +12,13 @@ from .reading import Answer
 from .shapes import Arguments, moment
 from .told import as_data, fenced, line
 
-MACHINE = "mcp:"
-
 
 def remember(hf: Holdfast, given: Arguments) -> Answer:
     """A memory, or in the scope of a place where records are kept, a record: a file that people read and edit."""
     scope = scope_meant(hf, given.get("scope", ""))
     place = next((one for one in hf.places if one.scope == scope), None)
     stored = _record(hf, place, given) if place else _memory(hf.scoped(scope), hf, given)
-    return _changed(hf, "Remembered", [stored])
+    return _proposed(hf, stored) if stored.status == "proposed" else _changed(hf, "Remembered", [stored])
 
 
 def _memory(view: Holdfast, hf: Holdfast, given: Arguments) -> Memory:
@@ -57,11 +54,13 @@ def _record(hf: Holdfast, place: Place, given: Arguments) -> Memory:
 def correct(hf: Holdfast, given: Arguments) -> Answer:
     """A memory in other words; the old ones are retired and linked to, not lost."""
     new = hf.correct(given["id"], given["content"], reason=given.get("reason", ""))
+    if new.status == "proposed":
+        return _proposed(hf, new, instead_of=given["id"])
     return _changed(hf, f"Corrected {given['id']}; it is now", [new])
 
 
 def confirm(hf: Holdfast, given: Arguments) -> Answer:
-    """A memory that is certain from now on and does not fade."""
+    """A memory that is certain from now on and does not fade. For people only: an agent is told how they do it."""
     return _changed(hf, "Confirmed", [hf.confirm(given["id"])])
 
 
@@ -71,8 +70,6 @@ def forget(hf: Holdfast, given: Arguments) -> Answer:
         raise InvalidInput("Give either ids, to forget them, or undo, the run to take back. Nothing was done.")
     if "undo" in given:
         return _undone(hf, given["undo"])
-    for id_ in given["ids"]:
-        write.approval.check_decider(hf.actor, hf.get(id_))
     return _changed(hf, "Forgot", hf.forget(*given["ids"]))
 
 
@@ -80,10 +77,19 @@ def _undone(hf: Holdfast, run: str) -> Answer:
     events = hf.store.events(hf.scopes, run=run)
     if not events:
         raise NotFound(f"There is no run {run!r} here. Nothing was undone.", id=run)
-    if not all(event.actor.startswith(MACHINE) for event in events):
-        raise NeedsPerson(f"Run {run} was not an agent's, so a person has to take it back: holdfast undo {run}")
     touched = list(dict.fromkeys(event.target for event in hf.undo(run) if event.noun == "memory"))
     return _changed(hf, f"Took back {run};", hf.store.get(hf.scopes, touched))
+
+
+def _proposed(hf: Holdfast, memory: Memory, *, instead_of: str = "") -> Answer:
+    """What a model is told that has changed nothing yet."""
+    new = any(event.target == memory.id for event in hf.store.events((memory.scope,), run=hf.last_run))
+    waits = f"Nothing was stored: it already waits for review: {memory.id}."
+    done = "Not done yet: proposed for review." if new else waits
+    stands = f" Until then {instead_of} stands as it is." if instead_of else ""
+    told = fenced([line(memory)], "proposed memory", empty="")
+    data: dict[str, Any] = {"run": hf.last_run if new else "", "memories": [as_data(memory)]}
+    return f"{done} A person decides with `holdfast review`; nothing recalls it before.{stands}\n{told}", data
 
 
 def _changed(hf: Holdfast, done: str, memories: list[Memory]) -> Answer:
