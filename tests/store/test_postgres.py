@@ -582,7 +582,7 @@ class TestSettingUp:
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute("DROP TABLE holdfast.spend, holdfast.files, holdfast.messages")
-            connection.execute("DROP INDEX holdfast.sessions_unread")
+            connection.execute("DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace")
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
             connection.execute("UPDATE holdfast.meta SET value = '1' WHERE key = 'schema'")
         with pytest.raises(StoreError, match="holdfast store migrate"):

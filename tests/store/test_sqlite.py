@@ -185,7 +185,7 @@ class TestCreation:
         write(old := SQLiteStore(path), lambda writer: writer.put_session(Session("s", ANN, START, START)))
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
-        back = "DROP INDEX sessions_unread; ALTER TABLE memories DROP COLUMN strength"
+        back = "DROP INDEX memories_by_namespace; DROP INDEX sessions_unread; ALTER TABLE memories DROP COLUMN strength"
         gone = "; ".join(f"DROP TABLE {table}" for table in ("spend", "files", "messages"))
         apsw.Connection(str(path)).execute(f"{gone}; {back}; PRAGMA user_version = 1")
         looked_at = status(path)
