@@ -21,7 +21,7 @@ from .secret_prefixes import looks_drawn
 __all__ = ["Secret", "find_secrets", "redact"]
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
-_ID = re.compile(r"[a-z]{2,8}_")
+_ID = re.compile(r"[a-z]{2,8}_|[^/]*/.*\.\w{1,5}$")  # `msg_01…`, or the path of a file
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 # A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one is rare.
 LEAST_REPEATED, MOST_REPEATED = 12, 400
@@ -66,8 +66,10 @@ def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
 
 
 def _is_unmistakable(value: str, kind: str) -> bool:
-    """Whether a value is a secret wherever it stands; `msg_01…` is more often the id of something."""
-    return kind not in ("token", "password") or (looks_drawn(value) and not _ID.match(value))
+    """Whether a value is a secret wherever it stands: a password may be a word, `msg_01…` the id of something."""
+    if kind == "token":
+        return looks_drawn(value) and not _ID.match(value)
+    return kind != "password"
 
 
 def redact(text: str) -> tuple[str, list[Secret]]:
