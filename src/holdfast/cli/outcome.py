@@ -9,12 +9,18 @@ from typing import Any
 
 from ..errors import HoldfastError, InvalidInput
 
+PARTLY = 3
+"""The exit code of a command that did a part of what it was told, named what it could not do, and can be run again."""
+
 Told = tuple[str | None, int]
 """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
 
 
 def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
-    """Runs a command and returns its exit code: 0 fine, 1 not found or refused, 2 wrong usage, 70 a fault of ours."""
+    """Runs a command and returns its exit code.
+
+    0 fine, 1 not found or refused, 2 wrong usage, 3 partly done, 70 a fault of ours.
+    """
     try:
         result = work()
         sys.stdout.flush()  # here, where it can still be told that nobody reads it
