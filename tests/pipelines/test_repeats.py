@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import StoreClosed
+from holdfast.pipelines.consider import turns_of
 from holdfast.pipelines.index import Indexer, Source
 from holdfast.pipelines.index.placing import fixed_id
 from holdfast.store.base import Author
+from holdfast.text.reference import read_in
 from holdfast.transcripts import reader_for
 from holdfast.types import Scope, new_id
 
@@ -328,6 +330,27 @@ def test_a_branch_that_two_files_share_is_stored_once_and_marked(shelf, tmp_path
     shop.take(fork(tmp_path / "right.jsonl", RIGHT), fork(tmp_path / "more.jsonl", more))
     marked = [turn.content for turn in shop.turns() if turn.metadata.get("branch")]
     assert marked == ["Paint it red."]
+
+
+def test_a_reader_sees_that_a_turn_is_on_an_abandoned_branch(shelf, tmp_path):
+    shop = shelf()
+    file = fork(tmp_path / "right.jsonl", RIGHT)
+    shop.take(file)
+    hits = shop.hf.recall("Paint it red")
+    red = next(hit.memory for hit in hits if hit.memory.content == "Paint it red.")
+    assert read_in(red) == f"{file}:4, abandoned branch"
+    assert "2026-03-01, abandoned branch) Paint it red." in shop.hf.context("Paint it red").turn
+    blue = next(hit.memory for hit in hits if hit.memory.content == "Paint it blue.")
+    assert read_in(blue) == f"{file}:5"
+
+
+def test_nothing_is_learned_from_an_abandoned_branch(shelf, tmp_path):
+    shop = shelf()
+    shop.take(fork(tmp_path / "right.jsonl", RIGHT))
+    session = shop.hf.store.session(SCOPE, "right")
+    assert [turn.content for turn in turns_of(shop.hf.store, session)] == [
+        "We ship on Mondays.", "try again", "try again", "Paint it blue.",
+    ]  # fmt: skip
 
 
 def test_a_conversation_that_goes_back_to_a_branch_marks_the_other(shelf, tmp_path):

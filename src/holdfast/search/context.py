@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
+from ..text.reference import BRANCH
 from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope, to_datetime
 from .recall import Engine, Question, recall
 
@@ -108,7 +109,8 @@ def _source(memory: Memory) -> str:
         return ""
     who = memory.author or memory.role
     day = to_datetime(memory.event_time).date().isoformat()
-    return f"({_safe(f'{who}, {day}' if who else day)}) "
+    branch = "abandoned branch" if memory.metadata.get(BRANCH) else ""
+    return f"({_safe(', '.join(filter(None, (who, day, branch))))}) "
 
 
 def _safe(text: str) -> str:
