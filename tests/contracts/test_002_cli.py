@@ -224,6 +224,14 @@ def test_one_file_goes_to_the_scope_that_all_would_use_and_is_known_to_all(machi
     assert machine.js("recall", "Fridays")
 
 
+def test_importing_one_file_elsewhere_names_the_command_that_finds_it(machine):
+    file = claude_code(machine.home, machine.repo, said(RULE))
+    out = machine("import", str(file), folder=machine.home).out
+    scope = out.split("--scope ")[-1].strip()
+    assert out.splitlines()[-1] == f'Find it with: holdfast recall "…" --scope {scope}'
+    assert machine.js("recall", "Fridays", "--scope", scope, folder=machine.home)
+
+
 def test_one_file_goes_where_it_is_told_to(machine):
     file = claude_code(machine.home, machine.repo, said(RULE))
     assert machine.js("import", str(file), "--into", "user:guest")["scope"] == "user:guest"

@@ -142,6 +142,12 @@ def _noted_here() -> str:
     return str(place.scope) if place else ""
 
 
+def is_meant_here(scope: str) -> bool:
+    """Whether a command that names no scope works on this one, where it runs now."""
+    chosen = config.load().scope
+    return scope in scopes_meant([chosen] if chosen else [], here())
+
+
 def way_back(hf: Holdfast, scope: str = "") -> str:
     """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
     import shlex
@@ -150,8 +156,7 @@ def way_back(hf: Holdfast, scope: str = "") -> str:
 
     settings, scope = config.load(), scope or str(hf.scopes[0])
     words = ["holdfast", "undo", hf.last_run]
-    usual = scopes_meant([settings.scope] if settings.scope else [], here())
-    if scope not in usual:
+    if not is_meant_here(scope):
         words += ["--scope", scope]
     if hf.store.location not in (":memory:", location_of(settings.store or config.default_store())):
         words += ["--store", hf.store.location]

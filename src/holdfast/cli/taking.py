@@ -15,6 +15,7 @@ from ..errors import InvalidInput, reason
 from ..text.screen import counted, plain
 from . import show
 from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, way_back, when
+from .opening import is_meant_here
 from .outcome import PARTLY
 
 if TYPE_CHECKING:
@@ -211,6 +212,8 @@ def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
     if done.sessions:
         told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
         print(f"Imported {told} into {scope}. Undo with: {undo}")
+        if not is_meant_here(scope):
+            print(f'Find it with: holdfast recall "…" --scope {scope}')
     elif not done.failed:
         known = "every session is known already" if done.unchanged or done.files else "no session was found"
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
