@@ -226,9 +226,9 @@ def test_one_file_goes_to_the_scope_that_all_would_use_and_is_known_to_all(machi
 
 def test_importing_one_file_elsewhere_names_the_command_that_finds_it(machine):
     file = claude_code(machine.home, machine.repo, said(RULE))
-    out = machine("import", str(file), folder=machine.home).out
-    scope = out.split("--scope ")[-1].strip()
-    assert out.splitlines()[-1] == f'Find it with: holdfast recall "…" --scope {scope}'
+    told = machine("import", str(file), folder=machine.home).err
+    scope = told.split("--scope ")[-1].strip()
+    assert told == f'Find it with: holdfast recall "…" --scope {scope}\n'
     assert machine.js("recall", "Fridays", "--scope", scope, folder=machine.home)
 
 

@@ -213,7 +213,7 @@ def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
         told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
         print(f"Imported {told} into {scope}. Undo with: {undo}")
         if not is_meant_here(scope):
-            print(f'Find it with: holdfast recall "…" --scope {scope}')
+            print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
     elif not done.failed:
         known = "every session is known already" if done.unchanged or done.files else "no session was found"
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
