@@ -619,13 +619,16 @@ class AsyncHoldfast:
         sessions: str | Path | PastProject,
         *,
         into: ScopeLike | None = None,
+        homeless: bool = False,
         progress: Callable[[Path], None] = lambda path: None,
     ) -> index_.Indexed:
         """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
 
         Importing twice equals once.
         """
-        return await to_thread(self._holdfast.import_sessions, sessions, into=into, progress=progress)
+        return await to_thread(
+            self._holdfast.import_sessions, sessions, into=into, homeless=homeless, progress=progress
+        )
 
     async def extract(
         self,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import config
+from holdfast.cli.outcome import PARTLY
 from holdfast.memory import Holdfast
 from past.tidewatch import Past, me
 from past.written import claude_code, codex, write_all
@@ -189,6 +190,111 @@ def test_projects_do_not_mix(machine):
         told = machine("project", "context", folder=folder).out
         assert own in told
         assert other not in told
+
+
+def test_in_a_repository_without_records_recall_finds_what_was_imported_of_it(machine):
+    claude_code(machine.home, machine.repo, said(RULE))
+    machine.take_in()
+    deep = machine.repo / "src" / "deep"
+    deep.mkdir(parents=True)
+    for folder in (machine.repo, deep):
+        (hit,) = machine.js("recall", "Fridays", folder=folder)
+        assert hit["content"] == RULE
+    assert machine.js("recall", "Fridays", "--scope", "project")
+    assert machine("show", hit["id"]).code == 0
+    assert machine.js("recall", "Fridays", folder=machine.home) == []
+
+
+def test_importing_leaves_no_folder_in_a_repository_that_has_none(machine):
+    (machine.repo / ".aider.chat.history.md").write_text(
+        f"# aider chat started at 2026-03-01 10:00:00\n\n#### {RULE}\n", "utf-8"
+    )
+    machine.take_in()
+    assert not (machine.repo / ".holdfast").exists()
+    assert machine.js("recall", "Fridays")
+
+
+def test_one_file_goes_to_the_scope_that_all_would_use_and_is_known_to_all(machine):
+    file = claude_code(machine.home, machine.repo, said(RULE))
+    done = machine.js("import", str(file), folder=machine.home)
+    (planned,) = machine.js("import", "--all", "--plan")["projects"]
+    assert (done["scope"], done["sessions"]) == (planned["scope"], 1)
+    assert machine("import", "--all", "--yes").out.endswith(NOTHING_NEW)
+    assert machine.turns() == [RULE]
+    assert machine.js("recall", "Fridays")
+
+
+def test_importing_one_file_elsewhere_names_the_command_that_finds_it(machine):
+    file = claude_code(machine.home, machine.repo, said(RULE))
+    told = machine("import", str(file), folder=machine.home).err
+    scope = told.split("--scope ")[-1].strip()
+    assert told == f'Find it with: holdfast recall "…" --scope {scope}\n'
+    assert machine.js("recall", "Fridays", "--scope", scope, folder=machine.home)
+
+
+def test_one_file_goes_where_it_is_told_to(machine):
+    file = claude_code(machine.home, machine.repo, said(RULE))
+    assert machine.js("import", str(file), "--into", "user:guest")["scope"] == "user:guest"
+    assert machine.js("import", str(file), "--scope", "user:other")["scope"] == "user:other"
+
+
+def test_a_file_whose_import_was_taken_back_can_be_imported_again(machine):
+    file = claude_code(machine.home, machine.repo, said(RULE))
+    undo = machine("import", str(file)).out.split("Undo with: holdfast ")[1].split()
+    assert machine(*undo).code == 0
+    assert machine.turns() == []
+    assert machine.js("import", str(file))["sessions"] == 1
+
+
+# A session that cannot be stored
+
+
+@pytest.fixture
+def partly(machine, monkeypatch):
+    """Three sessions, one of which is longer than the settings allow; and its file."""
+    monkeypatch.setenv("HOLDFAST_MAX_CONTENT_BYTES", "1000")
+    for number, text in enumerate(("One.", "far too long " * 100, "Three.")):
+        held = said(text, id_=f"1111111{number}-0000-4000-8000-000000000001", day=number)
+        file = claude_code(machine.home, machine.repo, held)
+        machine.bad = file if number == 1 else getattr(machine, "bad", None)
+    return machine
+
+
+def test_one_bad_session_is_named_by_path_and_reason_and_the_rest_is_imported(partly):
+    done = partly("import", "--all", "--yes")
+    assert done.code == PARTLY
+    assert f"Failed: {partly.bad}: session 11111111-" in done.err
+    assert "the limit is 1,000" in done.err
+    assert "Imported 2 sessions with 2 turns of 1 project. 1 failure, named above" in done.out
+    assert partly.turns() == ["One.", "Three."]
+
+
+def test_scripts_are_told_what_failed(partly):
+    done = partly("import", "--all", "--yes", "--json")
+    (told,) = json.loads(done.out)
+    assert (done.code, told["sessions"], [one["path"] for one in told["failed"]]) == (PARTLY, 2, [str(partly.bad)])
+
+
+def test_what_failed_is_imported_once_the_reason_is_gone(partly, monkeypatch):
+    partly("import", "--all", "--yes")
+    assert partly("import", "--all", "--yes").code == PARTLY
+    monkeypatch.delenv("HOLDFAST_MAX_CONTENT_BYTES")
+    assert partly.js("import", "--all", "--yes")[0]["sessions"] == 1
+    assert partly("import", "--all", "--yes").out.endswith(NOTHING_NEW)
+
+
+def test_one_file_that_fails_altogether_is_no_part(partly):
+    done = partly("import", str(partly.bad))
+    assert (done.code, done.out) == (1, "")
+    assert f"Failed: {partly.bad}" in done.err
+
+
+def test_index_names_a_bad_session_too(partly):
+    assert partly("project", "init").code == 0
+    done = partly("index", str(partly.bad.parent))
+    assert done.code == PARTLY
+    assert f"Failed: {partly.bad}: session" in done.err
+    assert "Indexed 2 files" in done.out
 
 
 def test_one_agent_alone_or_one_that_nobody_knows(machine):

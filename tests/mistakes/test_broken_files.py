@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import sqlite3
 
@@ -164,4 +165,5 @@ def test_a_transcript_of_200_megabytes_is_read_in_a_little_memory(cli, folder):
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert (done.code, "3 turns" in done.out) == (0, True), done
     assert grown < 60_000, f"{grown} kB more"
-    assert "Tuesday" in cli("recall", "when do we ship?").out
+    (scope,) = re.findall(r"--scope (project:\S+)", done.err)
+    assert "Tuesday" in cli("recall", "when do we ship?", "--scope", scope).out

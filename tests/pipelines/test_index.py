@@ -548,7 +548,7 @@ def test_a_transcript_may_be_larger_than_memory_but_not_endless(project, index):
     file = project.outside / "s.jsonl"
     file.write_text(line(0, "Words."))
     os.truncate(file, MOST_TRANSCRIPT_BYTES + 1)
-    (warned,) = index(file).warnings
+    (warned,) = index(file).failed
     assert "too large" in warned.reason
 
 

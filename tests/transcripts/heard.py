@@ -28,6 +28,11 @@ def said(entries: list[Entry]) -> list[tuple[str, str]]:
     return [(entry.role, entry.text) for entry in entries]
 
 
+def held(entries: list[Entry]) -> list[tuple[str, str]]:
+    """Who said what in the conversation itself, without the branches that were abandoned."""
+    return said([entry for entry in entries if not entry.branch])
+
+
 def write(path: Path, *records: Any) -> Path:
     """`records` as JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from heard import DATA, append, one, read, said, write
+from heard import DATA, append, held, one, read, said, write
 
 from holdfast.transcripts import READERS, reader_for
 from holdfast.transcripts.claude_code import ClaudeCode
@@ -43,7 +43,7 @@ def test_a_session_is_read_in_the_order_in_which_it_happened() -> None:
     assert transcript.started_at == micros("2026-03-02T09:00:01.250Z")
     assert transcript.updated_at == micros("2026-03-02T09:11:00Z")
     assert (transcript.skipped, transcript.private, transcript.continued) == (0, False, False)
-    assert said(entries) == [
+    assert held(entries) == [
         ("user", "The ferry timetable endpoint returns 500 on Sundays. Please find out why."),
         ("assistant", "I'll look at the handler and run its tests."),
         (
@@ -81,7 +81,15 @@ def test_an_entry_says_where_it_stands_and_how_its_tool_went() -> None:
     assert entries[0].lines == (2, 2)
 
 
-def test_the_later_of_two_prompts_to_the_same_answer_holds(tmp_path: Path) -> None:
+def text(words):
+    return [{"type": "text", "text": words}]
+
+
+def branched(entries):
+    return [entry.text for entry in entries if entry.branch]
+
+
+def test_the_later_of_two_prompts_to_the_same_answer_holds_and_the_other_is_a_branch(tmp_path: Path) -> None:
     path = write(
         tmp_path / "s.jsonl",
         record("u1", None, "user", "Start."),
@@ -93,12 +101,89 @@ def test_the_later_of_two_prompts_to_the_same_answer_holds(tmp_path: Path) -> No
         record("u4", "a1", "user", "Blue."),
         record("a3", "u4", "assistant", [{"type": "text", "text": "Blue it is."}]),
     )
-    assert said(one(READER, path)[1]) == [
+    _, entries = one(READER, path)
+    assert held(entries) == [
         ("user", "Start."),
         ("assistant", "Which colour?"),
         ("user", "Blue."),
         ("assistant", "Blue it is."),
     ]
+    assert branched(entries) == ["Red.", "Bash: paint red\nok\ndone", "Thanks."]
+
+
+def test_the_branch_that_ends_the_file_is_the_conversation_though_another_began_later(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "s.jsonl",
+        record("u1", None, "user", "Start."),
+        record("a1", "u1", "assistant", text("Which colour?")),
+        record("u2", "a1", "user", "Red."),
+        record("u3", "a1", "user", "Blue."),
+        record("a3", "u3", "assistant", text("Blue it is.")),
+        record("a2", "u2", "assistant", text("Red it is.")),
+        record("u4", "a2", "user", "Now sand it."),
+    )
+    _, entries = one(READER, path)
+    assert [words for _, words in held(entries)] == ["Start.", "Which colour?", "Red.", "Red it is.", "Now sand it."]
+    assert branched(entries) == ["Blue.", "Blue it is."]
+
+
+def test_a_fork_within_a_fork_leaves_one_conversation(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "s.jsonl",
+        record("u1", None, "user", "One."),
+        record("u2", "u1", "user", "Two."),
+        record("u3", "u2", "user", "Three."),
+        record("u4", "u2", "user", "Four."),
+        record("u5", "u1", "user", "Five."),
+        record("u6", "u4", "user", "Six."),
+    )
+    _, entries = one(READER, path)
+    assert [words for _, words in held(entries)] == ["One.", "Two.", "Four.", "Six."]
+    assert branched(entries) == ["Three.", "Five."]
+
+
+def test_a_fork_at_the_very_first_prompt_is_seen_by_the_record_before_it(tmp_path: Path) -> None:
+    start = {"type": "system", "uuid": "s0", "parentUuid": None, "sessionId": "s", "content": "started"}
+    path = write(
+        tmp_path / "s.jsonl",
+        start,
+        record("u1", "s0", "user", "Paint it red."),
+        record("u2", "s0", "user", "Paint it blue."),
+    )
+    _, entries = one(READER, path)
+    assert (held(entries), branched(entries)) == ([("user", "Paint it blue.")], ["Paint it red."])
+
+
+def test_a_second_answer_to_the_same_prompt_leaves_the_first_as_a_branch(tmp_path: Path) -> None:
+    first = record("a1", "u1", "assistant", text("Red, perhaps."))
+    second = record("a2", "u1", "assistant", text("Blue, surely."))
+    first["message"]["id"], second["message"]["id"] = "m1", "m2"
+    path = write(tmp_path / "s.jsonl", record("u1", None, "user", "Which?"), first, second)
+    _, entries = one(READER, path)
+    assert (held(entries)[1:], branched(entries)) == ([("assistant", "Blue, surely.")], ["Red, perhaps."])
+
+
+def test_parallel_calls_are_no_branches_whichever_result_the_answer_follows(tmp_path: Path) -> None:
+    def session(name, answered):
+        return write(
+            tmp_path / f"{name}.jsonl",
+            record("u1", None, "user", "Look."),
+            record("a1", "u1", "assistant", call("t1", command="ls")),
+            record("a2", "a1", "assistant", call("t2", command="pwd")),
+            record("r1", "a1", "user", result("t1", "src")),
+            record("r2", "a2", "user", result("t2", "/p")),
+            record("a3", answered, "assistant", text("Seen.")),
+        )
+
+    for answered in ("r1", "r2"):
+        assert branched(one(READER, session(answered, answered))[1]) == []
+
+
+def test_a_branch_does_not_name_the_session(tmp_path: Path) -> None:
+    start = {"type": "system", "uuid": "s0", "parentUuid": None, "sessionId": "s", "content": "started"}
+    path = write(tmp_path / "s.jsonl", start, record("u1", "s0", "user", "Oops."), record("u2", "s0", "user", "Mine."))
+    transcript, _ = one(READER, path)
+    assert transcript.title == "Mine."
 
 
 def test_a_resumed_session_has_several_roots_and_copies_count_once(tmp_path: Path) -> None:
@@ -169,7 +254,7 @@ def test_a_prompt_that_is_taken_back_later_makes_the_session_be_read_anew(tmp_pa
     append(path, record("u3", "a1", "user", "Three."))
     again, entries = one(READER, path, first.cursor)
     assert not again.continued
-    assert [entry.text for entry in entries] == ["One.", "Which?", "Three."]
+    assert [words for _, words in held(entries)] == ["One.", "Which?", "Three."]
 
 
 def test_they_are_found_newest_first_and_sub_agents_are_left_out(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ..write.commit import Draft
 from .memory import RoleMemory, tidy
 
 STEP = 50  # memories embedded at a time, so that a person sees it move
+READ = "consolidated_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,26 @@ class Taken:
     put_away: int
 
 
+def listed(memory: Memory) -> dict[str, Any]:
+    """One memory for scripts: as in an export, and when it was consolidated, if it was."""
+    read = {READ: iso(memory.consolidated_at)} if memory.consolidated_at else {}
+    return exported(memory) | {"metadata": dict(memory.metadata) or None} | read
+
+
 def exported(memory: Memory) -> dict[str, Any]:
-    """One memory as other tools know it; `consolidated_at` is there only where it says something."""
-    record: dict[str, Any] = {
+    """One memory as other tools know it, with exactly their six keys.
+
+    That an episode was consolidated is told in its metadata, so that it is not read a second time where it comes in.
+    """
+    read = {READ: iso(memory.consolidated_at)} if memory.consolidated_at else {}
+    return {
         "id": memory.seq,
         "content": memory.content,
         "category": memory.category,
         "created_at": iso(memory.created_at),
         "memory_type": memory.layer,
-        "metadata": dict(memory.metadata) or None,
+        "metadata": {**memory.metadata, **read} or None,
     }
-    return record | ({"consolidated_at": iso(memory.consolidated_at)} if memory.consolidated_at else {})
 
 
 def import_memories(memory: RoleMemory, records: Any, *, progress: Callable[[int], None] = lambda steps: None) -> Taken:
@@ -84,19 +94,20 @@ def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory 
         )
     try:
         at = _time(record.get("created_at"), now)
+        metadata = dict(record.get("metadata") or {})
+        read = metadata.pop(READ, None) or record.get(READ)  # version 0.1.0 had it as a key of its own
         draft = Draft(
             content=record["content"],
             kind=kind,
             category=tidy(str(record.get("category") or "general")),
             source="import",
-            metadata=record.get("metadata") or {},
+            metadata=metadata,
         )
         built = commit.build(draft, memory.scope, at=at, max_bytes=memory.settings.max_content_bytes)
-        read = record.get("consolidated_at")
         return built.with_(consolidated_at=_time(read, now), outcome="extracted") if read else built
     except Nothing:
         return None
-    except (InvalidInput, TypeError, AttributeError) as error:
+    except (InvalidInput, TypeError, ValueError, AttributeError) as error:
         raise InvalidInput(f"Record {number} cannot be used: {error} Nothing was imported.") from error
 
 

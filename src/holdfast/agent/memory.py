@@ -22,12 +22,13 @@ from ..pipelines.catchup import embed_some
 from ..pipelines.consolidate import Consolidated, unread
 from ..search.context import procedures
 from ..store import InMemoryStore, Store, open_store
+from ..store.base import Filter
 from ..store.opening import check_place, is_server, shown
 from ..store.sqlite import IN_MEMORY
 from ..types import KINDS, LAYERS, MAIN_KINDS, Clock, Kind, Layer, Memories, Memory, Scope, system_clock
 from ..write.guard import clean, without_secrets
 from ..write.sessions import append
-from . import embeddings, sessions
+from . import embeddings, initrunner, sessions
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
@@ -113,6 +114,9 @@ class RoleMemory:
         try:
             return open_store(self.place, replica=self.settings.replica, clock=self.clock)
         except StoreError as error:
+            if not is_server(self.place) and initrunner.is_database(Path(self.place)):
+                told = initrunner.refused(Path(self.place), self.role.file, named=self.config.store_path is not None)
+                raise type(error)(f"{self.place} {told}") from error
             told = str(error).replace("with --store", f"under spec.memory.store_path in {self.role.file.name}")
             raise type(error)(told) from error
 
@@ -129,6 +133,28 @@ class RoleMemory:
         if self._hf is not None or self.incognito:
             return self._hf is not None
         return is_server(self.place) or Path(self.place).exists()
+
+    @property
+    def left_behind(self) -> str:
+        """What to say of an InitRunner database of this agent that was not taken in; empty where there is none."""
+        old = self._old_database()
+        if self.incognito or old is None or not initrunner.is_database(old):
+            return ""
+        if self.exists:
+            store, where = self.hf.store, Filter((self.scope,))
+            first = store.list(where, limit=1, order="oldest")  # version 0.1.0 took it in without a note
+            known = any(file.path == str(old.resolve()) for file in store.files(self.scope, initrunner.ROOT))
+            if known or (first and first[0].source == initrunner.ROOT):
+                return ""
+        return initrunner.left_behind(old, self.role.file)
+
+    def _old_database(self) -> Path | None:
+        """Where InitRunner would keep this memory, unless the role names a place of its own."""
+        if is_server(self.place):
+            return None if self.config.store_path else initrunner.default_database(self.role.name)
+        here = Path(self.place)
+        usual = here.parent == config.agent_store(self.role.name).parent
+        return initrunner.default_database(here.stem) if usual else None
 
     @property
     def location(self) -> str:

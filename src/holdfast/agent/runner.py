@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from .delegate import delegate_tools
 from .memory import RoleMemory
 from .role import Role
 from .tools import memory_tools
+
+log = logging.getLogger(__name__)
 
 TOOL_RETRIES = 2  # a model that gets a tool's arguments wrong is told so, and may try again this often
 
@@ -107,6 +110,8 @@ class RoleAgent:
                 role, clock=clock, settings=settings, environ=environ, complete=complete, mode=mode, user_id=user_id
             )
             memory.check()
+            if told := memory.left_behind:
+                log.warning("%s", told)
             if model is None and role.spec.memory.consolidation.enabled and not memory.incognito:
                 models.consolidating(role, environ)  # a key that it lacks is better known now than at the end
 

@@ -169,7 +169,7 @@ def _parser(*modules: str) -> Any:
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Runs the command line; its exit code: 0 fine, 1 not found or refused, 2 wrong usage, 70 a fault of ours."""
+    """Runs the command line; its exit code is that of `outcome`."""
     from .fault import warn_in_lines
 
     warn_in_lines()

@@ -12,6 +12,7 @@ import typer
 from ..text.screen import counted, plain
 from . import show
 from .app import WRITING, Json, Scope, Store, app, open_memory
+from .outcome import PARTLY
 
 if TYPE_CHECKING:
     from ..pipelines.index import Indexed
@@ -41,8 +42,10 @@ def index(
         show.emit(asdict(done))
     else:
         _tell(done, paths or (), plan=plan)
-    if paths and done.warnings and not done.files and not done.unchanged:
+    if paths and (done.warnings or done.failed) and not done.files and not done.unchanged:
         raise typer.Exit(1)  # nothing of what was named could be indexed
+    if done.failed:
+        raise typer.Exit(PARTLY)
 
 
 def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
@@ -50,6 +53,8 @@ def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
     if len(done.warnings) > MOST_WARNINGS:
         print(f"… and {len(done.warnings) - MOST_WARNINGS} more; --json lists all.", file=sys.stderr)
+    for failed in done.failed:
+        print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)
     if plan:
         for path, what in done.changes.items():
             print(f"{what:<8} {plain(path)}")
@@ -57,7 +62,7 @@ def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
 
 
 def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
-    if not (done.files or done.unchanged or done.changes or done.warnings):
+    if not (done.files or done.unchanged or done.changes or done.warnings or done.failed):
         if paths:
             what = "no note, no ticket and no session of this project is there"
             return f"Nothing to index in {', '.join(paths)}: {what}. A session of another goes in by its file's name."

@@ -43,7 +43,8 @@ Force = Annotated[bool, typer.Option("--force", "--yes", "-y", help="Do not ask.
 
 
 @contextmanager
-def _memory(file: Path) -> Iterator[RoleMemory]:
+def _memory(file: Path, *, taking_in: bool = False) -> Iterator[RoleMemory]:
+    """The memory of a role. A database that InitRunner left is told of, unless one is `taking_in` one."""
     role = role_of(file)
     with agent_packages():
         from ..agent.memory import RoleMemory
@@ -56,6 +57,8 @@ def _memory(file: Path) -> Iterator[RoleMemory]:
 
     memory = RoleMemory(role, complete=complete, actor=f"cli:{config.login()}")
     try:
+        if not taking_in and (told := memory.left_behind):
+            print(told, file=sys.stderr)
         yield memory
     finally:
         memory.close()
@@ -78,15 +81,15 @@ def list_(
     """List what the agent remembers, newest first."""
     with _memory(file) as memory:
         wanted = _checked(type_)
-        listed = memory.listed(type_=wanted, category=category, limit=limit) if memory.exists else []
+        found = memory.listed(type_=wanted, category=category, limit=limit) if memory.exists else []
         if as_json:
-            from ..agent.exchange import exported
+            from ..agent.exchange import listed
 
-            show.emit([exported(one) for one in listed])
+            show.emit([listed(one) for one in found])
             return
-        for one in listed:
+        for one in found:
             print(show.typed(one, SHOWN))
-        print(f"{len(listed)} memories shown." if listed else NOTHING)
+        print(f"{len(found)} memories shown." if found else NOTHING)
 
 
 @memory_app.command()
@@ -285,7 +288,7 @@ def import_db(
     as_json: Json = False,
 ) -> None:
     """Take in an InitRunner database: memories with their ids and times, conversations, vectors."""
-    with _memory(file) as memory:
+    with _memory(file, taking_in=True) as memory:
         with agent_packages():
             from ..agent.importdb import import_database
         with show.progress("importing") as bar:

@@ -137,14 +137,16 @@ def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
     """The scopes that words mean where a command runs: `project` and `assistant` are those of the places there.
 
     No words mean the person's own scope, and for reading also that of their records, and in a project what is known
-    there.
+    there. A repository of which past sessions were imported is such a project too, though it keeps no records.
     """
-    known = {place.name: str(place.scope) for place in places}
+    known: dict[str, str] = {place.name: str(place.scope) for place in places}
+    kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
+    if "project" not in known and (not given or "project" in given) and (noted := _noted_here()):
+        known["project"] = noted
     if "project" in given and "project" not in known:
         raise InvalidInput("There is no project here or above. `holdfast project init` makes one.")
     if given:
-        return list(dict.fromkeys(known.get(word, word) for word in given))  # type: ignore[call-overload]
-    kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
+        return list(dict.fromkeys(known.get(word, word) for word in given))
     return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
 
 
@@ -155,6 +157,20 @@ def doctor_of(hf: Holdfast, *words: str) -> str:
     return command_for(hf, "doctor", *words)
 
 
+def _noted_here() -> str:
+    """The scope of the project around this folder, if past sessions of it were taken in; else nothing."""
+    from ..files.places import noted_place
+
+    place = noted_place(folder_here(), config.data_folder())
+    return str(place.scope) if place else ""
+
+
+def is_meant_here(scope: str) -> bool:
+    """Whether a command that names no scope works on this one, where it runs now."""
+    chosen = config.load().scope
+    return scope in scopes_meant([chosen] if chosen else [], here())
+
+
 def way_back(hf: Holdfast, scope: str = "") -> str:
     """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
     import shlex
@@ -163,8 +179,7 @@ def way_back(hf: Holdfast, scope: str = "") -> str:
 
     settings, scope = config.load(), scope or str(hf.scopes[0])
     words = ["holdfast", "undo", hf.last_run]
-    usual = scopes_meant([settings.scope] if settings.scope else [], here())
-    if scope not in usual:
+    if not is_meant_here(scope):
         words += ["--scope", scope]
     if hf.store.location not in (":memory:", location_of(settings.store or config.default_store())):
         words += ["--store", hf.store.location]

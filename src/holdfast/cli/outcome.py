@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import HoldfastError, InvalidInput
 from ..text.screen import plain
 
-PARTLY = 4
-"""The exit code of a command that did what it could, and left something out that it has named."""
+PARTLY = 3
+"""The exit code of a command that did a part of what it was told, named what it could not do, and can be run again."""
 
 Told = tuple[str | None, int]
 """What a person is told of an error, and the exit code; None for one that is a fault of this program."""
@@ -20,7 +20,7 @@ Told = tuple[str | None, int]
 def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
     """Runs a command and returns its exit code.
 
-    0 fine, 1 not found or refused, 2 wrong usage, 4 done in part, 70 a fault of ours.
+    0 fine, 1 not found or refused, 2 wrong usage, 3 partly done, 70 a fault of ours.
     """
     try:
         result = work()

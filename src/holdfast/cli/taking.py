@@ -15,6 +15,8 @@ from ..errors import InvalidInput, reason
 from ..text.screen import counted, plain
 from . import show
 from .app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, way_back, when
+from .opening import is_meant_here
+from .outcome import PARTLY
 
 if TYPE_CHECKING:
     from ..files.past import PastProject, Survey
@@ -66,7 +68,9 @@ def import_(
     """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past sessions here.
 
     Importing twice equals once: what is known already is not read again. A bundle is taken in whole or not at all; of
-    sessions each is. Of another memory's file all that is well-formed is taken in, in one run that `undo` takes back.
+    sessions each is. A session goes to the project it was held in, unless --into names a scope. One that cannot be
+    stored is named, the others are taken in, and the exit code is 3. Of another memory's file all that is well-formed
+    is taken in, in one run that `undo` takes back.
     """
     format_, file = _format_and_file(words or [])
     if all_ == (file is not None):
@@ -77,7 +81,7 @@ def import_(
         elif format_ and file:
             _import_other(hf, format_, file, into=into, as_json=as_json)
         elif file and file != "-" and _is_transcript(Path(file)):
-            _import_sessions(hf, Path(file), into=into, as_json=as_json)
+            _import_sessions(hf, Path(file), into=into or (str(hf.scopes[0]) if scope else None), as_json=as_json)
         else:
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
 
@@ -180,17 +184,46 @@ def _is_transcript(file: Path) -> bool:
 
 
 def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
-    scope, done = into or str(hf.scopes[0]), hf.import_sessions(file, into=into)
+    """Each session goes where `import --all` would put it; one of which nobody noted where, to the person."""
+    from ..files import past
+
+    file = file.expanduser().resolve()
+    found = past.survey_file(file)
+    done: list[tuple[str, Indexed]] = []
+    undo: dict[str, str] = {}
+    for project in [] if into else found.projects:
+        scope = str(project.place.scope)
+        done.append((scope, hf.import_sessions(project)))
+        undo[scope] = way_back(hf, scope)
+    if into or found.homeless or not done:
+        scope = into or str(hf.scopes[0])
+        done.append((scope, hf.import_sessions(file, into=scope, homeless=not into)))
+        undo[scope] = way_back(hf, scope)
     if as_json:
-        show.emit(_done_json(scope, done))
-        return
+        show.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
+    else:
+        for scope, indexed in done:
+            _tell_sessions(file, scope, indexed, undo[scope])
+    _end([indexed for _, indexed in done])
+
+
+def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
     _warn(done)
-    if not done.sessions:
+    if done.sessions:
+        told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
+        print(f"Imported {told} into {scope}. Undo with: {undo}")
+        if not is_meant_here(scope):
+            print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
+    elif not done.failed:
         known = "every session is known already" if done.unchanged or done.files else "no session was found"
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
-        return
-    told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
-    print(f"Imported {told} into {scope}. Undo with: {way_back(hf, scope)}")
+
+
+def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
+    """Ends with the exit code for "partly" where something failed, and with 1 where everything did."""
+    if unreadable or any(indexed.failed for indexed in done):
+        some = any(indexed.files or indexed.unchanged for indexed in done)
+        raise typer.Exit(PARTLY if some else 1)
 
 
 # All that is on this machine
@@ -219,6 +252,7 @@ def _import_all(hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, a
             for project in found.projects
         ]
     _tell_all(done, as_json=as_json)
+    _end([indexed for _, indexed in done], found.unreadable)
 
 
 def _survey_json(found: Survey) -> dict[str, Any]:
@@ -269,12 +303,16 @@ def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> 
         _warn(indexed)
     sessions = sum(len(indexed.sessions) for _, indexed in done)
     turns = sum(indexed.chunks for _, indexed in done)
+    failed = sum(len(indexed.failed) for _, indexed in done)
     if not sessions:
-        print("Nothing new: every session is known already.")
+        known = "every other session" if failed else "every session"
+        print(f"Nothing new: {known} is known already.")
         return
     projects = sum(bool(indexed.sessions) for _, indexed in done)
-    print(f"Imported {counted(sessions, 'session')} with {counted(turns, 'turn')} of {counted(projects, 'project')}.")
-    print("In a project, `holdfast project build` makes its memory of them; `holdfast recall` finds what was said.")
+    left = f" {counted(failed, 'failure')}, named above; the next import tries again." if failed else ""
+    told = f"{counted(sessions, 'session')} with {counted(turns, 'turn')} of {counted(projects, 'project')}"
+    print(f"Imported {told}.{left}")
+    print("In its folder, `holdfast recall` finds what was said, and `holdfast project build` makes a memory of it.")
 
 
 def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
@@ -284,9 +322,12 @@ def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
         "turns": done.chunks,
         "unchanged": done.unchanged,
         "warnings": [{"path": warned.path, "reason": warned.reason} for warned in done.warnings],
+        "failed": [{"path": failed.path, "reason": failed.reason} for failed in done.failed],
     }
 
 
 def _warn(done: Indexed) -> None:
     for warned in done.warnings[:MOST_SHOWN]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
+    for failed in done.failed:  # all of them: each is something that is not there now
+        print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
 from ..pipelines.index import Indexed, Indexer, Source
 from ..store.base import Author, Store
-from ..transcripts import READERS, Transcript
-from ..transcripts.projects import Found, found_sessions
+from ..transcripts import READERS, Transcript, reader_for
+from ..transcripts.projects import Found, found_sessions, sessions_in
 from ..types import Micros, Scope
 from .places import Place, place_around
 from .sources import sources_of
@@ -24,6 +24,8 @@ class PastProject:
     sessions: list[Found] = field(default_factory=list)
     private: int = 0
     """Sessions of which nothing is to be remembered."""
+    named: bool = False
+    """Whether a person named the file: then it is read again if what was taken in of it is not there any more."""
 
     @property
     def files(self) -> list[Path]:
@@ -58,9 +60,23 @@ class Survey:
 def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -> Survey:
     """Every past session of these agents, or of all that are known, by project. Only the heads of files are read."""
     readers = [reader for reader in READERS if not agents or reader.name in agents]
+    return _sorted(found_sessions(home, environ, readers))
+
+
+def survey_file(file: Path) -> Survey:
+    """The sessions in one file, by project. Only the heads of sessions are read."""
+    reader = reader_for(file)
+    found = _sorted(sessions_in(reader, file) if reader else ())
+    for project in found.projects:
+        project.named = True
+    return found
+
+
+def _sorted(sessions: Iterable[Found | OSError]) -> Survey:
+    """Sessions by the project they were held in, those of the one that was worked on last first."""
     projects: dict[Scope, PastProject] = {}
     homeless, unreadable = [], []
-    for one in found_sessions(home, environ, readers):
+    for one in sessions:
         if isinstance(one, OSError):
             unreadable.append(f"{one.filename or 'a file'}: {one.strerror or one}")
         elif one.cwd:
@@ -99,17 +115,24 @@ def take_in(
     sources, scope = sources_of(project.place, data), project.place.scope
     indexer = Indexer(store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope))
     for path in project.files:
+        if project.named:
+            indexer.unlearn(sources.name_of(path))
         indexer.index(Source(path, sources.name_of(path)))
         progress(path)
     sources.note(path for path in project.files if sources.name_of(path) in indexer.done.changes)
     return indexer.done
 
 
-def take_in_file(store: Store, scope: Scope, file: Path, author: Author, *, max_bytes: int) -> Indexed:
-    """Takes in the sessions of one file, whatever project they were held in, and says what was done."""
-    indexer = Indexer(store, scope, author, max_bytes=max_bytes)
+def take_in_file(
+    store: Store, scope: Scope, file: Path, author: Author, *, max_bytes: int, homeless: bool = False
+) -> Indexed:
+    """Takes in the sessions of one file, whatever project they were held in, and says what was done.
+
+    With `homeless` only those of which nobody noted where they were held.
+    """
+    indexer = Indexer(store, scope, author, max_bytes=max_bytes, belongs=lambda transcript: not transcript.cwd)
     indexer.unlearn(str(file))
-    indexer.index(Source(file, str(file), named=True))
+    indexer.index(Source(file, str(file), named=not homeless))
     return indexer.done
 
 

@@ -21,6 +21,8 @@ from ..types import Kind, Memory, Scope
 from ..values import dataclass
 
 FOLDER, PROJECT_FILE, RECORDS = ".holdfast", "project.yaml", "records"
+PROJECTS = "projects"
+"""The folder in a person's data that has one for each project they indexed, imported or built."""
 _SIGN = f"{FOLDER}/{PROJECT_FILE}"
 CATEGORIES: Mapping[str, Kind] = {
     "decisions": "fact",
@@ -72,6 +74,18 @@ def place_around(folder: Path) -> Place:
         return known
     top = repository_top(folder.resolve())
     return Place(top / FOLDER, Scope("project", project_id(top)), "project")
+
+
+def noted_place(folder: Path, data: Path) -> Place | None:
+    """The place of the project that a folder belongs to, if it keeps no records but past sessions of it were taken in.
+
+    A person's `data` has a folder for each such project; version 0.1.0 left a list in the project instead.
+    """
+    if not (data / PROJECTS).is_dir():  # the usual case costs one look, and loads nothing
+        return None
+    place = place_around(folder)
+    is_noted = (data / PROJECTS / place.scope.key).is_dir() or place.root.is_dir()
+    return place if is_noted else None
 
 
 def project_folder(start: Path) -> Path:

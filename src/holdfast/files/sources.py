@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import InvalidInput, reason
 from ..store.base import Store
 from ..values import dataclass
-from .places import Place
+from .places import PROJECTS, Place
 
 LIST = "sources"
 INDEX = "index"  # the verb that the journal has for it
@@ -47,7 +47,8 @@ class Sources:
         listed = set(known)
         for path in paths:
             if str(path) not in listed and not any(covers(pattern, str(path)) for pattern in known):
-                inside = path.is_relative_to(self.place.folder)
+                # A list is no reason to begin a folder of ours in somebody's repository.
+                inside = path.is_relative_to(self.place.folder) and self.place.root.is_dir()
                 _append(self.inside if inside else self.elsewhere, self._line(path))
                 listed.add(str(path))
                 known += [str(path)] if path.is_dir() else []
@@ -68,7 +69,7 @@ class Sources:
 
 def sources_of(place: Place, data: Path) -> Sources:
     """The lists of a project, one of them in the folder of a person's `data`. Neither need be there."""
-    return Sources(place, data / "projects" / place.scope.key / LIST)
+    return Sources(place, data / PROJECTS / place.scope.key / LIST)
 
 
 def unfollowed(store: Store, sources: Sources) -> bool:

@@ -56,17 +56,20 @@ class Indexing(Opened):
         sessions: str | Path | PastProject,
         *,
         into: ScopeLike | None = None,
+        homeless: bool = False,
         progress: Callable[[Path], None] = lambda path: None,
     ) -> Indexed:
         """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
 
-        What was found is what `holdfast.files.past.survey` says of this machine; it goes into the scope of its project,
-        a file into the first of these scopes or that of `into`. Importing twice equals once.
+        What was found is what `holdfast.files.past.survey` says of this machine, or `survey_file` of one file; it goes
+        into the scope of its project. A file goes into the first of these scopes or that of `into`; with `homeless`
+        only its sessions of which nobody noted where they were held. Importing twice equals once. A session that cannot
+        be stored is named in `failed`, and the others are stored.
         """
         limit, author = self.settings.max_content_bytes, author_of(self, "import")
         if isinstance(sessions, str | Path):
             scope, file = Scope.parse(into) if into else self.scopes[0], Path(sessions).expanduser().resolve()
-            done = files.past.take_in_file(self.store, scope, file, author, max_bytes=limit)
+            done = files.past.take_in_file(self.store, scope, file, author, max_bytes=limit, homeless=homeless)
         else:
             scope, data = sessions.place.scope, config.data_folder()
             done = files.past.take_in(self.store, sessions, author, data=data, max_bytes=limit, progress=progress)

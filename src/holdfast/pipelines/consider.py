@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import Conflict, ModelFailed
 from ..models.chat import Complete
 from ..store.base import Author, Filter, Store, Writer
+from ..text.reference import BRANCH
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Scope, Session
 from ..write import profile
@@ -124,9 +125,10 @@ def remembers(store: Store, scope: Scope) -> bool:
 
 
 def turns_of(store: Store, session: Session) -> Memories:
-    """The turns of a session that may be remembered, in order."""
+    """The turns of a session that may be remembered, in order; those of abandoned branches taught nothing."""
     found = store.list(Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest")
-    return sorted(found, key=lambda turn: (turn.position or 0, turn.seq))
+    held = [turn for turn in found if not turn.metadata.get(BRANCH)]
+    return sorted(held, key=lambda turn: (turn.position or 0, turn.seq))
 
 
 def look(store: Store, session: Session, turns: Memories, reading: Reading) -> Considered:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from ..store.base import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
+from ..text.reference import BRANCH
 from ..types import MOST_HITS, MOST_RULES, OUTDATED_BY, STATUSES, Hit, Memory, Micros, Scope, to_datetime
 from .recall import Engine, Question, recall
 
@@ -109,7 +110,8 @@ def _source(memory: Memory) -> str:
     who = memory.author or memory.role
     day = to_datetime(memory.event_time).date().isoformat()
     since = "replaced since" if memory.kind == "turn" and OUTDATED_BY in memory.metadata else ""
-    return f"({_safe(', '.join(part for part in (who, day, since) if part))}) "
+    branch = "abandoned branch" if memory.metadata.get(BRANCH) else ""
+    return f"({_safe(', '.join(filter(None, (who, day, branch, since))))}) "
 
 
 def _safe(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
@@ -55,9 +56,14 @@ class Aider:
             return
         lines = enumerate(found.data.decode("utf-8", "replace").split("\n"), 1)
         place = hashlib.sha256(str(path).encode("utf-8", "replace")).hexdigest()[:8]
+        starts: Counter[str] = Counter()
         for (started, session), last in with_last(_sessions(lines)):
             at, key = _local(started), re.sub(r"\D", "", started) or "undated"
+            starts[key] += 1
+            if starts[key] > 1:  # a script starts it several times in one second
+                key += f"-{starts[key]}"
             transcript = Transcript(f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at)
+            transcript.copies = False  # all entries have the time of the start, which other sessions may share
             tell = partial(_tell, session, at)
             transcript.entries = told(transcript, tell, found.cursor if last else Cursor())
             yield transcript

@@ -22,7 +22,8 @@ class Entry:
     """One thing said or done, in the words of the person, the assistant, or of a tool call condensed with its outcome.
 
     `lines` are the first and last line of the file it was read from, counted from 1; where a file is not made of lines,
-    the number of the message in its conversation. `failed` is None where nobody said how a tool call went.
+    the number of the message in its conversation. `failed` is None where nobody said how a tool call went. `branch`
+    means that the conversation was not continued from here: another branch of it ends the file.
     """
 
     role: Role
@@ -31,10 +32,14 @@ class Entry:
     lines: tuple[int, int]
     tool: str = ""
     failed: bool | None = None
+    branch: bool = False
 
     @property
     def hash(self) -> str:
-        """The same for every copy of this entry, such as one in a resumed session, wherever it stands there."""
+        """The same for every copy of this entry, such as one in a resumed session, wherever it stands there.
+
+        Entries that repeat each other within a session have it in common too: only their order tells them apart.
+        """
         said = "\0".join((self.role, self.tool, str(self.at or ""), self.text))
         return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -60,7 +65,9 @@ class Transcript:
     understood) and `cursor` are final at the end of them. `continued` means that the entries follow those read before
     `cursor` was given, and title and start may be missing; otherwise they are the whole session and replace whatever
     was read of it. `private` means that nothing of it is to be remembered: the agent's settings say so, no person spoke
-    in it, or Holdfast itself held it. `note` says, for a person, why entries are missing.
+    in it, or Holdfast itself held it. `note` says, for a person, why entries are missing. `copies` means that an entry
+    with the text and the time of one in another session is a copy of it, as when an agent resumes a session in a new
+    file; without it equal entries of two sessions are two.
     """
 
     id: str
@@ -76,6 +83,7 @@ class Transcript:
     note: str = ""
     continued: bool = False
     cursor: Cursor | None = None
+    copies: bool = True
 
 
 class Reader(Protocol):

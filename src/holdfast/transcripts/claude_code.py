@@ -2,17 +2,19 @@
 
 Each line is a record with `type`, `uuid` and `parentUuid`. The parents make a graph rather than a list: a prompt that
 was edited leaves the old branch in the file, each result of parallel tool calls hangs on its own call, a session that
-was resumed or compacted has several roots. Lines are in the order in which things happened, so that order is kept and
-only abandoned branches are left out.
+was resumed or compacted has several roots. The branch that ends the file is the conversation; the others are told as
+branches. Lines are in the order in which things happened, and that order is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from .base import Role, Transcript
+from .branches import path_to
 from .calls import output_of
 from .jsonl import Object, SessionFile, Survey, newest_first
 from .lines import first_objects
@@ -22,20 +24,34 @@ from .values import as_dict, as_text, dicts, micros, said_in
 _ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}
 _MAIN_TYPES = ("user", "assistant")
+_CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
+_RESULTS = {"tool_result", "mcp_tool_result"}
 _FAR = 8_000_000  # bytes
 _SIDE_FOLDERS = {"subagents", "tool-results", "workflows", "memory"}
 
+_Kind = Literal["prompt", "queued", "answer", "call", "result"]
+
+
+@dataclass(slots=True)
+class _Node:
+    """A message in the graph: its line, what it follows and what it is."""
+
+    line: int
+    follows: str
+    kind: _Kind
+    message: str
+    """The id of the answer that it is a part of: an answer is written as several records."""
+
 
 class _Branches(Survey):
-    """Which prompts were replaced: of two that answer the same message, the later one holds.
+    """Where each message stands in the graph: on the way to the end of the file, beside it, or on another branch.
 
     Records that are no part of the conversation, such as hook progress, are looked through.
     """
 
     def __init__(self) -> None:
         self._anchor: dict[str, str] = {}  # of each record: the message it follows, itself if it is one
-        self._message: dict[str, tuple[int, str]] = {}  # of each message: its line and the message it follows
-        self._prompts: dict[str, list[str]] = {}  # by what they follow
+        self._nodes: dict[str, _Node] = {}  # the messages, in the order of their lines
         self._copies: set[int] = set()
         self._rank = -1
 
@@ -50,22 +66,55 @@ class _Branches(Survey):
             return
         follows = self._anchor.get(as_text(record.get("parentUuid")) or as_text(record.get("logicalParentUuid")), "")
         if (record.get("type") not in _MAIN_TYPES and not _queued(record)) or _aside(record):
-            self._anchor[uuid] = follows
+            # Prompts that follow the same record before the first message are two branches as well.
+            self._anchor[uuid] = follows or uuid
             return
         self._anchor[uuid] = uuid
-        self._message[uuid] = line, follows
-        if follows and record.get("type") == "user" and not _has_results(record):
-            self._prompts.setdefault(follows, []).append(uuid)
+        message = as_text(as_dict(record.get("message")).get("id"))
+        self._nodes[uuid] = _Node(line, follows, _kind(record), message)
 
     def left_out(self) -> set[int]:
-        """The lines of replaced prompts and of all that follows them, and second copies."""
-        gone = {uuid for prompts in self._prompts.values() for uuid in prompts[:-1]}
-        lines = set(self._copies)
-        for uuid, (line, follows) in self._message.items() if gone else ():
-            if uuid in gone or follows in gone:  # a message stands behind the one it follows
+        """Second copies."""
+        return set(self._copies)
+
+    def branches(self) -> set[int]:
+        """The lines of messages from which the conversation was not continued, and of all that follows them.
+
+        A file may hold several trees, for a session that is resumed or compacted can begin a new one: of each tree the
+        branch that it ends with is the conversation.
+        """
+        kept = self._paths()
+        answers: dict[str, set[str]] = {}  # that the conversation was continued with, by what they follow
+        for uuid in kept:
+            answers.setdefault(self._nodes[uuid].follows, set()).add(self._nodes[uuid].message)
+        gone: set[str] = set()
+        for uuid, node in self._nodes.items():  # a message stands behind the one it follows
+            away = node.follows in gone or self._leads_away(node, answers.get(node.follows, set()))
+            if uuid not in kept and away:
                 gone.add(uuid)
-                lines.add(line)
-        return lines
+        return {self._nodes[uuid].line for uuid in gone}
+
+    def _paths(self) -> set[str]:
+        """The messages on the way from the root of each tree to its last message."""
+        root: dict[str, str] = {}
+        last: dict[str, str] = {}
+        for uuid, node in self._nodes.items():
+            root[uuid] = root.get(node.follows, node.follows or uuid)
+            last[root[uuid]] = uuid
+        parents = {uuid: node.follows for uuid, node in self._nodes.items()}
+        return {uuid for leaf in last.values() for uuid in path_to(leaf, parents)}
+
+    def _leads_away(self, node: _Node, instead: set[str]) -> bool:
+        """Whether a message beside the path begins a branch, and is not only written beside it.
+
+        Results of parallel calls hang each on its own call, and the records of one answer on each other.
+        """
+        if node.kind == "prompt":
+            return bool(node.follows)
+        before = self._nodes.get(node.follows)
+        if node.kind != "answer" or before is None or before.kind == "call" or not node.message:
+            return False
+        return node.message not in instead | {before.message}
 
     def _entitle(self, record: Object) -> None:
         kind = as_text(record.get("type"))
@@ -115,12 +164,12 @@ class ClaudeCode(SessionFile):
 
 
 def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, talk: Talk) -> None:
-    match part.get("type"):
+    match as_text(part.get("type")):
         case "text":
             talk.say(role, said_in(part.get("text")), at, line)
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+        case kind if kind in _CALLS:
             talk.call(as_text(part.get("id")), as_text(part.get("name")), part.get("input"), at, line)
-        case "tool_result" | "mcp_tool_result":
+        case kind if kind in _RESULTS:
             failed = part.get("is_error") is True  # left out where a call went well
             talk.outcome(as_text(part.get("tool_use_id")), output_of(part.get("content")), at, line, failed=failed)
 
@@ -140,6 +189,12 @@ def _aside(record: Object) -> bool:
     return any(record.get(flag) for flag in _ASIDE)
 
 
-def _has_results(record: Object) -> bool:
+def _kind(record: Object) -> _Kind:
+    """What a message is. A call is an answer too, and what was typed meanwhile is no prompt that begins a branch."""
     content = as_dict(record.get("message")).get("content")
-    return any(part.get("type") == "tool_result" for part in dicts(content))
+    parts = {as_text(part.get("type")) for part in dicts(content)}
+    if record.get("type") == "assistant":
+        return "call" if parts & _CALLS else "answer"
+    if record.get("type") == "user":
+        return "result" if parts & _RESULTS else "prompt"
+    return "queued"

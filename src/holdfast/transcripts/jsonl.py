@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from ..types import Micros
@@ -27,7 +27,11 @@ class Survey:
         """Looks at one line."""
 
     def left_out(self) -> set[int]:
-        """The lines that later ones took back: replaced prompts, abandoned branches, older versions."""
+        """The lines that are not told: what later ones took back, second copies, older versions."""
+        return set()
+
+    def branches(self) -> set[int]:
+        """The lines that are told as branches: the conversation was continued from somewhere else."""
         return set()
 
 
@@ -64,16 +68,29 @@ class SessionFile:
         yield transcript
 
     def _entries(self, transcript: Transcript, changes: _Changes) -> Iterator[Entry]:
-        talk, left_out = Talk(transcript), changes.left_out()
+        talk, standing = Talk(transcript), changes.standing()
         transcript.title = changes.title or transcript.title
         with Lines(transcript.path, changes.cursor) as lines:
             for line, record in lines:
-                if line not in left_out:
+                if line not in standing.left_out:
+                    talk.branch = line in standing.branches
                     self.tell(record, line, talk)
                     yield from talk.ready()
             yield from talk.rest()
             transcript.skipped, transcript.cursor = lines.skipped, lines.cursor
         transcript.updated_at = transcript.updated_at or modified(transcript.path)
+
+
+class _Standing(NamedTuple):
+    """Which lines of a file do not count, and which do so as branches only."""
+
+    left_out: set[int]
+    branches: set[int]
+
+    def until(self, last: int) -> _Standing:
+        """The same for the lines up to `last`."""
+        lines = range(last + 1)
+        return _Standing(self.left_out.intersection(lines), self.branches.intersection(lines))
 
 
 class _Changes:
@@ -82,7 +99,7 @@ class _Changes:
     def __init__(self, path: Path, cursor: Cursor | None, survey: type[Survey] | None) -> None:
         self._path, self._survey = path, survey
         self.cursor, self.none, self.title = cursor, False, ""
-        self._known: set[int] | None = None
+        self._known: _Standing | None = None
         with Lines(path, cursor) as lines:
             if not lines.fits:
                 self.cursor = None
@@ -91,30 +108,31 @@ class _Changes:
         if self.cursor is not None and not self.none:
             self._compare(self.cursor)
 
-    def left_out(self) -> set[int]:
-        """The lines not to be told."""
+    def standing(self) -> _Standing:
+        """How the lines of the whole file stand."""
         if self._known is None:
             self._known = self._look(None)[1]
         return self._known
 
     def _compare(self, cursor: Cursor) -> None:
-        """When a new line takes back an old one, what was read before does not hold: all is told anew."""
+        """When a new line changes how an old one stands, what was read before does not hold: all is told anew."""
         before, self._known = self._look(cursor)
-        if before != {line for line in self._known if line <= cursor.lines}:
+        if before != self._known.until(cursor.lines):
             self.cursor = None
 
-    def _look(self, cursor: Cursor | None) -> tuple[set[int], set[int]]:
-        """What is left out up to the cursor, as far as one could know then, and in the whole file."""
+    def _look(self, cursor: Cursor | None) -> tuple[_Standing, _Standing]:
+        """How the lines up to the cursor stood, as far as one could know then, and those of the whole file stand."""
+        nothing = _Standing(set(), set())
         if self._survey is None:
-            return set(), set()
+            return nothing, nothing
         survey, before = self._survey(), None
         with Lines(self._path) as lines:
             for line, record in lines:
                 if before is None and cursor is not None and line > cursor.lines:
-                    before = survey.left_out()
+                    before = _Standing(survey.left_out(), survey.branches())
                 survey.see(line, record)
         self.title = survey.title
-        return before or set(), survey.left_out()
+        return before or nothing, _Standing(survey.left_out(), survey.branches())
 
 
 def modified(path: Path) -> Micros | None:

@@ -34,13 +34,21 @@ def found_sessions(
     seen: set[tuple[str, str]] = set()
     for reader in readers:
         for path in reader.discover(home, environ):
-            try:
-                for transcript in reader.read(path):
-                    if (key := (transcript.agent, transcript.id)) not in seen:
-                        seen.add(key)
-                        yield _found(transcript)
-            except OSError as error:
-                yield error
+            for one in sessions_in(reader, path):
+                if isinstance(one, OSError):
+                    yield one
+                elif (key := (one.agent, one.id)) not in seen:
+                    seen.add(key)
+                    yield one
+
+
+def sessions_in(reader: Reader, path: Path) -> Iterator[Found | OSError]:
+    """The sessions of one file; an OSError where it cannot be read."""
+    try:
+        for transcript in reader.read(path):
+            yield _found(transcript)
+    except OSError as error:
+        yield error
 
 
 def _found(transcript: Transcript) -> Found:

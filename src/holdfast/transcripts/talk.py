@@ -25,6 +25,7 @@ class _Call:
     arguments: Any
     at: Micros | None
     line: int
+    branch: bool = False
 
 
 class Talk:
@@ -36,6 +37,7 @@ class Talk:
 
     def __init__(self, transcript: Transcript) -> None:
         """Nothing heard so far. The times and the title of `transcript` are kept up to date."""
+        self.branch = False  # whether what is heard now stands on a branch that was not continued
         self._transcript = transcript
         self._waiting: list[Entry | _Call] = []
         self._characters = 0
@@ -49,14 +51,14 @@ class Talk:
         words = own_words(text, role=role)
         if words:
             first, last = _spanned(text, line) if lines else (line, line)
-            if role == "user" and not self._transcript.title and not self._transcript.continued:
+            if role == "user" and not self.branch and not self._transcript.title and not self._transcript.continued:
                 self._transcript.title = _headline(words)
-            self._add(Entry(role, words, at, (first, last)))
+            self._add(Entry(role, words, at, (first, last), branch=self.branch))
 
     def call(self, key: str, name: str, arguments: Any, at: Micros | None, line: int) -> None:
         """A tool is called; `key` is what its outcome will name."""
         self._seen(at)
-        self._add(_Call(key, name, arguments, at, line))
+        self._add(_Call(key, name, arguments, at, line, self.branch))
 
     def outcome(self, key: str, output: str, at: Micros | None, line: int, *, failed: bool | None = None) -> None:
         """How the call went that `key` names. One that nobody called stands alone."""
@@ -66,14 +68,14 @@ class Talk:
                 self._waiting[index] = entry = _told(waiting, output, failed, line)
                 self._characters += len(entry.text)
                 return
-        self._add(_told(_Call(key, "", None, at, line), output, failed, line))
+        self._add(_told(_Call(key, "", None, at, line, self.branch), output, failed, line))
 
     def ran(
         self, name: str, arguments: Any, output: str | None, at: Micros | None, line: int, *, failed: bool | None = None
     ) -> None:
         """A call together with its outcome."""
         self._seen(at)
-        self._add(_told(_Call("", name, arguments, at, line), output, failed, line))
+        self._add(_told(_Call("", name, arguments, at, line, self.branch), output, failed, line))
 
     def ready(self) -> Iterator[Entry]:
         """Those entries that nothing in front of them holds back any more."""
@@ -112,7 +114,8 @@ class Talk:
 
 def _told(call: _Call, output: str | None, failed: bool | None, line: int) -> Entry:
     text, failed = condense(call.name, call.arguments, output, failed=failed)
-    return Entry("tool", text, call.at, (min(call.line, line), max(call.line, line)), call.name, failed)
+    lines = min(call.line, line), max(call.line, line)
+    return Entry("tool", text, call.at, lines, call.name, failed, branch=call.branch)
 
 
 def _spanned(text: str, line: int) -> tuple[int, int]:

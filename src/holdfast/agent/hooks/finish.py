@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import InvalidInput
 from ...files.places import places_here
 from .events import OVER
 from .taught import build
@@ -102,6 +103,8 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
         facts["chunks"] += indexed.chunks
         if extract:
             facts["records"] += len(hf.extract().records)
+        if indexed.failed:  # the reason may repeat what was said, which is not for a log
+            raise InvalidInput(f"A session could not be stored. `holdfast index {job.key}` says why.")
         _done(hf, job)
     except Exception as error:  # one transcript that cannot be read must not keep the others from being read
         facts["error"] = told(error)

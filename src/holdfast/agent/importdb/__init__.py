@@ -21,7 +21,7 @@ from ..memory import RoleMemory
 from .opening import opened
 from .reading import Database, Progress
 from .remarks import Remarks
-from .taking import take_conversations, take_memories, take_vectors
+from .taking import note_database, take_conversations, take_memories, take_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def import_database(path: Path, memory: RoleMemory, *, progress: Progress = lamb
         new = take_conversations(memory, conversations, remarks)
         added, seqs = take_memories(memory, wanted)
         vectors = take_vectors(memory, database, {one.number: seqs[one.number] for one in wanted if one.verbatim})
+    note_database(memory, path)
     kept_ids = all(number == seq for number, seq in seqs.items())
     if added and not kept_ids:
         remarks.say(

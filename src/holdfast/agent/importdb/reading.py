@@ -17,13 +17,14 @@ from ...types import ID_PREFIXES, MAIN_KINDS, Kind, Memory, Micros, from_iso, ne
 from ...write import commit
 from ...write.commit import Draft
 from ...write.guard import guard_data
+from ..initrunner import ROOT
 from ..memory import RoleMemory
 from .histories import UNREADABLE, OldConversation, read_history
 from .remarks import Remarks
 from .rows import loaded, rows
 
 Progress = Callable[[int], None]
-SOURCE = "initrunner"
+SOURCE = ROOT
 OLD_DIMENSIONS = 1536  # of vectors in files that do not say how long theirs are
 _KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 _LONGEST_CATEGORY = 200

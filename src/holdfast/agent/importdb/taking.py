@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 
 import apsw
 
 from ...errors import Conflict, HoldfastError
 from ...floats import Vector
-from ...store.base import Author, Store, Writer
+from ...store.base import Author, KnownFile, Store, Writer
 from ...store.rows import MEMORIES, exported, memory_values
 from ...store.writer import HIGHEST_SEQ
 from ...types import Scope, Session, new_id
+from ..initrunner import ROOT
 from ..memory import RoleMemory
 from ..sessions import INTERACTIVE
 from .histories import OldConversation, other_name
@@ -116,6 +118,14 @@ def _restored(writer: Writer, wanted: Sequence[OldMemory], *, numbers: bool) -> 
             added += 1
         seqs[number] = there.seq if there is not None else 0
     return added, seqs
+
+
+def note_database(memory: RoleMemory, path: Path) -> None:
+    """Notes that a database was taken in, so that nobody is asked to do it again."""
+    noted = KnownFile(ROOT, str(path.expanduser().resolve()), "", 0, 0, "")
+    store = memory.hf.store
+    if noted not in store.files(memory.scope, ROOT):
+        store.write(_author(memory), lambda writer: writer.put_files(memory.scope, [noted]))
 
 
 def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...store.base import Writer
+from ...text.reference import BRANCH
 from ...types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
 from ...write import commit, entities
 
@@ -79,7 +80,8 @@ def _indexed(writer: Writer, scope: Scope, session: str, kind: Kind) -> Memories
 
 def _refresh(writer: Writer, old: Memory, new: Memory, *, at: Micros) -> None:
     """Tells a chunk whose words are the same where it stands now, and under which title."""
-    metadata = {**old.metadata, "at": new.metadata["at"]}
+    metadata = {key: value for key, value in old.metadata.items() if key != BRANCH}
+    metadata |= {key: value for key, value in new.metadata.items() if key in ("at", BRANCH)}
     if (old.title, old.tags, old.category) != (new.title, new.tags, new.category):
         # What it is found by has changed, and with it its vector.
         titled = old.with_(title=new.title, tags=new.tags, category=new.category)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ... import transcripts
-from ...errors import InvalidInput
+from ...errors import InvalidInput, StoreError, reason
 from ...store.base import Author, KnownFile, Store, Writer
 from ...transcripts.base import Cursor, Reader, Transcript
 from ...types import Scope, Session
@@ -22,6 +22,10 @@ from .seen import ROOT, changed_at, looked_at, read
 
 ELSEWHERE = "elsewhere:"
 """Before a hash: a transcript of another project's sessions, which only who names it wants here."""
+FAILED = "failed:"
+"""Before a hash: a transcript of which a session could not be stored. The next time it is read from its start."""
+CURRENT = "2:"
+"""Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing there."""
 MOST_TRANSCRIPT_BYTES = 500_000_000  # read line by line, so this is about time: minutes
 _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
@@ -46,6 +50,7 @@ class Indexer:
         self.known = {file.path: file for file in store.files(scope, ROOT)}
         self._store, self._scope, self._author, self._max_bytes = store, scope, author, max_bytes
         self._belongs, self._plan = belongs, plan
+        self._anew: set[str] = set()  # the files that are read from their start
         self._by_path: dict[str, list[Session]] = {}
         for session in store.sessions([scope]):
             if path := session.metadata.get("path"):
@@ -56,14 +61,19 @@ class Indexer:
         try:
             self._index(source)
         except InvalidInput as error:
-            self.warn(source.name, str(error))
+            self._leave_out(source, str(error))
         except OSError as error:
-            self.warn(source.name, f"it cannot be read ({error.strerror or error})")
+            self._leave_out(source, f"it cannot be read ({error.strerror or error})")
 
     def unlearn(self, name: str) -> None:
-        """Takes a file for a new one unless a session of it is here: an undo took them back, and knows of no files."""
-        if name not in self._by_path:
-            self.known.pop(name, None)
+        """Takes a file for a new one unless all of it is here.
+
+        An undo took its sessions back, and knows of no files; or an earlier version read it, and lost branches.
+        """
+        known = self.known.get(name)
+        if known is not None and (name not in self._by_path or not known.hash.startswith(CURRENT)):
+            del self.known[name]
+            self._anew.add(name)
 
     def finish(self, mark: KnownFile) -> None:
         """Leaves a mark that says that all there is was indexed."""
@@ -74,6 +84,10 @@ class Indexer:
         """Notes that something was left out, and why."""
         self.done.warnings.append(Warned(name, reason))
 
+    def fail(self, name: str, reason: str) -> None:
+        """Notes that a session or a transcript could not be stored, and why."""
+        self.done.failed.append(Warned(name, reason))
+
     def drop(self, name: str, *, turns: bool) -> None:
         """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of a session."""
 
@@ -83,11 +97,18 @@ class Indexer:
 
         self.done.note(name, "gone", self._write(work))
 
+    def _leave_out(self, source: Source, why: str) -> None:
+        is_transcript = transcripts.reader_for(source.path) is not None
+        self.fail(source.name, why) if is_transcript else self.warn(source.name, why)
+
     def _index(self, source: Source) -> None:
         seen = looked_at(source)
         known = self.known.get(source.name)
         if known is not None and known.hash.startswith(ELSEWHERE) and source.named:
             known = None
+        if known is not None and known.hash.startswith(FAILED):
+            known = None
+            self._anew.add(source.name)
         if known is not None and (known.size, known.mtime) == (seen.size, seen.mtime):
             self.done.unchanged += 1
             return
@@ -96,12 +117,14 @@ class Indexer:
         if seen.size > most:
             raise InvalidInput(f"it is too large ({seen.size:,} bytes; the most is {most:,})")
         seen = read(seen, source.path)
-        if known is not None and known.hash.removeprefix(ELSEWHERE) == seen.hash:  # only touched
+        if known is not None and _bare(known.hash) == seen.hash:  # only touched
             self.done.unchanged += 1
             self._seen(seen._replace(hash=known.hash))
         elif reader is None:
             self._document(source, seen)
         else:
+            if known is not None and not known.hash.startswith(CURRENT):
+                self._anew.add(source.name)
             self._transcript(source, seen, reader)
 
     def _document(self, source: Source, seen: KnownFile) -> None:
@@ -130,15 +153,16 @@ class Indexer:
         if self._plan:
             self._note(source, Changed())
             return
-        changed, here = Changed(), False
+        failed, stored = len(self.done.failed), []
         for transcript in reader.read(source.path, self._cursor(source.name)):
             if source.named or self._belongs(transcript):
-                changed += self._session(source, transcript)
-                here = True
+                stored += self._session(source, transcript, reader)
             else:
                 deque(transcript.entries, maxlen=0)  # a reader goes on when all of one session is read
-        known = here or source.name in self._by_path
-        seen = seen if known else seen._replace(hash=ELSEWHERE + seen.hash)
+        changed = sum(stored, Changed())
+        known = bool(stored) or source.name in self._by_path
+        mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE
+        seen = seen._replace(hash=mark + seen.hash)
 
         def work(writer: Writer) -> Changed:
             writer.put_files(self._scope, [seen])
@@ -148,14 +172,34 @@ class Indexer:
         if known:
             self._note(source, changed)
 
-    def _session(self, source: Source, transcript: Transcript) -> Changed:
-        at = self._author.at
-        told = sessions.told(transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes)
+    def _session(self, source: Source, transcript: Transcript, reader: Reader) -> list[Changed]:
+        """Stores a session, and says what that did. One that cannot be stored is reported, and the next ones are not
+        affected by it."""
+        try:
+            changed = self._put(source, transcript)
+        except sessions.Unsure:  # only a file of one session is continued, so this is all that it holds
+            return [one for whole in reader.read(source.path) for one in self._session(source, whole, reader)]
+        except Exception as error:  # whatever a file holds, it is no reason to lose the other sessions
+            self._check_store(error)
+            self.fail(source.name, f"session {transcript.id} could not be stored ({reason(error)})")
+            return []
         if transcript.note:
             self.warn(source.name, transcript.note)
         if transcript.skipped:
             self.warn(source.name, f"{transcript.skipped:,} of its lines could not be understood")
+        return [changed]
+
+    def _put(self, source: Source, transcript: Transcript) -> Changed:
+        at = self._author.at
+        told = sessions.told(transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes)
         return self._write(lambda writer: sessions.put(writer, told, at=at))
+
+    def _check_store(self, error: Exception) -> None:
+        """Raises the error again if it is the store that fails, and not what was to be stored."""
+        if isinstance(error, StoreError):
+            if type(error) is not StoreError:  # it says itself what is wrong with the store as a whole
+                raise error
+            self._store.session(self._scope, "")  # raises where nothing can be read any more
 
     def _drop_pieces(self, writer: Writer, name: str) -> Changed:
         return placing.drop(writer, self._scope, key_of(name), kind="document")
@@ -165,6 +209,8 @@ class Indexer:
 
     def _cursor(self, name: str) -> Cursor | None:
         """How far a file was read, by what was read last of it."""
+        if name in self._anew:
+            return None
         cursors = filter(None, map(sessions.cursor_of, self._by_path.get(name, ())))
         return max(cursors, key=lambda cursor: (cursor.position, cursor.lines), default=None)
 
@@ -177,3 +223,8 @@ class Indexer:
 
     def _note(self, source: Source, changed: Changed) -> None:
         self.done.note(source.name, "changed" if source.name in self.known else "new", changed)
+
+
+def _bare(hash_: str) -> str:
+    """The hash of a file without what was noted before it."""
+    return hash_.rsplit(":", 1)[-1]

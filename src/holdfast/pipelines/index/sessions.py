@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from ...errors import InvalidInput, Nothing
 from ...store.base import Writer
+from ...text.reference import BRANCH
 from ...transcripts.base import Cursor, Entry, Transcript
 from ...types import Memories, Memory, Micros, Scope, Session
 from ...write import commit
@@ -43,17 +45,27 @@ def told(transcript: Transcript, name: str, scope: Scope, *, at: Micros, max_byt
     return Told(id_, scope, transcript, name, [] if transcript.private else turns)
 
 
+class Unsure(Exception):
+    """Whether turns are new cannot be told from what follows a cursor: the transcript is to be read from its start."""
+
+
 def put(writer: Writer, told: Told, *, at: Micros) -> Changed:
-    """Stores the turns that are new; unless they follow those that are known, they take their place."""
+    """Stores the turns that are new; unless they follow those that are known, they take their place.
+
+    Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before the cursor.
+    """
     known = writer.session(told.scope, told.id)
     if known is None and not told.turns:
         return Changed()
     if told.transcript.continued:
+        if any(writer.memory(turn.scope, turn.id) for turn in told.turns):
+            raise Unsure
         place = writer.next_position(told.scope, told.id)
         follow = [turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)]
         changed = Changed(len(placing.add(writer, follow, at=at)))
     else:
         turns = [turn.with_(position=position) for position, turn in enumerate(told.turns)]
+        turns = [_own(writer, turn, copies=told.transcript.copies, at=at) for turn in turns]
         changed = placing.replace(writer, told.scope, told.id, turns, kind="turn", at=at)
     if known is not None or changed.added:
         writer.put_session(_session(told, known, at=at))
@@ -89,14 +101,35 @@ def _session_id(transcript: Transcript) -> str:
         return hashlib.sha256(f"{transcript.agent} {transcript.id}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
+def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
+    """The turn as it is to be stored, where another session holds one with its id.
+
+    A copy of it is stored once. What is a branch there and the conversation here moves here. Where sessions are never
+    copied, it is another turn that only says the same at the same time, and gets an id of its own.
+    """
+    other = writer.memory(turn.scope, turn.id)
+    if other is None or other.session == turn.session:
+        return turn
+    if not copies:
+        return turn.with_(id=fixed_id("turn", turn.session, turn.id))
+    if BRANCH in other.metadata and BRANCH not in turn.metadata:
+        metadata = {key: value for key, value in {**other.metadata, **turn.metadata}.items() if key != BRANCH}
+        writer.change(other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at)
+    return turn
+
+
 def _turns(
     transcript: Transcript, session: str, name: str, scope: Scope, *, at: Micros, max_bytes: int
 ) -> Iterator[Memory]:
     said_at = transcript.started_at
+    said: Counter[tuple[object, ...]] = Counter()
     for entry in transcript.entries:
         said_at = entry.at if entry.at is not None else said_at
         # Without a time the same words may be said twice, and only their place tells them apart.
-        identity = (entry.hash,) if entry.at is not None else (session, entry.lines, entry.hash)
+        identity: tuple[object, ...] = (entry.hash,) if entry.at is not None else (session, entry.lines, entry.hash)
+        said[identity] += 1
+        if said[identity] > 1:  # said again at the same time: which repeat it is, is the same in every copy
+            identity = (*identity, "repeat", said[identity] - 1)
         for part, text in enumerate(_pieces(entry.text)):
             draft = _draft(entry, text, session, name, said_at)
             with suppress(Nothing):  # blank, or nothing but what memory itself had injected
@@ -117,6 +150,8 @@ def _draft(entry: Entry, text: str, session: str, name: str, said_at: Micros | N
         metadata["tool"] = entry.tool
     if entry.failed is not None:
         metadata["failed"] = entry.failed
+    if entry.branch:
+        metadata[BRANCH] = True
     return Draft(
         content=text,
         kind="turn",

@@ -28,6 +28,7 @@ function meta(memory) {
   if (hasCategory(memory)) parts.push(memory.category.replaceAll("_", " "));
   parts.push(time(memory.event_time ?? memory.created_at));
   if (memory.protected) parts.push(h("span", { class: "sure" }, icon("shield"), "confirmed"));
+  if (memory.metadata?.branch) parts.push(h("span", { class: "chip" }, "abandoned branch"));
   if (memory.status !== "active") parts.push(h("span", { class: "chip" }, statusWord(memory.status)));
   return parts.map((part) => h("span", {}, part));
 }
