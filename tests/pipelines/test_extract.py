@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.pipelines.extract.languages import language, languages_of
-from holdfast.pipelines.extract.retell import retell, third_person
+from holdfast.pipelines.extract.retell import retell
 from holdfast.pipelines.extract.rules import RuleExtractor
 from holdfast.pipelines.extract.speech import LONG_TURN, own_words, sentences
+from holdfast.pipelines.extract.verbs import third_person
 from holdfast.text.fences import fence
 from holdfast.types import Memory, Scope
 from holdfast.write.candidates import grounded
