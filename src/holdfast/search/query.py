@@ -26,8 +26,9 @@ _FIRST_PERSON = later(
     r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
     re.IGNORECASE,
 )
-# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me what you …". A request
-# is none: "can you suggest", "what would you recommend", "hast du einen Tipp". So verbs stand in the past, or after "did".
+# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me what you …". A
+# request is none: "can you suggest", "what would you recommend", "hast du einen Tipp". So verbs stand in the past, or
+# after "did".
 _SAID = (
     r"said|told|mentioned|suggested|recommended|proposed|advised|gave|given|provided|listed|explained|described|showed"
     r"|shown|wrote|written|generated|created|shared|helped|claimed|pointed|answered|compared|outlined|came up"
@@ -47,11 +48,13 @@ _SAID_BY_ASSISTANT = later(
     r"|\bremind me\b(?!\s+(?:to|tomorrow|later|in|at|on|every|when)\b)(?!.*\b(?:i|my|mine|i['’]m|i['’]ve)\b)"
     r"|\b(?:hast|hattest) du\b.{0,80}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt"
     r"|geschrieben|gegeben|geraten|gemeint|beschrieben)\b"
-    r"|\bdu\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt|geraten) (?:hast|hattest)"
-    r"|\bdu (?:gesagt|empfohlen|vorgeschlagen)\b|\b(?:sagtest|meintest|empfahlst) du\b|\bdu (?:sagtest|meintest|empfahlst)\b"
+    r"|\bdu\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt|geraten)"
+    r" (?:hast|hattest)|\bdu (?:gesagt|empfohlen|vorgeschlagen|sagtest|meintest|empfahlst)\b"
+    r"|\b(?:sagtest|meintest|empfahlst) du\b"
     r"|\b(?:as-tu|avais-tu|avez-vous|tu (?:m['’])?(?:as|avais)|vous (?:m['’])?avez)\b.{0,60}"
     r"\b(?:dit|conseillé|recommandé|suggéré|proposé|expliqué|mentionné|donné|montré|écrit)"
-    r"|\b(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|mencionaste|propusiste|me (?:diste|mostraste|contaste))\b"
+    r"|\b(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|mencionaste|propusiste"
+    r"|me (?:diste|mostraste|contaste))\b"
     r"|\b(?:ты|вы)\s+(?:\w+\s+){0,2}?(?:сказал|говорил|рассказал|посоветовал|советовал|рекомендовал|порекомендовал"
     r"|предложил|предлагал|объяснил|упомянул|упоминал|назвал|показал|написал)[аи]?\b"
     r"|你(?:之前|刚才|上次|以前|曾经)?(?:跟我|给我|向我)?(?:说|推荐|建议|提到|告诉|提)(?:过|了)"

@@ -1,9 +1,9 @@
 """When a question is about: its time expressions as spans of time.
 
-First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it: "the last two
-weeks of" (`when_parts`), "before", "since", "between … and …". A month or weekday alone needs a preposition, because `may` and
-`march` are also words. A date without a year is the latest such date that has begun. Days are UTC days; seasons
-are those of the northern hemisphere.
+First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it: "the last
+two weeks of" (`when_parts`), "before", "since", "between … and …". A month or weekday alone needs a preposition,
+because `may` and `march` are also words. A date without a year is the latest such date that has begun. Days are UTC
+days; seasons are those of the northern hemisphere.
 """
 
 from __future__ import annotations
@@ -300,7 +300,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<year>{_YEAR})", _whole_year, True),
         (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
         (rf"(?:d'|mi-)(?P<month>{_MONTH_NAME})", _month_alone, False),
-        (rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})", _season_in_part, False),
+        (rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
+         _season_in_part, False),
         (r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)", _month_alone, False),
         (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
@@ -378,8 +379,9 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
         if part:
             start, first, last = part
             narrowed = [other for other in narrowed if other.end <= start]  # "last two weeks" was found on its own
-            each = each._replace(start=start, first=first, last=last)
-        narrowed.append(each)
+            narrowed.append(each._replace(start=start, first=first, last=last))
+        else:
+            narrowed.append(each)
     return narrowed
 
 

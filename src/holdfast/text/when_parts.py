@@ -9,9 +9,11 @@ from .later import later
 
 _FIRST = r"first|erste[nrsm]?|primer[ao]?s?|premiers?|premieres?"
 _LAST = r"last|final|letzte[nrsm]?|ultim[ao]s?|derniers?|dernieres?"
-_ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "zweite": 2, "zweiten": 2, "dritte": 3,
-             "dritten": 3, "vierte": 4, "vierten": 4, "segunda": 2, "segundo": 2, "tercera": 3, "tercer": 3, "cuarta": 4,
-             "deuxieme": 2, "seconde": 2, "troisieme": 3, "quatrieme": 4}  # fmt: skip
+_ORDINALS = {
+    **dict.fromkeys(("second", "2nd", "zweite", "zweiten", "segunda", "segundo", "deuxieme", "seconde"), 2),
+    **dict.fromkeys(("third", "3rd", "dritte", "dritten", "tercera", "tercer", "troisieme"), 3),
+    **dict.fromkeys(("fourth", "4th", "vierte", "vierten", "cuarta", "quatrieme"), 4),
+}
 _HALVES = r"half|halfte|mitad|moitie"
 _STAGES = {
     **dict.fromkeys(("beginning", "start", "anfang", "principios", "comienzos", "inicios", "principio", "debut"), 0),

@@ -47,6 +47,8 @@ class _Clause:
     whole: bool = False
     """Whether it takes all the rest of the sentence."""
     asked_for: bool = False
+    joined: bool = False
+    """Whether "and" or the like joins it to something before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,18 @@ class _Told:
     # -- clauses -------------------------------------------------------------------------------------------------------
 
     def _stated(self) -> Iterator[Candidate]:
+        before = ""
         for clause in self._clauses():
             candidate = self._explicit_candidate(clause) if clause.asked_for else self._candidate(clause)
+            if candidate and candidate.kind == "rule" and clause.joined and before != "rule":
+                candidate = candidate if self._asks_anew(clause) else None
             if candidate:
                 yield candidate
+                before = candidate.kind
+
+    def _asks_anew(self, clause: _Clause) -> bool:
+        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer me on" is not."""
+        return bool(self.language.begins("polite", self.plain[clause.start : clause.end]))
 
     def _clauses(self) -> list[_Clause]:
         clauses: list[_Clause] = []
@@ -191,7 +201,8 @@ class _Told:
             if opened:
                 length, whole = opened
                 end = len(self.plain) if whole else segment.end
-                return _Clause(start, end, opened_to=start + length, whole=whole)
+                joined = bool(segment.start) and segment.word in self.language.soft
+                return _Clause(start, end, opened_to=start + length, whole=whole, joined=joined)
             lead = self.language.lead.match(self.plain, start, segment.end)
             if not lead or not lead[0]:
                 break
