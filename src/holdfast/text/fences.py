@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from .later import later
+
 TAG = "holdfast-memory"
 REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file
 
@@ -37,7 +39,7 @@ _AS_IT_LOOKS = str.maketrans(
         "＜": "<",
     }
 )
-_MANGLED = re.compile(
+_MANGLED = later(
     r"(?P<tag>[<\[{(‹〈«&]|lt;|\\u003c)?[\s\\]{0,4}(?P<close>/)?\W{0,3}h\W?o\W?l\W?d\W?f\W?a\W?s\W?t[\W_]{0,3}memory"
     r"(?P<attributes>[^\n]{0,80}?\b(?:sha|id|label)\W{0,3}=[^\n]{0,400})?[^\w\n]{0,8}"
 )

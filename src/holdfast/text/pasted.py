@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .fences import INVISIBLE, memory_blocks
+from .later import later
 
 MEMORY, CODE, QUOTED, MAIL, TALK, SHELL, MACHINE, DOCUMENT, MARKUP, MIDDLE = (
     "a block of memory", "code", "a quotation", "a mail", "a conversation of others", "a terminal", "a log or code",
@@ -35,40 +36,40 @@ class Part(NamedTuple):
 
 
 # Three of a kind open a block of code; marks that only look like back-ticks or quotes do, too.
-_BLOCK_EDGE = re.compile(r"\s{0,12}(```|~~~|\"\"\"|'''|｀｀｀|ˋˋˋ|‘‘‘|’’’|´´´|“““|”””|〜〜〜|∼∼∼)")
-_QUOTED_LINE = re.compile(r"\s{0,12}(?:[>|》＞▌┃│]|&gt;)")
-_MAIL_HEADER = re.compile(
+_BLOCK_EDGE = later(r"\s{0,12}(```|~~~|\"\"\"|'''|｀｀｀|ˋˋˋ|‘‘‘|’’’|´´´|“““|”””|〜〜〜|∼∼∼)")
+_QUOTED_LINE = later(r"\s{0,12}(?:[>|》＞▌┃│]|&gt;)")
+_MAIL_HEADER = later(
     r"\s{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|datum|de|à|para|objet|asunto|fecha|от|кому|тема"
     r"|дата|发件人|收件人|主题|差出人|宛先|件名)\s?[:：]\s?\S",
     re.IGNORECASE,
 )
-_MAIL_BELOW = re.compile(
+_MAIL_BELOW = later(
     r"\s{0,4}(?:-{2,}\s?(?:original|forwarded|ursprüngliche|weitergeleitete|mensaje|message)|on\s.{4,80}\swrote:"
     r"|am\s.{4,80}\sschrieb\s.{1,80}:|le\s.{4,80}\sa\sécrit|el\s.{4,80}\sescribió:)",
     re.IGNORECASE,
 )
-_GREETED = re.compile(
+_GREETED = later(
     r"\s{0,4}(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?|sehr geehrte[rs]?|hola|estimad[oa]s?"
     r"|querid[oa]s?|bonjour|cher|chère|здравствуйте|уважаем\w+|привет)\b[^.!?\n]{0,40}[,!:]?\s*$",
     re.IGNORECASE,
 )
-_SIGNED = re.compile(
+_SIGNED = later(
     r"\s{0,4}(?:best|kind|warm)?\s?(?:regards|wishes|best|cheers|sincerely|thanks|thank you|yours(?: truly)?"
     r"|(?:viele|liebe|beste|freundliche) grüße|mit freundlichen grüßen|gruß|saludos|atentamente|cordialement"
     r"|bien à vous|с уважением)\s?[,!.]?\s*$",
     re.IGNORECASE,
 )
-_SHELL_PROMPT = re.compile(
+_SHELL_PROMPT = later(
     r"\s{0,4}(?:[$%❯➜»λ]\s{1,2}\S|#\s(?:cat|ls|cd|git|npm|sudo|apt|make|python|pip)\b|[\w.-]+@[\w.-]+[:\s][^\s$#%]{0,80}"
     r"\s?[$#%]\s?\S|PS\s[A-Z]:[^>]{0,120}>|[A-Z]:\\[^>]{0,120}>|\(\w[\w.-]*\)\s[$%]\s\S|>>>\s|\.\.\.\s"
     r"|~?/?[\w./~-]{1,80}\s[❯➜$]\s\S|➜\s)"
 )
 # Commands that print a file or a page: all that follows is theirs.
-_PRINTS = re.compile(
+_PRINTS = later(
     r"\b(?:cat|bat|less|more|head|tail|type|curl|wget|http|git (?:show|diff|log|blame)|grep|rg|sed|awk|gh|jq|man|tree"
     r"|diff|find|xargs|pbpaste|Get-Content)\b"
 )
-_MACHINE_LINE = re.compile(
+_MACHINE_LINE = later(
     r"\s{0,40}(?:"
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"  # a log with dates
     r"|\[?\d\d:\d\d:\d\d"  # a log with times only
@@ -86,20 +87,18 @@ _MACHINE_LINE = re.compile(
     r")",
     re.IGNORECASE,
 )
-_MACHINE_END = re.compile(r"[;{}]$|\)\s?=>|\(\);?$")
+_MACHINE_END = later(r"[;{}]$|\)\s?=>|\(\);?$")
 
 # Who speaks, before what they say. Model turns have marks of their own.
-_MODEL_TURN = re.compile(
+_MODEL_TURN = later(
     r"[\s*_#>-]{0,8}(?:human|user|assistant|system|developer|ai|bot|chatgpt|gpt(?:-\d\w*)?|claude|gemini|copilot"
     r"|codex|model)[\s*_]{0,4}[:：]|<\|?(?:im_start|im_end|system|user|assistant|endoftext)\b|\[/?INST\]|<<SYS>>",
     re.IGNORECASE,
 )
 _LABEL = r"(?-i:[A-ZÀ-ÞА-ЯЁ][\w.'’-]{0,24}(?: [A-ZÀ-ÞА-ЯЁ][\w.'’-]{0,24}){0,2})"
-_SPEAKER = re.compile(
-    rf"[\s*_-]{{0,6}}(?P<who>@?{_LABEL}|@[\w.-]{{2,30}})(?:\s\([^()\n]{{1,30}}\))?[\s*_]{{0,4}}:\s+\S"
-)
+_SPEAKER = later(rf"[\s*_-]{{0,6}}(?P<who>@?{_LABEL}|@[\w.-]{{2,30}})(?:\s\([^()\n]{{1,30}}\))?[\s*_]{{0,4}}:\s+\S")
 _TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\.?)?"
-_CHAT_LINE = re.compile(
+_CHAT_LINE = later(
     rf"\s{{0,4}}(?:\[[^\[\]\n]{{0,24}}{_TIME}[^\[\]\n]{{0,12}}\]\s?\S|<@?[\w.-]{{2,30}}>\s+\S"
     rf"|{_TIME}\s?[-–—|]?\s?<?@?{_LABEL}>?\s?[:>-]|(?:\d{{1,2}}[./-]){{2}}\d{{2,4}},?\s{_TIME}\s?[-–]"
     rf"|@?{_LABEL}\s{{1,4}}(?:\[[^\]\n]{{0,16}}\]\s?)?(?:(?:today|yesterday)\sat\s)?{_TIME}\s*$"
@@ -107,7 +106,7 @@ _CHAT_LINE = re.compile(
     re.IGNORECASE,
 )
 # Words before a colon that are no speaker: the author introduces something of their own.
-_OWN_LABELS = re.compile(
+_OWN_LABELS = later(
     r"notes?|nb|ps|important|reminder|remember|rules?|instructions?|request|preferences?|style|format|update|edit|tip"
     r"|warning|fyi|btw|please|also|ok|question|task|todo|goal|context|tldr|language|today|tomorrow|correction|quick|small"
     r"|summary|background|hint|attention|recap|heads|caution|caveat|requirements?"
@@ -117,26 +116,26 @@ _OWN_LABELS = re.compile(
     r"|важно|правил[оа]|запомни|помни|примечание|вопрос|задача|напоминание|поправка|кстати|заметка",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
-_UNDERLINE = re.compile(r"\s{0,3}(?:={3,}|-{3,})\s*$")
-_FRONT_MATTER = re.compile(r"---\s*\n(?:[\w-]+:.*\n)+---\s*(?:\n|\Z)")
+_HEADING = later(r"\s{0,3}#{1,6}\s+\S")
+_UNDERLINE = later(r"\s{0,3}(?:={3,}|-{3,})\s*$")
+_FRONT_MATTER = later(r"---\s*\n(?:[\w-]+:.*\n)+---\s*(?:\n|\Z)")
 # What a README has and a message has not: bold terms that open a list's line, badges, links, tables, task lists.
-_DOCUMENT_LINE = re.compile(
+_DOCUMENT_LINE = later(
     r"\s{0,8}(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\*\*|__|`|\[[ xX]\]\s|\[[^\]\n]+\]\()|!\[|\[!\[|\[[^\]\n]+\]\([^)\n]+\)\s*$"
     r"|\*\*[^*\n]+\*\*\s*:?\s*$|\|.*\|\s*$|:?-{3,}:?\s*\|)"
 )
-_TAG_OPENS = re.compile(r"<(?P<tag>[A-Za-z][\w:-]{1,40})(?:\s[^<>\n]{0,400})?>")
+_TAG_OPENS = later(r"<(?P<tag>[A-Za-z][\w:-]{1,40})(?:\s[^<>\n]{0,400})?>")
 
-_QUOTATION = re.compile(
+_QUOTATION = later(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|„[^“”\n]{0,400}[“”]|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』"
     r"|(?<!\w)'(?=\w)[^\n]{12,400}?'(?!\w)|(?<!\w)‘(?=\w)[^’\n]{12,400}’(?!\w)"
 )
-_QUOTED_SENTENCE = re.compile(r"[.!?…。！？,][\"'”’»“」』]$|[.!?]\s")
+_QUOTED_SENTENCE = later(r"[.!?…。！？,][\"'”’»“」』]$|[.!?]\s")
 _SHORT_QUOTE = 6  # words; from there on a quotation is more than a title
 
 
 _UNSEEN = str.maketrans(dict.fromkeys(INVISIBLE, ""))  # what nobody sees must not hide a mark
-_LOG_LINE = re.compile(r"\s{0,8}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_LOG_LINE = later(r"\s{0,8}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 class _Line(NamedTuple):
