@@ -249,3 +249,17 @@ def test_after_incognito_nothing_is_kept_and_what_was_held_goes(hf):
     say(hf, "I like cake a lot"), considered(hf, Told(("cake", {})))
     assert statuses(hf) == {"fireworks": "archived"}
     assert {one.content for one in hf.list(kinds=["turn"])} == {"I fear fireworks"}
+
+
+def test_a_pasted_rule_waits_for_a_person_though_a_model_found_it(hf):
+    say(hf, "Look what it says:\n\n$ cat CLAUDE.md\nAlways use tabs")
+    considered(hf, Told(("Always use tabs", {"kind": "rule"})))
+    assert statuses(hf, "rule") == {"Always use tabs": "proposed"}
+
+
+def test_in_a_shared_scope_a_rule_waits_for_a_person_and_names_who_asked(tmp_path, clock):
+    settings = Settings(embedding_models="none")
+    with Holdfast.open(tmp_path / "t.db", scope="shared:team", settings=settings, clock=clock, background=False) as hf:
+        hf.capture("s1", "user", "Always answer in German.", author="Ann")
+        hf.consider("s1")
+        assert statuses(hf, "rule") == {"Ann asks: Always answer in German": "proposed"}

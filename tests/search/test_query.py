@@ -54,6 +54,66 @@ def test_the_person_of_a_question_tells_whose_words_are_wanted(question: str, ro
     assert analyse(question, NOW).roles == role
 
 
+@pytest.mark.parametrize("question", [
+    "what did you suggest for dinner?", "you told me about a hotel", "You recommended a book once",
+    "which hotel had you mentioned?", "what have you already suggested?", "you've explained closures",
+    "What was your recommendation for a hotel?", "I followed your advice on tea", "your last suggestion, please",
+    "in our last conversation there was a hotel", "the book we discussed", "Did we talk about tea?",
+    "Remind me which hotel it was", "Can you remind me of the hotel you recommended?",
+    "Was hast du mir empfohlen?", "Welches Hotel hast du vorgeschlagen?", "Das Buch, das du erwähnt hast",
+    "Qu'as-tu recommandé ?", "Tu m'as conseillé un livre", "¿Qué me recomendaste?", "¿Qué libro dijiste?",
+    "Что ты посоветовал?", "Какую книгу вы мне рекомендовали?", "你上次推荐了什么？", "你推荐过哪本书？",
+    "前におすすめしてくれた本は？",
+])  # fmt: skip
+def test_a_question_about_what_was_said_wants_the_assistants_words(question: str) -> None:
+    assert analyse(question, NOW).roles == {"assistant"}
+
+
+@pytest.mark.parametrize("question", [
+    "Can you suggest a hotel?", "Could you show me a recipe?", "would you recommend a book?", "Will you explain it?",
+    "What would you recommend for dinner?", "Do you recommend this book?", "Can you tell jokes?", "Please list hotels",
+    "Could you give tips for tea?", "Can you help with tea?", "Can you write a poem?", "Can you describe Rome?",
+    "Have you got a tip?", "Have you heard of Oslo?", "Did you know that tea is old?", "What's your advice?",
+    "Give your recommendation", "Can we talk about tea?", "Let's discuss tea", "Remind me to call Tom",
+    "Hast du einen Tipp?", "Kannst du ein Hotel empfehlen?", "Was würdest du empfehlen?", "As-tu une idée ?",
+    "Peux-tu recommander un livre ?", "¿Puedes recomendar un libro?", "¿Qué recomiendas?",
+    "Можешь посоветовать книгу?", "Что ты посоветуешь?", "你推荐什么书？", "本をおすすめして",
+])  # fmt: skip
+def test_a_request_to_the_assistant_is_not_about_what_it_said(question: str) -> None:
+    assert "assistant" not in analyse(question, NOW).roles
+
+
+def test_a_request_about_oneself_wants_ones_own_words() -> None:
+    assert analyse("Can you suggest accessories for my camera?", NOW).roles == {"user"}
+    assert analyse("Remind me where I live", NOW).roles == {"user"}
+
+
+PLAIN = [
+    "What do I like?", "Who am I?", "Where am I from?", "what do I have", "Who is she?", "What am I?", "Who are we?",
+    "Wer bin ich?", "Was habe ich?", "¿Quién soy?", "¿De dónde soy?", "Qui suis-je ?", "D'où suis-je ?", "Кто я?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("question", PLAIN)
+def test_a_question_of_stop_words_about_somebody_asks_something(question: str) -> None:
+    query = analyse(question, NOW)
+    assert query.plain
+    assert query.terms
+    assert query.embed == question
+
+
+@pytest.mark.parametrize("text", ["", "?!", "the of and", "what is the?", "Why not?", "and so on", "What should I do?",
+                                  "Can I?", "do it again", "I", "me too", "Was ist das?"])  # fmt: skip
+def test_other_stop_words_ask_for_nothing(text: str) -> None:
+    query = analyse(text, NOW)
+    assert not query.plain
+    assert query.terms == ()
+
+
+def test_a_question_with_a_word_that_matters_is_not_plain() -> None:
+    assert not analyse("Where do I live?", NOW).plain
+
+
 def test_a_named_author_is_wanted_rather_than_a_role() -> None:
     query = analyse("What did Caroline tell me?", NOW, authors=PEOPLE)
     assert query.authors == {"caroline"}

@@ -441,3 +441,34 @@ def test_a_question_about_a_time_finds_what_happened_then_whatever_words_it_hold
 def test_what_was_all_forgotten_is_asked_for_in_vain(hf):
     hf.forget(hf.remember("Likes tea").id)
     assert [found(hf, "tea") for _ in range(3)] == [[], [], []], "the matrix of vectors, which is built later, is empty"
+
+
+@pytest.mark.parametrize(
+    ("question", "stored"),
+    [
+        ("What do I like?", "The user likes jazz"),
+        ("Who am I?", "The user's name is Ann"),
+        ("Where am I from?", "The user is from Portugal"),
+        ("Wer bin ich?", "Ich heiße Clara"),
+        ("¿Quién soy?", "Me llamo Lucía"),
+        ("¿De dónde soy?", "Soy de Rosario"),
+        ("Qui suis-je ?", "Je m'appelle Manon"),
+        ("Кто я?", "Меня зовут Лена"),
+        ("我是谁？", "我叫小明"),
+        ("私は誰？", "私は田中です"),
+    ],
+)
+def test_a_question_of_stop_words_finds_what_is_known_of_somebody(words, question, stored):
+    words.remember("quiet library")
+    known = words.remember(stored)
+    assert words.recall(question)[0].memory.id == known.id
+
+
+def test_a_question_of_stop_words_is_searched_by_meaning(hf):
+    known = hf.remember("green tea")
+    assert [hit.memory.id for hit in hf.recall("What do I like?")] == [known.id]
+
+
+def test_other_stop_words_find_nothing(hf):
+    hf.remember("what is the tea")
+    assert hf.recall("what is the?") == []

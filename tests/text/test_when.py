@@ -136,3 +136,77 @@ def test_any_text_at_any_time_is_legal(text: str, now: int) -> None:
 )
 def test_impossible_dates_are_passed_over(first: str, second: str, now: int) -> None:
     assert all(span.start < span.end for span in spans(f"{first} {second}", now))
+
+
+@pytest.mark.parametrize("text, start, end", [
+    ("in the last two weeks of August 2022", "2022-08-18", "2022-09-01"),
+    ("in the last 2 weeks in August 2022", "2022-08-18", "2022-09-01"),
+    ("in the first week of March", "2023-03-01", "2023-03-08"),
+    ("in the second week of April 2022", "2022-04-08", "2022-04-15"),
+    ("in the first ten days of June 2022", "2022-06-01", "2022-06-11"),
+    ("in the first days of May", "2023-05-01", "2023-05-04"),
+    ("on the last day of 2022", "2022-12-31", "2023-01-01"),
+    ("on the last weekend of May 2023", "2023-05-27", "2023-05-29"),
+    ("on the first weekend in May 2023", "2023-05-06", "2023-05-08"),
+    ("on the last Friday of May 2023", "2023-05-26", "2023-05-27"),
+    ("on the first Monday in March 2023", "2023-03-06", "2023-03-07"),
+    ("in the last two months of 2022", "2022-11-01", "2023-01-01"),
+    ("in the first quarter of 2022", "2022-01-01", "2022-04-01"),
+    ("in the second half of 2022", "2022-07-01", "2023-01-01"),
+    ("in the first half of June 2022", "2022-06-01", "2022-06-16"),
+    ("in the last week of last month", "2023-06-24", "2023-07-01"),
+    ("in the last week of last summer", "2022-08-25", "2022-09-01"),
+    ("in the first month of spring 2022", "2022-03-01", "2022-04-01"),
+    ("in the last week of winter", "2023-02-22", "2023-03-01"),
+    ("at the beginning of June", "2023-06-01", "2023-06-11"),
+    ("in the middle of June 2022", "2022-06-11", "2022-06-21"),
+    ("at the end of June 2022", "2022-06-21", "2022-07-01"),
+    ("at the end of 2022", "2022-10-02", "2023-01-01"),
+])  # fmt: skip
+def test_a_part_of_a_month_season_or_year_is_that_part(text: str, start: str, end: str) -> None:
+    assert only(f"What happened {text}?") == (day(start), day(end))
+
+
+@pytest.mark.parametrize("text, start, end", [
+    ("in den letzten zwei Wochen im August 2022", "2022-08-18", "2022-09-01"),
+    ("in der ersten Woche von März 2022", "2022-03-01", "2022-03-08"),
+    ("Anfang März", "2023-03-01", "2023-03-11"),
+    ("Mitte Juni 2022", "2022-06-11", "2022-06-21"),
+    ("Ende Juni 2022", "2022-06-21", "2022-07-01"),
+    ("en las últimas dos semanas de agosto de 2022", "2022-08-18", "2022-09-01"),
+    ("en las dos últimas semanas de agosto de 2022", "2022-08-18", "2022-09-01"),
+    ("la primera semana de marzo", "2023-03-01", "2023-03-08"),
+    ("el último fin de semana de mayo de 2023", "2023-05-27", "2023-05-29"),
+    ("a principios de marzo de 2022", "2022-03-01", "2022-03-11"),
+    ("a finales de junio de 2022", "2022-06-21", "2022-07-01"),
+    ("les deux dernières semaines d'août 2022", "2022-08-18", "2022-09-01"),
+    ("la première semaine de mars", "2023-03-01", "2023-03-08"),
+    ("le dernier week-end de mai", "2023-05-27", "2023-05-29"),
+    ("début mars", "2023-03-01", "2023-03-11"),
+    ("à la mi-juin 2022", "2022-06-11", "2022-06-21"),
+    ("fin juin 2022", "2022-06-21", "2022-07-01"),
+])  # fmt: skip
+def test_parts_are_read_in_other_languages(text: str, start: str, end: str) -> None:
+    assert only(text) == (day(start), day(end))
+
+
+@pytest.mark.parametrize("text, start, end", [
+    ("since the beginning of March", "2023-03-01", None),
+    ("after the first week of March 2022", "2022-03-08", None),
+    ("before the last week of June 2022", None, "2022-06-24"),
+    ("until the end of June 2022", None, "2022-07-01"),
+    ("from the first week of March to the end of May 2022", "2022-03-01", "2022-06-01"),
+])  # fmt: skip
+def test_a_part_can_be_where_a_time_begins_or_ends(text: str, start: str | None, end: str | None) -> None:
+    assert only(text) == (day(start) if start else BEGINNING, day(end) if end else END)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("What did we do last year in May?", ["last year", "May"]),
+    ("the last two weeks in Paris", ["last two weeks"]),
+    ("the first day of school", []),
+    ("the sound of spring", []),
+    ("I may end up there", []),
+])  # fmt: skip
+def test_what_only_looks_like_a_part_is_none(text: str, words: list[str]) -> None:
+    assert [span.text for span in spans(text, NOW)] == words

@@ -373,3 +373,59 @@ def test_don_t_save_this_conversation_means_all_of_it_and_incognito_what_follows
 )
 def test_from_some_requests_on_nothing_is_remembered(text, role, private):
     assert goes_private(turn(text, role=role), GENERAL.vocabulary) == private
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> Always use tabs",
+        "$ cat CLAUDE.md\nAlways use tabs",
+        "Human: hi\nAssistant: Always use tabs",
+        "Tom: Always use tabs",
+        "From: Tom\nSubject: Style\n\nAlways use tabs",
+        "# Rules\n\nAlways use tabs",
+    ],
+)
+@pytest.mark.parametrize("advice", [None, ("commit_now", "plain")])
+def test_a_rule_out_of_pasted_text_is_at_most_proposed(text, advice):
+    verdict = judged(text, quote="Always use tabs", kind="rule", advice=advice).verdict
+    assert verdict.action == "propose"
+    assert verdict.reason.startswith("a rule out of a")
+
+
+def test_a_fact_out_of_pasted_text_is_judged_as_before():
+    assert action("> The rent is 900 euros", quote="The rent is 900 euros") == "commit_now"
+
+
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+def test_a_memory_block_with_mangled_tags_is_never_learned(kind):
+    text = '<hоldfast-memory id="b" sha="c">\nAnn prefers tea\n</hоldfast-memory>'
+    verdict = judged(text, quote="Ann prefers tea", kind=kind).verdict
+    assert (verdict.action, verdict.reason) == ("drop", "it only repeats what memory had injected")
+
+
+@pytest.mark.parametrize("scope", ["shared:team", "project:acme"])
+def test_in_a_shared_scope_a_rule_is_proposed_and_says_who_asked(scope):
+    said = replace(turn("Always use tabs", author="Ann"), scope=Scope.parse(scope))
+    found = judged("Always use tabs", kind="rule", said=said)
+    assert found.verdict.action == "propose"
+    assert "asked for by Ann" in found.verdict.reason
+    assert (found.candidate.content, found.candidate.author) == ("Ann asks: Always use tabs", "Ann")
+
+
+def test_in_a_shared_scope_a_rule_of_nobody_named_is_proposed_as_it_is():
+    said = replace(turn("Always use tabs"), scope=Scope("shared", "team"))
+    found = judged("Always use tabs", kind="rule", said=said)
+    assert (found.verdict.action, found.candidate.content) == ("propose", "Always use tabs")
+
+
+@pytest.mark.parametrize("scope", ["user:ann", "agent:helper", "assistant:a", "shared:agents", "shared:run:r1"])
+def test_where_one_person_writes_a_rule_is_active_at_once(scope):
+    said = replace(turn("Always use tabs", author="Ann"), scope=Scope.parse(scope))
+    found = judged("Always use tabs", kind="rule", said=said)
+    assert (found.verdict.action, found.candidate.content) == ("commit_now", "Always use tabs")
+
+
+def test_in_a_shared_scope_facts_are_kept_at_once():
+    said = replace(turn("I live in Lisbon", author="Ann"), scope=Scope("shared", "team"))
+    assert judged("I live in Lisbon", said=said).verdict.action == "commit_now"

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..text.later import later
 from ..text.tokens import index_terms, lone_letters, query_terms
 from ..text.when import Span, spans
+from .personal import asks_of_somebody, personal_terms
 
 _SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
@@ -25,15 +26,41 @@ _FIRST_PERSON = later(
     r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
     re.IGNORECASE,
 )
-# What was said to that person: "you told me", "your advice", "our last chat", "remind me what you …".
+# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me what you …". A
+# request is none: "can you suggest", "what would you recommend", "hast du einen Tipp". So verbs stand in the past, or
+# after "did".
+_SAID = (
+    r"said|told|mentioned|suggested|recommended|proposed|advised|gave|given|provided|listed|explained|described|showed"
+    r"|shown|wrote|written|generated|created|shared|helped|claimed|pointed|answered|compared|outlined|came up"
+)
 _SAID_BY_ASSISTANT = later(
-    r"\byou(?:'d|'ve| had| have| did)?\s+(?:\w+ly\s+)?(?:said|say|told|tell|mention|suggest|recommend|propos|advis"
-    r"|gave|give|provid|list|explain|describ|show|wrote|write|generat|creat|share|help|claim|point|answer|compar"
-    r"|outlin|came up)|\b(?:did|had|have) you\b"
-    r"|\byour (?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
-    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)|\bwe (?:discuss|talk|chat)|\bremind me\b"
-    r"|\bhast du\b|\bdu (?:gesagt|empfohlen|vorgeschlagen)|\bas-tu\b|\bme dijiste\b|\bты (?:сказал|говорил)",
-    re.IGNORECASE,
+    rf"\byou(?:['’]d|['’]ve| had| have)?\s+(?:\w+ly\s+|already\s+|once\s+|just\s+|also\s+)?(?:{_SAID})\b"
+    r"|\bdid you\b(?!\s+know\b)"
+    rf"|\b(?:had|have|haven['’]t|hadn['’]t) you\s+(?:\w+\s+){{0,2}}?(?:{_SAID})\b"
+    r"|\b(?:was|were|in|from|of|with|about|on|to|by|per|follow\w*|tried|used|liked|remember) your\s+"
+    r"(?:\w+\s+)?(?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
+    r"|\byour (?:last|previous|earlier|first|original) (?:\w+\s+)?"
+    r"(?:advice|suggestion|recommendation|answer|list|explanation|response|reply|message)"
+    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)"
+    r"|\bwe(?:['’]ve| have| had| were)?\s+(?:discuss(?:ed|ing)|talk(?:ed|ing)|chatt(?:ed|ing)|spoke)\b"
+    r"|\bdid we (?:discuss|talk|chat|speak)"
+    # "Remind me which hotel it was", but neither "remind me to call" nor "remind me where I live".
+    r"|\bremind me\b(?!\s+(?:to|tomorrow|later|in|at|on|every|when)\b)(?!.*\b(?:i|my|mine|i['’]m|i['’]ve)\b)"
+    r"|\b(?:hast|hattest) du\b.{0,80}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt"
+    r"|geschrieben|gegeben|geraten|gemeint|beschrieben)\b"
+    r"|\bdu\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt|geraten)"
+    r" (?:hast|hattest)|\bdu (?:gesagt|empfohlen|vorgeschlagen|sagtest|meintest|empfahlst)\b"
+    r"|\b(?:sagtest|meintest|empfahlst) du\b"
+    r"|\b(?:as-tu|avais-tu|avez-vous|tu (?:m['’])?(?:as|avais)|vous (?:m['’])?avez)\b.{0,60}"
+    r"\b(?:dit|conseillé|recommandé|suggéré|proposé|expliqué|mentionné|donné|montré|écrit)"
+    r"|\b(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|mencionaste|propusiste"
+    r"|me (?:diste|mostraste|contaste))\b"
+    r"|\b(?:ты|вы)\s+(?:\w+\s+){0,2}?(?:сказал|говорил|рассказал|посоветовал|советовал|рекомендовал|порекомендовал"
+    r"|предложил|предлагал|объяснил|упомянул|упоминал|назвал|показал|написал)[аи]?\b"
+    r"|你(?:之前|刚才|上次|以前|曾经)?(?:跟我|给我|向我)?(?:说|推荐|建议|提到|告诉|提)(?:过|了)"
+    r"|你(?:之前|刚才|上次|以前|曾经)(?:跟我|给我|向我)?(?:说|推荐|建议|提到|告诉)"
+    r"|(?:さっき|前に|以前|この前).{0,16}(?:言って|言った|勧めて|勧めた|教えて|提案して|提案した|おすすめして)",
+    re.IGNORECASE | re.DOTALL,
 )
 # Questions for a time and for a number, and the terms by which a passage tells one.
 _ASKS_WHEN = re.compile(
@@ -72,6 +99,7 @@ class Query(NamedTuple):
 
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the roles whose words
     it wants. `telling` are terms of which an answer should have one. Each may be empty.
+    A `plain` question has stop words only, and its terms are those of likely answers.
     `embed` is the text whose vector should be compared with memories.
     """
 
@@ -83,21 +111,24 @@ class Query(NamedTuple):
     names: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     telling: frozenset[str] = frozenset()
+    plain: bool = False
 
 
 def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
     """Read `text` as asked at `now` (microseconds) in a scope whose memories are by `authors`."""
     words = {word.casefold(): word for word in _WORD.findall(text)}
+    meant = query_terms(text) or lone_letters(text)  # R and C are languages too
     named = {author: alias for author in authors if (alias := _alias(author, words))}
     return Query(
         text=text,
-        terms=tuple(query_terms(text) or lone_letters(text)),  # R and C are languages too
+        terms=tuple(meant or personal_terms(text)),
         spans=tuple(spans(text, now)),
         embed=_first_person(text, list(named.values())),
         authors=frozenset(author.casefold() for author in named),
         names=frozenset(index_terms(" ".join(named.values()))),
         roles=_roles(text) if not named else frozenset(),
         telling=_telling(text),
+        plain=not meant and asks_of_somebody(text),
     )
 
 

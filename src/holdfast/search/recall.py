@@ -87,8 +87,8 @@ def understand(engine: Engine, question: Question) -> Query:
 
 
 def asks_something(query: Query) -> bool:
-    """Whether there is anything to look for: words that mean something, or a time."""
-    return bool(query.terms or query.spans)
+    """Whether there is anything to look for: words that mean something, a time, or what somebody is like."""
+    return bool(query.terms or query.spans or query.plain)
 
 
 def _nothing(query: Query) -> Gathered:

@@ -16,6 +16,7 @@ from ..store.rows import fold
 from ..text.fences import neutralise
 from ..text.tokens import query_terms
 from ..types import DAY, Hit, Memory
+from .personal import personal_terms
 from .recall import Engine, Question, recall, terms_of
 
 CANDIDATES, FACTS, ARCS, RULES = 20, 5, 2, 20
@@ -124,6 +125,9 @@ def _path(engine: Engine) -> str:
 def _fitting(prompt: str, hits: Iterable[Hit]) -> list[Hit]:
     """The hits that are about the prompt; the best of a bad lot are left out."""
     asked = set(query_terms(prompt))
+    if not asked:  # "What do I like?": one of the words of an answer will do
+        answers = set(personal_terms(prompt))
+        return [hit for hit in hits if answers & set(terms_of(hit.memory)) or _fits(asked, hit)]
     return [hit for hit in hits if _fits(asked, hit)]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from .invisible import is_format
+from .later import later
 
 TAG = "holdfast-memory"
 REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file
@@ -29,6 +30,22 @@ _MARK = re.compile(
 )
 _TAG_NAME = re.compile(r"(holdfast)(?:-(?=memory)|:(?=begin|end))", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t\r>|]*(?=\n)")
+
+# The same marks after somebody, or some client, changed them.
+_LOOKALIKES = dict(zip("аеорсухіјѕһԁкмтвнοανικυρ01", "aeopcyxijshdkmtbhoavikypol", strict=True))
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+_AS_IT_LOOKS = str.maketrans(
+    {
+        **_LOOKALIKES,
+        **dict.fromkeys(INVISIBLE, ""),
+        **{chr(0xFF41 + number): chr(97 + number) for number in range(26)},  # full-width letters
+        "＜": "<",
+    }
+)
+_MANGLED = later(
+    r"(?P<tag>[<\[{(‹〈«&]|lt;|\\u003c)?[\s\\]{0,4}(?P<close>/)?\W{0,3}h\W?o\W?l\W?d\W?f\W?a\W?s\W?t[\W_]{0,3}memory"
+    r"(?P<attributes>[^\n]{0,80}?\b(?:sha|id|label)\W{0,3}=[^\n]{0,400})?[^\w\n]{0,8}"
+)
 
 _TAG_LIKE = re.compile(r"[<＜](?=\s*[/|!?]|[a-zA-Z\[<])")
 _TURN_MARK = re.compile(r"\[(/?(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL)[^\[\]]{0,20})\]", re.IGNORECASE)
@@ -87,6 +104,48 @@ def blank_fences(text: str) -> str:
         kept += [text[position:start], "\n" * text.count("\n", start, end)]
         position = end
     return "".join([*kept, text[position:]])
+
+
+def memory_blocks(text: str) -> list[tuple[int, int]]:
+    """Where memory's own blocks are, those among them whose marks were changed on the way: look-alike letters, other
+    brackets, lost attributes. Nothing is taken out by this; it says what must not be learned again."""
+    whole = list(_blocks(text)) if "holdfast" in text.casefold() else []
+    if not _MANGLED.search(text.lower().translate(_AS_IT_LOOKS)):
+        return whole  # most texts stop here, before each letter is looked at
+    plain, places = _folded(text)
+    marks = [mark for mark in _MANGLED.finditer(plain) if _is_a_mark(plain, mark)]
+    mangled, position = [], 0
+    for mark, following in zip_longest(marks, marks[1:]):
+        if mark.start() < position:
+            continue
+        if mark["close"]:
+            start, end = _paragraph_start(plain, position, mark.start()), mark.end()
+        elif following and following["close"]:
+            start, end = mark.start(), following.end()
+        else:
+            limit = following.start() if following else len(plain)
+            start, end = mark.start(), _paragraph_end(plain, mark.end(), limit)
+        mangled.append((places[start], places[end - 1] + 1 if end > start else places[start]))
+        position = end
+    return sorted((*whole, *mangled))
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """The text as it looks, in small Latin letters and without what is invisible, and where each letter was."""
+    letters, places = [], []
+    for place, char in enumerate(text):
+        if unicodedata.category(char) == "Cf":
+            continue
+        plain = unicodedata.normalize("NFKC", char).lower() if not char.isascii() else char.lower()
+        letters.append(_LOOKALIKES.get(plain, plain[:1] or char))
+        places.append(place)
+    return "".join(letters), places
+
+
+def _is_a_mark(plain: str, mark: re.Match[str]) -> bool:
+    """Whether this is the edge of a block and not a word in a sentence: it has attributes, or begins a line."""
+    line = plain[plain.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+    return bool(mark["attributes"]) or (not any(map(str.isalnum, line)) and bool(mark["tag"]))
 
 
 def neutralise(text: str) -> str:

@@ -1,9 +1,9 @@
 """When a question is about: its time expressions as spans of time.
 
-First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it:
-"before", "since", "between … and …". A month or weekday alone needs a preposition, because `may` and
-`march` are also words. A date without a year is the latest such date that has begun. Days are UTC days; seasons
-are those of the northern hemisphere.
+First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it: "the last
+two weeks of" (`when_parts`), "before", "since", "between … and …". A month or weekday alone needs a preposition,
+because `may` and `march` are also words. A date without a year is the latest such date that has begun. Days are UTC
+days; seasons are those of the northern hemisphere.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from ..types import DAY
 from .later import later
+from .when_parts import Parts, is_an_end
 
 BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
 END = 253_402_300_800_000_000  # year 10000: where "after …" ends
@@ -81,7 +82,7 @@ def _meaning(words: str, value: _Value) -> dict[str, _Value]:
 _UNITS = {
     **_meaning("day days tag tage tagen dia dias jour jours", "day"),
     **_meaning("week weeks woche wochen semana semanas semaine semaines", "week"),
-    **_meaning("weekend weekends wochenende", "weekend"),
+    **_meaning("weekend weekends wochenende week-end week-ends fin_de_semana fines_de_semana", "weekend"),
     **_meaning("month months monat monate monaten mes meses mois", "month"),
     **_meaning("quarter quarters quartal trimestre", "quarter"),
     **_meaning("year years jahr jahre jahren ano anos an ans annee annees", "year"),
@@ -113,8 +114,12 @@ _GERMAN = later(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|h
 _BEFORE_A_MONTH = r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
 _BEFORE_A_NAME = (
     r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
-    r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et)"
+    r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et"
+    r"|von|anfang|mitte|ende|debut|fin)"
 )
+
+
+_PARTS = Parts(_NUMBERS, _UNITS, _WEEKDAYS)
 
 
 def _day(year: int, month: int, day: int) -> _Days:
@@ -260,6 +265,12 @@ def _season(match: re.Match[str], today: date) -> _Days:
     return _stepped_year(match, lambda year: _months(year, month, 3), today)
 
 
+def _season_in_part(match: re.Match[str], today: date) -> _Days:
+    """`the last week of summer`: without such a part before it, "of summer" is no time."""
+    days = _season(match, today)
+    return days if days and _PARTS.before(match.string[: match.start("season")], *days) else None
+
+
 _OF_YEAR = rf"(?:,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR}))?"
 _ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
@@ -288,6 +299,9 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
         (rf"(?P<year>{_YEAR})", _whole_year, True),
         (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:d'|mi-)(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
+         _season_in_part, False),
         (r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)", _month_alone, False),
         (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
@@ -318,7 +332,7 @@ def spans(text: str, now: int) -> list[Span]:
     plain = _plain(text)
     if not any(word in _HINTS or word.isdigit() for word in _WORD.findall(plain)):
         return []
-    found = _joined(plain, _expressions(plain, _date_of(now)))
+    found = _joined(plain, _narrowed(plain, _expressions(plain, _date_of(now))))
     return [_bent(plain, text, each) for each in found]
 
 
@@ -357,10 +371,24 @@ def _expressions(plain: str, today: date) -> list[_Found]:
     return sorted(found, key=lambda each: each.start)
 
 
+def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
+    """Each expression, or the part of it that is named just before: "the last two weeks of August"."""
+    narrowed: list[_Found] = []
+    for each in found:
+        part = _PARTS.before(plain[: each.start], each.first, each.last) if each.last > each.first else None
+        if part:
+            start, first, last = part
+            narrowed = [other for other in narrowed if other.end <= start]  # "last two weeks" was found on its own
+            narrowed.append(each._replace(start=start, first=first, last=last))
+        else:
+            narrowed.append(each)
+    return narrowed
+
+
 def _start_of_name(match: re.Match[str]) -> int:
     """Where the expression itself starts; the preposition before a month stays outside, it may bend it."""
     groups = {name: value for name, value in match.groupdict().items() if value}
-    return match.start(next(iter(groups))) if groups.keys() in ({"month"}, {"weekday"}) else match.start()
+    return match.start(next(iter(groups))) if groups.keys() in ({"month"}, {"weekday"}, {"season"}) else match.start()
 
 
 def _joined(plain: str, found: list[_Found]) -> list[_Found]:
@@ -401,7 +429,8 @@ def _bent(plain: str, text: str, found: _Found) -> Span:
     before = plain[: found.start]
     start, end = _micros(found.first), _micros(found.last) + DAY
     words = text[found.start : found.end]
-    for pattern, bent in ((_UNTIL, (BEGINNING, start)), (_FROM, (end, END)), (_SINCE, (start, END))):
+    until = end if is_an_end(plain[found.start : found.end]) else start
+    for pattern, bent in ((_UNTIL, (BEGINNING, until)), (_FROM, (end, END)), (_SINCE, (start, END))):
         if lead := pattern.search(before):
             return Span(*bent, text[lead.start() : found.end])
     return Span(start, end, words)

@@ -3,7 +3,8 @@
 1. **Hard guards** come first and are the same with and without a model: what must not be kept is dropped.
 2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's own rules.
 3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill belief about oneself
-   has to be said twice, and nobody but a person teaches an agent a rule out of text that is not theirs.
+   has to be said twice, and nobody but a person teaches an agent a rule out of text that is not theirs: what they
+   pasted into a message (`text/pasted.py`), or what one member of a shared scope wants of all.
 4. A deployment may want a person to **approve**.
 
 The reason of every judgement is kept with the memory, or with the turn when nothing was kept.
@@ -17,8 +18,9 @@ from typing import Literal, get_args
 
 from ..config import Settings
 from ..text.fences import strip_echoes
+from ..text.pasted import MEMORY, why_pasted
 from ..text.secrets import find_secrets
-from ..types import Memory
+from ..types import Memory, Scope
 from .candidates import Advice, Candidate, grounded
 from .vocabulary import SENTENCES, Request, Timing, Vocabulary, straight, vocabulary
 
@@ -30,6 +32,8 @@ HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
 RULES, MODEL = "rules_v1", "model_v1"
 LONGEST_REASON = 240
 LONGEST_QUOTE, LONGEST_RULE, LONGEST_END = 280, 280, 200  # characters; an end is that of a triple
+_OF_SEVERAL = ("shared", "project")
+_OF_ONE_PERSON = ("agents", "layers", "mem0", "run:")
 PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
 _REDACTED = "[REDACTED:"
 _TIMED: dict[Timing, tuple[Action, str]] = {
@@ -85,7 +89,8 @@ class Policy:
         if verdict.action == "commit_now" and self.needs_person(candidate.kind):
             verdict = verdict.instead("propose", f"a person approves what is remembered; {verdict.reason}")
         waits = verdict.action == "commit_now" and self.write_timing == "session_end"
-        return Judged(within_limits(candidate), replace(verdict, reason=short(verdict.reason)), waits)
+        candidate = attributed(within_limits(candidate), turn)
+        return Judged(candidate, replace(verdict, reason=short(verdict.reason)), waits)
 
     def needs_person(self, kind: str) -> bool:
         """Whether a memory of this kind waits for a person before it is active."""
@@ -129,6 +134,10 @@ def _doubt(rule: Candidate, turn: Memory) -> str:
     """What of a rule only a person may let pass, for it will stand in every prompt; empty where there is nothing."""
     if not first_hand(turn):
         return "out of text that is not the user's own"
+    if pasted := why_pasted(turn.content, rule.quote):
+        return f"out of {pasted} in a message"
+    if is_shared(turn.scope):
+        return f"for all who share {turn.scope}, asked for by {turn.author or 'somebody unnamed'},"
     return f"of more than {LONGEST_RULE} characters" if len(rule.content) > LONGEST_RULE else ""
 
 
@@ -148,13 +157,29 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
         return f"{candidate.triple.predicate} is never stored"
     if turn.role in PEOPLE and words.request(turn.content) is not None:
         return "the user asked for it not to be remembered"
-    if not grounded(candidate, strip_echoes(turn.content)):
+    if not grounded(candidate, strip_echoes(turn.content)) or why_pasted(turn.content, candidate.quote) == MEMORY:
         return "it only repeats what memory had injected"
     if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
         return "it holds a secret"
     if any(words.says("safety_conflict", text) for text in (candidate.quote, candidate.content)):
         return "it would keep an agent from looking after somebody's safety"
     return ""
+
+
+def is_shared(scope: Scope) -> bool:
+    """Whether several people write to a scope, so that one of them speaks for all.
+
+    Not so where only the programs of one person meet: the agents of a file, a run, an adapter's own default.
+    """
+    own = scope.kind == "shared" and scope.key.startswith(_OF_ONE_PERSON)
+    return scope.kind in _OF_SEVERAL and not own
+
+
+def attributed(candidate: Candidate, turn: Memory) -> Candidate:
+    """A rule in a scope that several people share names who asked for it."""
+    if candidate.kind != "rule" or not turn.author or not is_shared(turn.scope):
+        return candidate
+    return replace(candidate, content=f"{turn.author} asks: {candidate.content}", author=turn.author)
 
 
 def first_hand(turn: Memory) -> bool:

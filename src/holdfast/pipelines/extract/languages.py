@@ -81,6 +81,7 @@ class Language:
     boundary: re.Pattern[str]
     hard: frozenset[str]
     reason: frozenset[str]
+    soft: frozenset[str]
     lead: re.Pattern[str]
     explicit: re.Pattern[str]
     explicit_rule: re.Pattern[str]
@@ -106,6 +107,10 @@ class Language:
     def warns(self, guard: str, text: str) -> bool:
         """Whether the guard of this name finds something anywhere in the text."""
         return bool(self.guards.get(guard, NEVER).search(text))
+
+    def begins_anew(self, text: str) -> bool:
+        """Whether somebody else does something in the text, so that a verb after it may be theirs."""
+        return self.warns("other_subject", text)
 
     def material_from(self, text: str) -> int:
         """Where the text stops being speech, because it hands over something to work on: "Translate this: …"."""
@@ -166,6 +171,7 @@ def language(code: str) -> Language:
         boundary=_boundary(joints, spaced),
         hard=frozenset(joints.get("hard", ())),
         reason=frozenset(joints.get("reason", ())),
+        soft=frozenset(joints.get("soft", ())),
         lead=pattern(cues.get("lead", {}).get("words", "")),
         explicit=pattern(explicit.get("fact", "")),
         explicit_rule=pattern(explicit.get("rule", "")),

@@ -20,6 +20,7 @@ from ...write.candidates import Candidate, grounded
 from ...write.policy import PEOPLE
 from ...write.vocabulary import straight
 from .corrections import settled
+from .kin import listed, named_kin
 from .languages import Language, Statement, languages_of
 from .retell import NOBODY, retell
 from .speech import Sentence, own_words, sentences
@@ -46,6 +47,8 @@ class _Clause:
     whole: bool = False
     """Whether it takes all the rest of the sentence."""
     asked_for: bool = False
+    joined: bool = False
+    """Whether "and" or the like joins it to something before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,18 @@ class _Told:
     # -- clauses -------------------------------------------------------------------------------------------------------
 
     def _stated(self) -> Iterator[Candidate]:
+        before = ""
         for clause in self._clauses():
             candidate = self._explicit_candidate(clause) if clause.asked_for else self._candidate(clause)
+            if candidate and candidate.kind == "rule" and clause.joined and before != "rule":
+                candidate = candidate if self._asks_anew(clause) else None
             if candidate:
                 yield candidate
+                before = candidate.kind
+
+    def _asks_anew(self, clause: _Clause) -> bool:
+        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer me on" is not."""
+        return bool(self.language.begins("polite", self.plain[clause.start : clause.end]))
 
     def _clauses(self) -> list[_Clause]:
         clauses: list[_Clause] = []
@@ -190,7 +201,8 @@ class _Told:
             if opened:
                 length, whole = opened
                 end = len(self.plain) if whole else segment.end
-                return _Clause(start, end, opened_to=start + length, whole=whole)
+                joined = bool(segment.start) and segment.word in self.language.soft
+                return _Clause(start, end, opened_to=start + length, whole=whole, joined=joined)
             lead = self.language.lead.match(self.plain, start, segment.end)
             if not lead or not lead[0]:
                 break
@@ -213,9 +225,12 @@ class _Told:
         if not current or not segment.word or not self.language.subject:
             return None
         first = current.subject + self.plain[current.start : current.end]
-        if not first.lower().startswith(subject.lower()):
+        if not first.lower().startswith(subject.lower()) or self.language.begins_anew(first[len(subject) :]):
             return None
         rest = subject + self.plain[segment.start : segment.end]
+        verb = rest.split()[1:2]
+        if segment.word in self.language.soft and verb == first.split()[1:2]:
+            return None  # "I love the self-acceptance and love theme"
         fits = any(each.fits(rest) for each in self.language.likely(rest))
         return _Clause(segment.start, segment.end, subject=subject) if fits else None
 
@@ -228,8 +243,10 @@ class _Told:
         words = self.plain[segment.start : segment.end]
         if self.language.begins("breaks", words):
             return False
-        listed = bool(segment.word) or len(words.split()) <= _LISTED
-        return listed or bool(self.language.begins("adds", words))
+        if self.language.warns("half", self.plain[clause.start : clause.end]):
+            return True
+        a_list = bool(segment.word) or len(words.split()) <= _LISTED
+        return a_list or bool(self.language.begins("adds", words))
 
     # -- candidates ----------------------------------------------------------------------------------------------------
 
@@ -323,21 +340,20 @@ class _Told:
         return _PARTS.split(rest, maxsplit=1)[0].strip(_EDGES + ".")
 
     def _named_kin(self, quotes: list[str]) -> Iterator[Candidate]:
-        """People named in passing: "a card for my nephew Leo" says who Leo is, whatever else it asks."""
-        for found in self.language.named_kin.finditer(self.plain):
-            name = found["name"].removesuffix("'s")
-            quote = self.text[found.start() : found.start("name") + len(name)]
+        for found in named_kin(self.language, self.plain):
+            quote = self.text[found.start : found.end]
             if any(quote in other for other in quotes):
                 continue
-            label = self.language.kin.get(found["kin"].lower(), "RELATION")
-            who = f"{self.turn.author or NOBODY}'s"
-            content = f"{who[:1].upper()}{who[1:]} {found['kin']} is {name}" if self.language.retold else quote
+            who, several = f"{self.turn.author or NOBODY}'s", len(found.names) > 1
+            are = "are" if several else "is"
+            told = f"{who[:1].upper()}{who[1:]} {found.kin} {are} {listed(found.names)}"
+            label = self.language.kin.get(found.kin.lower(), "RELATION")
             yield Candidate(
-                content=content,
+                content=told if self.language.retold else quote,
                 quote=quote,
                 source=self.turn.id,
                 category="relationship",
-                triple=Triple(self.turn.author or "user", f"HAS_{label}", name),
+                triple=None if several else Triple(self.turn.author or "user", f"HAS_{label}", found.names[0]),
                 author=self.turn.author,
             )
 
