@@ -20,7 +20,7 @@ from ..text.tokens import query_terms
 from ..types import Memories, Memory, Scope, Session
 from ..write import profile
 from ..write.candidates import Candidate, Extractor
-from ..write.policy import MODEL, Judged, Policy, Verdict, goes_private, withdrawn
+from ..write.policy import MODEL, Judged, Policy, Verdict, private_after, withdrawn
 from ..write.reconcile import Decision
 from ..write.vocabulary import vocabulary
 from .extract.llm import LLMExtractor
@@ -141,9 +141,10 @@ def look(store: Store, session: Session, turns: Memories, reading: Reading) -> C
     private = bool(notes(session).get("private"))
     readable: Memories = []
     for turn in fresh:
-        if private:
+        was = private
+        private = private_after(turn, words, private=was)
+        if was:  # "you can remember again" itself is nothing to remember
             gone.setdefault(turn.id, PRIVATE)
-        private = private or goes_private(turn, words)
         if turn.id not in gone:
             readable.append(turn)
     found = found_in(readable, reading.extract(before[-HISTORY:])) if readable else []

@@ -18,6 +18,7 @@ from typing import Literal, get_args
 from ..config import Settings
 from ..text.fences import strip_fences
 from ..text.secrets import find_secrets
+from ..text.tokens import query_terms
 from ..types import Memory
 from .candidates import Advice, Candidate, grounded
 from .vocabulary import SENTENCES, Request, Timing, Vocabulary, straight, vocabulary
@@ -143,6 +144,8 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
         return f"{candidate.triple.predicate} is never stored"
     if turn.role in PEOPLE and words.request(turn.content) is not None:
         return "the user asked for it not to be remembered"
+    if turn.role in PEOPLE and _forgets_a_topic(turn, words):
+        return "the user asked for it to be forgotten"
     if not grounded(candidate, strip_fences(turn.content)[0]):
         return "it only repeats what memory had injected"
     if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
@@ -193,8 +196,9 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
     """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what was asked.
 
     "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the same person said
-    before. "Don't save this conversation" means all before it. Answers, which may repeat what was said, go with what
-    they answer. Requests up to the position `since` have been met.
+    before. "Don't save this conversation" means all before it. "Forget that I smoke" means itself and what was said
+    before in the same words. Answers, which may repeat what was said, go with what they answer. Requests up to the
+    position `since` have been met.
     """
     gone: dict[str, str] = {}
     said: list[list[Memory]] = []  # what a person said, each with the answers to it
@@ -209,11 +213,29 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
             back = 1 if request.reach == "onwards" or announces else 2
             meant = said[:place] if request.reach == "conversation" else said[max(0, place - back) : place]
             gone |= {one.id: f"asked not to be remembered ({request.reach})" for each in meant for one in each}
+        elif turn.role in PEOPLE and (turn.position or 0) > since and (topic := _forgets_a_topic(turn, words)):
+            terms = set(query_terms(topic))
+            meant = [each for each in said[: place - 1] if terms and terms <= set(query_terms(each[0].content))]
+            gone |= {one.id: "asked to be forgotten (topic)" for each in (*meant, said[place - 1]) for one in each}
     return gone
+
+
+def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
+    """What a turn asks to be forgotten; empty where it asks for no such thing."""
+    asked = words.asked(turn.content)
+    return asked.topic if asked and asked.kind == "forget_topic" else ""
 
 
 def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
     return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
+
+
+def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
+    """Whether nothing that follows a turn is to be remembered, given whether that held before it."""
+    if turn.role not in PEOPLE or not private:
+        return private or goes_private(turn, words)
+    asked = words.asked(turn.content)
+    return not (asked is not None and asked.kind == "resume")
 
 
 def goes_private(turn: Memory, words: Vocabulary) -> bool:
