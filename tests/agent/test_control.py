@@ -89,7 +89,7 @@ def active(hf):
 
 def name_of(text):
     found = understood(text)
-    return found if found in (None, "private") else found.name
+    return found and found.name
 
 
 def test_the_labelled_list_is_large_and_speaks_seven_languages():
@@ -251,7 +251,9 @@ def test_several_matches_are_a_numbered_choice_and_a_bad_number_keeps_it(talk, h
     assert "1. " in told and "2. " in told and "chess" not in told
     assert say(talk, "7") == "Please say a number from 1 to 2, or no to keep them all."
     chosen = told.split("2. ")[1].split("\n")[0]
-    assert chosen in say(talk, "2")
+    assert say(talk, "2") == f"Forget this fact? {chosen}\nSay yes to forget it [y/N]."
+    assert chosen in active(hf)
+    assert say(talk, "yes").startswith(f"Forgotten: {chosen}")
     assert chosen not in active(hf)
     assert len(active(hf)) == 2
 

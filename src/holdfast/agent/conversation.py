@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -74,18 +75,20 @@ class Conversation:
         `answered` hears that the answer is complete, before it is saved. What is said to the memory itself is answered
         here: the agent does not hear of it, and no word of it is kept.
         """
-        reply = self._controlled(prompt)
+        reply, rest = self._controlled(prompt), self.control.rest
         if reply is not None:
-            (watcher or Watcher()).text(reply.text)
+            (watcher or Watcher()).text(f"{reply.text}\n\n" if rest else reply.text)
+        if reply is not None and not rest:
             answered()
             return reply
-        turn = self.agent.run(prompt, history=self.history, watcher=watcher)
+        turn = self.agent.run(rest or prompt, history=self.history, watcher=watcher)
         answered()
         self.history = sessions.trimmed([*self.history, *turn.messages], self.most, opens, answers)
-        self._unsaved += turn.messages
-        self.project.hear(turn.messages)
+        if self.agent.memory is None or not self.agent.memory.paused:
+            self._unsaved += turn.messages
+            self.project.hear(turn.messages)
         self._save()
-        return turn
+        return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
 
     @property
     def waiting(self) -> bool:
@@ -136,7 +139,11 @@ class Conversation:
 
     def ask_once(self, prompt: str) -> Turn:
         """Asks the agent without a conversation: no message of it is kept."""
-        return self._controlled(prompt) or self.agent.run(prompt)
+        reply, rest = self._controlled(prompt), self.control.rest
+        if reply is not None and not rest:
+            return reply
+        turn = self.agent.run(rest or prompt)
+        return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
 
     def _controlled(self, prompt: str) -> Turn | None:
         """The answer to what is said to the memory itself; None when that is for the agent."""
@@ -162,6 +169,10 @@ class Conversation:
         self.project.end()
         memory = self.agent.memory
         if memory is None:
+            return []
+        if self.control.gone:
+            memory.paused = False
+            memory.remove_session(self.session)
             return []
         due = memory.config.consolidation.interval == "after_session" and not hurry
         return memory.end_session(self.session, reason=reason, consolidate=due)

@@ -216,8 +216,9 @@ def _settled(
     if found.kind == "remember" and not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
-    if found.kind == "remember" and not grammar.personal.search(found.topic):
-        # "Remember: correlation is not causation. Is that why …?" is talk.
+    aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
+    if found.kind == "remember" and (aside or not grammar.personal.search(found.topic)):
+        # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
         asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
         return (None, "") if asks else ("remember", found.topic)
     return found.kind, found.topic

@@ -230,6 +230,12 @@ def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
     return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
 
 
+def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
+    """Whether a turn asks for nothing of the session to be remembered."""
+    request = words.request(turn.content) if turn.role in PEOPLE else None
+    return request is not None and request.reach == "conversation"
+
+
 def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
     """Whether nothing that follows a turn is to be remembered, given whether that held before it."""
     if turn.role not in PEOPLE or not private:
