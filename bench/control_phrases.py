@@ -101,7 +101,9 @@ def main() -> None:
                 for one in ours:
                     label, right = judged(one)
                     if not right:
-                        print("  ", one["lang"], one["label"], "→", label, "|", one["text"], "|", heard_as(one["text"])[1])
+                        print(
+                            "  ", one["lang"], one["label"], "→", label, "|", one["text"], "|", heard_as(one["text"])[1]
+                        )
 
 
 if __name__ == "__main__":

@@ -252,10 +252,17 @@ class Control:
     def _forget_about(self, asked: Command) -> str:
         return self._offer(matching(self._hf, asked.about) if self._exists else [])
 
-    def _recall(self, asked: Command) -> str:
-        on = asked.name == "recall_on"
+    def keep(self, on: bool) -> str:
+        """Switches memory of this conversation on or off."""
+        return self._go_on() if on else self._pause()
+
+    def recall(self, on: bool) -> str:
+        """Switches on or off that memories are brought up unasked."""
         self._hf.set_profile(proactive_recall=on)
         return f"Proactive recall is now {'on' if on else 'off'}."
+
+    def _recall(self, asked: Command) -> str:
+        return self.recall(asked.name == "recall_on")
 
     def _ask_to_wipe(self, asked: Command) -> str:
         sort, count = asked.sort, len(self._all(asked.sort))
@@ -486,6 +493,18 @@ def matching(hf: Holdfast, about: str) -> Memories:
             return found
     hits = hf.recall(about, kinds=kinds, limit=OPTIONS)
     return [hit.memory for hit in hits if (hit.why.similarity or 0.0) >= AKIN]
+
+
+def mentioning(hf: Holdfast, words: str) -> Memories:
+    """The active memories with all of these words, or about whom they name; likeness alone is not enough."""
+    where = Filter(hf.scopes, kinds=(*SORTS.values(), "reflection", "skill"))
+    terms = set(query_terms(words))
+    found = {one.id: one for one in _by_name(hf, where, words)}
+    ranked = hf.store.by_text(where, list(terms), FOUND) if terms else []
+    for one in hf.store.get(hf.scopes, [seq for seq, _ in ranked]):
+        if terms <= set(index_terms(indexed_text(one.title, one.content, one.tags))):
+            found.setdefault(one.id, one)
+    return list(found.values())
 
 
 def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:

@@ -15,11 +15,13 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from .. import config
 from ..errors import HoldfastError, InvalidInput
 from ..text.fences import fence, neutralise
+from ..types import Memories
 from ..write.commit import check_session
 from . import sessions, spoken
-from .control import Control
+from .control import Control, mentioning
 from .project import ProjectMemory
 from .runner import RoleAgent, Turn, Watcher
+from .settings import settings
 
 log = logging.getLogger(__name__)
 
@@ -101,15 +103,24 @@ class Conversation:
         return self.control.slash(rest) if reply is None else reply
 
     def command(self, name: str, rest: str) -> str | None:
-        """The reply to `/search …`, `/summary` or `/export …`; None for another command."""
+        """The reply to `/search …`, `/summary`, `/settings …` or `/export …`; None for another command."""
         match name:
             case "search":
                 return spoken.search(self.agent.memory, self._said, rest)
             case "summary":
                 return spoken.summary(self.agent.memory, self._said)
+            case "settings":
+                return settings(self, rest)
             case "export":
                 return spoken.export(self.agent.role.name, self.session, self._said, rest)
         return None
+
+    def about(self, words: str) -> Memories:
+        """What is remembered about somebody or something: what has all of the words, or mentions whom they name."""
+        memory = self.agent.memory
+        if memory is None or not memory.exists:
+            return []
+        return mentioning(memory.hf.scoped(memory.scope), words)
 
     @property
     def _said(self) -> list[sessions.Body]:

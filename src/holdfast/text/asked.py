@@ -141,6 +141,7 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     if grammar.nothing.search(said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
+    first: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
         spelled = _spelled(grammar, sentence)
         too_long = len(spelled) > LONGEST_SENTENCE
@@ -155,9 +156,12 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         kind, topic = _settled(grammar, found, spelled, before, after)
         if kind is None:
             continue
-        rest = " ".join(one.strip() for one in (*before, *after))
-        return MemoryRequest(kind, _put_back(topic, said, sentence, quotes), rest)
-    return None
+        request = MemoryRequest(kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after)))
+        if first is None:
+            first = request
+        elif {first.kind, kind} == {"pause", "resume"}:
+            first = request  # "I asked you to save nothing for a while. You can go on now.": the later word counts
+    return first
 
 
 def _sentences(said: str) -> Iterator[str]:
@@ -296,7 +300,9 @@ def _put_back(topic: str, said: str, sentence: str, quotes: Sequence[str]) -> st
         return topic
     index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[: max(0, sentence.find(topic))].count(_MARK)
     parts = topic.split(_MARK)
-    filled = [part + (quotes[index + place] if index + place < len(quotes) else "") for place, part in enumerate(parts[:-1])]
+    filled = [
+        part + (quotes[index + place] if index + place < len(quotes) else "") for place, part in enumerate(parts[:-1])
+    ]
     return "".join((*filled, parts[-1]))
 
 
