@@ -97,7 +97,7 @@ def main() -> None:
             print(f"{'':<16}{'requests, right':>22}{'look-alikes, none':>22}")
             for key in ("label", "lang"):
                 print("\n".join(table(ours, key)))
-            if given.misses == "all" or given.misses == half:
+            if given.misses in ("all", half):
                 for one in ours:
                     label, right = judged(one)
                     if not right:

@@ -8,7 +8,6 @@ in the store, so that an answer after a restart is still understood; forgetting 
 from __future__ import annotations
 
 import re
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace

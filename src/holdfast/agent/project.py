@@ -24,6 +24,7 @@ from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..pipelines.project.inject import harmless
 from ..store.opening import is_server
 from ..text.control import answer as meant
+from ..write import profile
 from .control import GUEST
 from .heard import keep, transcript_of
 from .role import OFFLINE
@@ -86,7 +87,8 @@ class ProjectMemory:
         return _tried("switch", lambda: self._switched(on=on))
 
     def _switched(self, *, on: bool) -> str:
-        self._project.memory.scoped(self._project.scope).set_profile(enabled=on)
+        scope = self._project.scope
+        self._project.memory.write("profile", lambda writer: profile.change(writer, scope, {"enabled": on}))
         self.enabled = on
         if on:
             self.begin()

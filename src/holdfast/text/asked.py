@@ -10,7 +10,9 @@ The grammar is data, in the table `asked` of `control_cues/`, one file a languag
 - `trigger`: some word of every request; a text without one is not read at all;
 - `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
 - `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
-- `starts`: what a clause may follow; `lead`: courtesies before a request;
+- `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which asks nothing;
+- `personal`: words by which people speak of themselves;
+- `fold`: whether accents are left aside; `spelling`: words that are often misspelt, `not_misspelt` those that look so;
 - `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends in a question mark;
 - `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
 - `parts`: named alternatives, which patterns and other parts use as {name};
@@ -299,11 +301,9 @@ def _put_back(topic: str, said: str, sentence: str, quotes: Sequence[str]) -> st
     if _MARK not in topic:
         return topic
     index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[: max(0, sentence.find(topic))].count(_MARK)
-    parts = topic.split(_MARK)
-    filled = [
-        part + (quotes[index + place] if index + place < len(quotes) else "") for place, part in enumerate(parts[:-1])
-    ]
-    return "".join((*filled, parts[-1]))
+    for quote in quotes[index:]:
+        topic = topic.replace(_MARK, quote, 1)
+    return topic.replace(_MARK, "")
 
 
 @cache
@@ -323,16 +323,24 @@ def _load(code: str) -> _Grammar:
         raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
     spelling = {wrong: right for right, slips in cues.get("spelling", {}).items() for wrong in (right, *slips.split())}
     return _Grammar(
-        code, _SCRIPTS[cues["script"]],
-        *(compiled(cues[key]) for key in (
-            "trigger", "nothing", "idle", "starts", "lead", "personal", "reports", "tags", "questions", "rest",
-        )),
+        code=code,
+        script=_SCRIPTS[cues["script"]],
+        trigger=compiled(cues["trigger"]),
+        nothing=compiled(cues["nothing"]),
+        idle=compiled(cues["idle"]),
+        starts=compiled(cues["starts"]),
+        lead=compiled(cues["lead"]),
+        personal=compiled(cues["personal"]),
+        reports=compiled(cues["reports"]),
+        tags=compiled(cues["tags"]),
+        questions=compiled(cues["questions"]),
+        rest=compiled(cues["rest"]),
         last=compiled("{last}"),
         fold=bool(cues.get("fold")),
         spelling=spelling,
         keep=frozenset(cues.get("not_misspelt", "").split()),
         kinds={kind: tuple(map(compiled, kinds[kind])) for kind in KINDS},
-    )  # fmt: skip
+    )
 
 
 def _expanded(parts: Mapping[str, str]) -> dict[str, str]:

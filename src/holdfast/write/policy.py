@@ -142,10 +142,9 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
     """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing forbids it."""
     if candidate.triple is not None and candidate.triple.predicate in words.never:
         return f"{candidate.triple.predicate} is never stored"
-    if turn.role in PEOPLE and words.request(turn.content) is not None:
+    asked = turn.role in PEOPLE and (words.request(turn.content) is not None or _forgets_a_topic(turn, words))
+    if asked:
         return "the user asked for it not to be remembered"
-    if turn.role in PEOPLE and _forgets_a_topic(turn, words):
-        return "the user asked for it to be forgotten"
     if not grounded(candidate, strip_fences(turn.content)[0]):
         return "it only repeats what memory had injected"
     if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):

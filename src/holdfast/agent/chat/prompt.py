@@ -37,7 +37,7 @@ class Prompt(TextArea):
         self._put(since.lstrip())
 
     async def _on_key(self, event: events.Key) -> None:
-        """Sends with Enter. Not by a binding with priority: the screen would act on that before typed letters arrive."""
+        """Sends with Enter, in the order of the keys: the screen acts on a priority binding before typed letters."""
         actions = {"enter": self.action_send, "ctrl+j": self.action_new_line, "shift+enter": self.action_new_line}
         if event.key not in actions:
             await super()._on_key(event)
