@@ -249,3 +249,39 @@ def test_after_incognito_nothing_is_kept_and_what_was_held_goes(hf):
     say(hf, "I like cake a lot"), considered(hf, Told(("cake", {})))
     assert statuses(hf) == {"fireworks": "archived"}
     assert {one.content for one in hf.list(kinds=["turn"])} == {"I fear fireworks"}
+
+
+def test_a_request_in_any_words_withdraws_the_conversation_and_what_was_held(hf):
+    say(hf, "I like tea"), say(hf, "I fear fireworks")
+    considered(hf, Told(("tea", {}), ("fireworks", {"advice": Advice("commit_at_session_end")})))
+    say(hf, "Actually, do not save or remember any of that")
+    hf.end_session("s1")
+    hf.learn("s1")
+    assert set(statuses(hf).values()) == {"archived"}
+    assert hf.list(kinds=["turn"]) == []
+
+
+def test_i_do_not_remember_has_no_effect(hf):
+    say(hf, "I like tea"), say(hf, "I don't remember the argument")
+    considered(hf, Told(("tea", {})))
+    assert statuses(hf) == {"tea": "active"}
+
+
+def test_after_a_pause_nothing_is_kept_until_it_ends(hf):
+    say(hf, "I like tea"), say(hf, "From now on don't save anything I say."), say(hf, "I like cake")
+    say(hf, "OK, you can start remembering things again."), say(hf, "I like jam")
+    considered(hf, Told(("tea", {}), ("cake", {}), ("jam", {})))
+    assert statuses(hf) == {"tea": "active", "jam": "active"}
+
+
+def test_a_pause_leaves_what_is_held_from_before(hf):
+    say(hf, "I fear fireworks")
+    considered(hf, Told(("fireworks", {"advice": Advice("commit_at_session_end")})))
+    say(hf, "Please pause your memory."), considered(hf, Told())
+    assert statuses(hf) == {"fireworks": "held"}
+
+
+def test_what_is_to_be_forgotten_is_not_learned_from_the_request(hf):
+    say(hf, "I smoke a pipe"), considered(hf, Told(("pipe", {})))
+    say(hf, "Please forget that I smoke a pipe."), considered(hf, Told(("pipe", {})))
+    assert statuses(hf) == {"pipe": "archived"}

@@ -58,7 +58,7 @@ _QUOTED = re.compile(
     r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
     r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
 )
-_MARK = "\u2405"  # stands for a quotation, so that nothing in it is read, and it can be put back into a topic
+_MARK = "\ua66e"  # stands for a quotation: a letter of no language here, so that it is read as a word
 _SENTENCE = re.compile(r"[.!?…]+(?=\s|$|[\"')\]])|[。！？]+|\n+")
 _ENDS = " \t,.;:!?…。、！？~\"'()-–—"
 
@@ -221,12 +221,16 @@ def _settled(
         return found.kind, said.strip(_ENDS)
     if found.kind == "remember" and not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
+        if not said and after:
+            said = after[0]  # "Remember this for me. I'm left-handed."
         return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
     if found.kind == "remember" and (aside or not grammar.personal.search(found.topic)):
         # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
         asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
-        return (None, "") if asks else ("remember", found.topic)
+        # Elsewhere a comma before what is to be remembered is plain grammar.
+        told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
+        return (None, "") if asks or told_as_truth else ("remember", found.topic)
     return found.kind, found.topic
 
 

@@ -230,9 +230,9 @@ def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
 
 
 def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
-    """Whether a turn asks for nothing of the session to be remembered."""
+    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going incognito."""
     request = words.request(turn.content) if turn.role in PEOPLE else None
-    return request is not None and request.reach == "conversation"
+    return request is not None and request.reach != "this" and not request.paused
 
 
 def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:

@@ -87,6 +87,8 @@ class Request:
 
     reach: Reach
     end: int
+    paused: bool = False
+    """Whether it only says that nothing is to be remembered for now, and leaves what was said before as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Vocabulary:
                         return Request(reach, found.end())
         asked = self.asked(text)
         reach_ = _READ_AS.get(asked.kind) if asked else None
-        return Request(reach_, len(text)) if reach_ else None
+        return Request(reach_, len(text), paused=reach_ == "onwards") if reach_ else None
 
     def asked(self, text: str) -> MemoryRequest | None:
         """What a text asks of memory, read by its sentences; None where a deployment has its own cues."""
