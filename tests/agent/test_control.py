@@ -13,6 +13,7 @@ from holdfast.agent.control import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING, un
 from holdfast.agent.conversation import Conversation
 from holdfast.agent.role import load_role
 from holdfast.agent.runner import RoleAgent, Watcher
+from holdfast.errors import Refused
 from holdfast.text.control import answer, command
 
 DATA = Path(__file__).parent.parent / "data"
@@ -89,7 +90,7 @@ def active(hf):
 
 def name_of(text):
     found = understood(text)
-    return found if found in (None, "private") else found.name
+    return found and found.name
 
 
 def test_the_labelled_list_is_large_and_speaks_seven_languages():
@@ -251,7 +252,9 @@ def test_several_matches_are_a_numbered_choice_and_a_bad_number_keeps_it(talk, h
     assert "1. " in told and "2. " in told and "chess" not in told
     assert say(talk, "7") == "Please say a number from 1 to 2, or no to keep them all."
     chosen = told.split("2. ")[1].split("\n")[0]
-    assert chosen in say(talk, "2")
+    assert say(talk, "2") == f"Forget this fact? {chosen}\nSay yes to forget it [y/N]."
+    assert chosen in active(hf)
+    assert say(talk, "yes").startswith(f"Forgotten: {chosen}")
     assert chosen not in active(hf)
     assert len(active(hf)) == 2
 
@@ -476,3 +479,98 @@ def test_two_owners_of_one_store_forget_apart(begin):
     say(bob, "forget everything")
     say(bob, "clear")
     assert active(ann.agent.memory.hf) == ["Ann likes tea"]
+
+
+# This session, from now on, and again
+
+
+def test_nothing_of_a_conversation_is_kept_once_that_is_asked(talk, hf):
+    say(talk, "Hello there")
+    say(talk, "remember that I like tea")
+    hf.remember("The agent noted something")
+    told = say(talk, "Actually, do not save or remember any of that")
+    assert "forgot 2 memories" in told
+    assert active(hf) == []
+    say(talk, "I play chess")
+    talk.end()
+    assert (active(hf), hf.sessions()) == ([], [])
+
+
+def test_forgetting_a_conversation_can_be_undone(talk, hf):
+    say(talk, "remember that I like tea")
+    say(talk, "please don't save any of this conversation")
+    assert say(talk, "undo") == "It is as it was before."
+    assert len(active(hf)) == 1
+    assert not talk.agent.memory.paused
+
+
+def test_what_was_known_before_a_conversation_stays(begin, clock):
+    first = begin()
+    say(first, "remember that I like tea")
+    clock.forward(seconds=60)
+    second = begin()
+    say(second, "please don't save any of this conversation")
+    assert len(active(second.agent.memory.hf)) == 1
+
+
+def test_a_pause_lasts_until_it_is_taken_back(talk, hf):
+    assert "from now on" in say(talk, "Stop remembering what I say for now.")
+    with pytest.raises(Refused):
+        talk.agent.memory.remember("semantic", "Secret")
+    say(talk, "My secret is cake")
+    assert hf.sessions() == []
+    say(talk, "You can remember things again.")
+    assert talk.agent.memory.remember("semantic", "Public").content == "Public"
+
+
+def test_the_rest_of_a_message_is_answered_by_the_agent(talk, hf, model):
+    told = say(talk, "Please don't save my last message. And why does the loop never end?")
+    assert told.startswith("Okay, I won't keep that.") and told.endswith("The model answers.")
+    assert len(model.prompts) == 1
+
+
+def test_i_do_not_remember_reaches_the_agent(talk, model):
+    assert say(talk, "I don't remember the argument") == "The model answers."
+
+
+def test_status_says_that_recall_is_on_until_it_is_switched_off(talk):
+    assert "Proactive recall is on" in talk.slash("status")
+    say(talk, "turn off recall")
+    assert "Proactive recall is off" in talk.slash("status")
+
+
+def test_only_what_is_about_a_name_is_listed(talk, hf):
+    hf.remember("Ann plays the cello")
+    hf.remember("They planned an annual trip")
+    assert [one.content for one in talk.about("Ann")] == ["Ann plays the cello"]
+    assert talk.about("Zoe") == []
+
+
+def test_settings_show_and_switch(talk, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert talk.command("settings", "").splitlines() == [
+        "memory of this conversation: on (/settings memory on|off)",
+        "recall unasked: on (/settings recall on|off)",
+        "memory of this project: off (/settings project memory on|off)",
+    ]
+    assert talk.command("settings", "recall off") == "Proactive recall is now off."
+    talk.command("settings", "memory off")
+    assert talk.agent.memory.paused
+    assert talk.command("settings", "volume up").startswith("/settings ")
+
+
+def test_the_memory_of_a_project_is_switched_on_for_later_conversations_too(begin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    talk = begin()
+    assert "is on" in talk.command("settings", "project memory on")
+    assert "memory of this project: on" in talk.command("settings", "")
+    talk.end()
+    later = begin()
+    assert later.project.enabled
+    assert "is off" in later.command("settings", "project-memory off")
+    later.end()
+    assert not begin().project.enabled
+
+
+def test_guests_have_no_settings(begin):
+    assert begin(use_memory=False).command("settings", "") == GUEST

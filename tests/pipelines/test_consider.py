@@ -263,3 +263,39 @@ def test_in_a_shared_scope_a_rule_waits_for_a_person_and_names_who_asked(tmp_pat
         hf.capture("s1", "user", "Always answer in German.", author="Ann")
         hf.consider("s1")
         assert statuses(hf, "rule") == {"Ann asks: Always answer in German": "proposed"}
+
+
+def test_a_request_in_any_words_withdraws_the_conversation_and_what_was_held(hf):
+    say(hf, "I like tea"), say(hf, "I fear fireworks")
+    considered(hf, Told(("tea", {}), ("fireworks", {"advice": Advice("commit_at_session_end")})))
+    say(hf, "Actually, do not save or remember any of that")
+    hf.end_session("s1")
+    hf.learn("s1")
+    assert set(statuses(hf).values()) == {"archived"}
+    assert hf.list(kinds=["turn"]) == []
+
+
+def test_i_do_not_remember_has_no_effect(hf):
+    say(hf, "I like tea"), say(hf, "I don't remember the argument")
+    considered(hf, Told(("tea", {})))
+    assert statuses(hf) == {"tea": "active"}
+
+
+def test_after_a_pause_nothing_is_kept_until_it_ends(hf):
+    say(hf, "I like tea"), say(hf, "From now on don't save anything I say."), say(hf, "I like cake")
+    say(hf, "OK, you can start remembering things again."), say(hf, "I like jam")
+    considered(hf, Told(("tea", {}), ("cake", {}), ("jam", {})))
+    assert statuses(hf) == {"tea": "active", "jam": "active"}
+
+
+def test_a_pause_leaves_what_is_held_from_before(hf):
+    say(hf, "I fear fireworks")
+    considered(hf, Told(("fireworks", {"advice": Advice("commit_at_session_end")})))
+    say(hf, "Please pause your memory."), considered(hf, Told())
+    assert statuses(hf) == {"fireworks": "held"}
+
+
+def test_what_is_to_be_forgotten_is_not_learned_from_the_request(hf):
+    say(hf, "I smoke a pipe"), considered(hf, Told(("pipe", {})))
+    say(hf, "Please forget that I smoke a pipe."), considered(hf, Told(("pipe", {})))
+    assert statuses(hf) == {"pipe": "archived"}

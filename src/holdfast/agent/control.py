@@ -7,6 +7,7 @@ in the store, so that an answer after a restart is still understood; forgetting 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,7 @@ from ..memory import Holdfast
 from ..pipelines.consider import rules
 from ..store.base import Filter, Writer, rests_on
 from ..store.rows import fold, indexed_text
-from ..text.control import Command, Name, answer, command, dismissive, only_courtesies
+from ..text.control import READ, Command, Name, answer, command, dismissive, only_courtesies
 from ..text.screen import counted, shorten
 from ..text.tokens import index_terms, query_terms
 from ..types import DAY, Kind, Memories, Memory, Session, Status
@@ -37,6 +38,7 @@ NOTHING = "I don't have any saved facts, session summaries, or style rules for y
 NO_MATCH = "I couldn't find a saved memory matching that."
 KEPT, CANCELLED = "Okay, nothing was forgotten.", "Cancelled. Nothing was forgotten."
 UNDO = "Say undo to bring it back."
+GO_ON = "Say that I may remember again when I may."
 USAGE = """\
 /memory status                           how much is remembered, and whether recall is on
 /memory list [facts|sessions|rules]      what is remembered, numbered
@@ -59,10 +61,19 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "rules": ("style rule", "style rules"),
 }
 LISTED, OPTIONS, WIDTH = 50, 9, 200  # of each sort, to choose from, characters of each
+LOOKED_BACK = 1_000  # events of the journal in which what a conversation left behind is looked for
 FOUND = 50  # candidates for what "forget about …" means
 AKIN = 0.6  # cosine: what is less alike was hardly meant
 MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
 PENDING = "pending_action"
+_READ_AS: Mapping[str, Name] = {
+    "forget_topic": "forget_about", "remember": "remember_fact", "list": "list", "forget_last": "forget_last",
+    "forget_session": "forget_session", "pause": "pause", "resume": "resume",
+}  # fmt: skip
+_KINDS: Mapping[str, str] = {
+    "forget_about": "forget_topic", "remember_fact": "remember", "remember_rule": "remember", "status": "list",
+}  # fmt: skip
+_ASKS = re.compile(r"[?？](?:\s|$)|[かの][。]?$")  # a question in the rest of a message is for the agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +94,35 @@ class Pending:
         return cls(stored["type"], ids, str(stored.get("sort", "")), days)
 
 
-def understood(text: str, words: str = "general") -> Command | Literal["private"] | None:
-    """What an utterance asks of memory; "private" when all it says is not to keep what was said.
+def understood(text: str, words: str = "general") -> Command | None:
+    """What an utterance asks of memory: as a whole, or in one of its sentences.
 
-    The write policy's vocabulary knows how that is said, and what is only for this moment.
+    The write policy's vocabulary knows how people say what is not to be kept, and what is only for this moment.
     """
     found, policy = command(text), vocabulary(words)
+    read = policy.asked(text)
+    if read is not None and (found is None or read.kind in READ):
+        # "Forget everything I told you today" is about this conversation rather than about all that is known.
+        found = Command(_READ_AS.get(read.kind) or "list", read.topic)
     if found is not None and found.name.startswith("remember") and policy.says("turn_scoped", found.about):
         return None
     if found is not None or dismissive(text):
         return found
     request = policy.request(text)
-    return "private" if request and request.reach == "this" and only_courtesies(text[request.end :]) else None
+    whole = request is not None and request.reach == "this" and only_courtesies(text[request.end :])
+    return Command("forget_last") if whole else None
+
+
+def heard_as(text: str) -> tuple[str, str]:
+    """The kind of request that a conversation takes an utterance for, "none" for none, and what it is about."""
+    found = understood(text)
+    return (_KINDS.get(found.name, found.name), found.about) if found else ("none", "")
+
+
+def remaining(text: str, words: str = "general") -> str:
+    """What else is asked in a message that asks something of memory; empty where nothing is."""
+    read = vocabulary(words).asked(text)
+    return read.rest if read is not None and _ASKS.search(read.rest) else ""
 
 
 class Control:
@@ -110,6 +138,11 @@ class Control:
         self._run = ""
         """The run that "undo" takes back, if that is said next."""
         self._turn_began: int | None = None
+        self.gone = False
+        """Whether nothing of this conversation is to be kept: then its messages go when it ends."""
+        self.rest = ""
+        """What else the last utterance asked, which is for the agent."""
+        self._began = memory.clock() if memory is not None else None
 
     @property
     def waiting(self) -> bool:
@@ -131,7 +164,11 @@ class Control:
             self._turn_began = self._memory.clock()
 
     def hear(self, text: str) -> str | None:
-        """The reply to an utterance that is about memory; None when it is not, and the agent is to answer."""
+        """The reply to an utterance that is about memory; None when it is not, and the agent is to answer.
+
+        A message may ask for more than that: then `rest` is what the agent is to answer.
+        """
+        self.rest = ""
         if self._pending is not None and (reply := self._settle(self._pending, text)) is not None:
             return reply
         if self._run and answer(text) == "undo":
@@ -141,7 +178,10 @@ class Control:
             return None
         if self._memory is None:
             return GUEST
-        return self._private() if asked == "private" else self._do(asked)
+        reply = self._do(asked)
+        if reply is not None:
+            self.rest = remaining(text, self._memory.settings.vocabulary)
+        return reply
 
     def slash(self, rest: str) -> str | None:
         """The reply to `/memory …`; None when it names none of the forms, and is a search."""
@@ -179,12 +219,17 @@ class Control:
             "remember_fact": self._remember,
             "remember_rule": self._remember,
             "wipe": self._ask_to_wipe,
+            "forget_last": lambda _: self._private(),
+            "forget_session": lambda _: self._forget_session(),
+            "pause": lambda _: self._pause(),
+            "resume": lambda _: self._go_on(),
         }
         return ways[asked.name](asked)
 
     def _status(self, _: Command) -> str:
         counts = [counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
-        state = "on" if self._profile().get("proactive_recall") else "off"
+        # An agent brings up what it remembers unless that was switched off: what is not set is on here.
+        state = "off" if self._its().recall_is_off else "on"
         return f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall is {state}."
 
     def _list(self, asked: Command) -> str:
@@ -206,10 +251,17 @@ class Control:
     def _forget_about(self, asked: Command) -> str:
         return self._offer(matching(self._hf, asked.about) if self._exists else [])
 
-    def _recall(self, asked: Command) -> str:
-        on = asked.name == "recall_on"
+    def keep(self, on: bool) -> str:
+        """Switches memory of this conversation on or off."""
+        return self._go_on() if on else self._pause()
+
+    def recall(self, on: bool) -> str:
+        """Switches on or off that memories are brought up unasked."""
         self._hf.set_profile(proactive_recall=on)
         return f"Proactive recall is now {'on' if on else 'off'}."
+
+    def _recall(self, asked: Command) -> str:
+        return self.recall(asked.name == "recall_on")
 
     def _ask_to_wipe(self, asked: Command) -> str:
         sort, count = asked.sort, len(self._all(asked.sort))
@@ -264,11 +316,29 @@ class Control:
 
     def _private(self) -> str:
         """Forgets what the last turn left behind."""
-        left = self._left_behind()
+        left = self._left_behind(self._turn_began)
         if not left:
             self._forgot()
             return "Okay, I won't keep that."
         return f"Okay, I won't keep that. I forgot {_memories(len(self._forget(left)))} of it. {UNDO}"
+
+    def _forget_session(self) -> str:
+        """Forgets what this conversation has left behind, and keeps nothing more of it."""
+        self._its().paused = self.gone = True
+        left = self._left_behind(self._began)
+        self._forgot()
+        kept = f"Okay, I keep nothing of this conversation{{}}. {GO_ON}"
+        if not left:
+            return kept.format("")
+        return f"{kept.format(f', and forgot {_memories(len(self._forget(left)))} of it')} {UNDO}"
+
+    def _pause(self) -> str:
+        self._its().paused = True
+        return f"Okay, from now on I keep nothing of what you say. {GO_ON}"
+
+    def _go_on(self) -> str:
+        self._its().paused = False
+        return "Okay, I remember again what you tell me from now on."
 
     # Asking back, and what is answered
 
@@ -304,12 +374,16 @@ class Control:
             self._set(Pending("delete", pending.ids))
             return f"Forget all {len(pending.ids)} of them? Say yes to forget them [y/N]."
         if isinstance(said, int) and 1 <= said <= len(pending.ids):
-            return self._confirmed(pending.ids[said - 1 : said])
+            return self._offer(self._still(pending.ids[said - 1 : said]))
         self._set(pending)
         return f"Please say a number from 1 to {len(pending.ids)}, or no to keep them all."
 
+    def _still(self, ids: Sequence[str]) -> Memories:
+        """Of memories that were offered, those that nobody has forgotten meanwhile."""
+        return [one for one in self._hf.store.get(self._hf.scopes, list(ids)) if one.status in LIVE]
+
     def _confirmed(self, ids: Sequence[str]) -> str:
-        found = [one for one in self._hf.store.get(self._hf.scopes, list(ids)) if one.status in LIVE]
+        found = self._still(ids)
         if not found:
             return "That is forgotten already."
         forgotten = self._forget([*found, *self._sources(found)])
@@ -323,6 +397,8 @@ class Control:
 
     def _undo(self) -> str:
         run, self._run = self._run, ""
+        if self.gone:
+            self._its().paused = self.gone = False
         try:
             self._hf.undo(run)
         except HoldfastError as error:
@@ -370,16 +446,16 @@ class Control:
         found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
         return [one for one in found if one.kind == "turn" and one.status in LIVE]
 
-    def _left_behind(self) -> Memories:
-        """What the agent stored in the last turn."""
-        memory, since = self._its(), self._turn_began
+    def _left_behind(self, since: int | None) -> Memories:
+        """What was stored since then, in the last turn or all of the conversation, by the agent or at one's word."""
+        memory, ours = self._its(), (self._its().hf.actor, self._actor)
         if since is None or not self._exists:
             return []
-        events = memory.hf.store.events([memory.scope], limit=200)
+        events = memory.hf.store.events([memory.scope], limit=LOOKED_BACK)
         ids = [
             event.target
             for event in events
-            if event.noun == "memory" and event.before is None and event.at >= since and event.actor == memory.hf.actor
+            if event.noun == "memory" and event.before is None and event.at >= since and event.actor in ours
         ]
         return [one for one in memory.hf.store.get([memory.scope], ids) if one.status in LIVE]
 
@@ -416,6 +492,18 @@ def matching(hf: Holdfast, about: str) -> Memories:
             return found
     hits = hf.recall(about, kinds=kinds, limit=OPTIONS)
     return [hit.memory for hit in hits if (hit.why.similarity or 0.0) >= AKIN]
+
+
+def mentioning(hf: Holdfast, words: str) -> Memories:
+    """The active memories with all of these words, or about whom they name; likeness alone is not enough."""
+    where = Filter(hf.scopes, kinds=(*SORTS.values(), "reflection", "skill"))
+    terms = set(query_terms(words))
+    found = {one.id: one for one in _by_name(hf, where, words)}
+    ranked = hf.store.by_text(where, list(terms), FOUND) if terms else []
+    for one in hf.store.get(hf.scopes, [seq for seq, _ in ranked]):
+        if terms <= set(index_terms(indexed_text(one.title, one.content, one.tags))):
+            found.setdefault(one.id, one)
+    return list(found.values())
 
 
 def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,11 +15,13 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from .. import config
 from ..errors import HoldfastError, InvalidInput
 from ..text.fences import fence, neutralise
+from ..types import Memories
 from ..write.commit import check_session
 from . import sessions, spoken
-from .control import Control
+from .control import Control, mentioning
 from .project import ProjectMemory
 from .runner import RoleAgent, Turn, Watcher
+from .settings import settings
 
 log = logging.getLogger(__name__)
 
@@ -74,18 +77,20 @@ class Conversation:
         `answered` hears that the answer is complete, before it is saved. What is said to the memory itself is answered
         here: the agent does not hear of it, and no word of it is kept.
         """
-        reply = self._controlled(prompt)
+        reply, rest = self._controlled(prompt), self.control.rest
         if reply is not None:
-            (watcher or Watcher()).text(reply.text)
+            (watcher or Watcher()).text(f"{reply.text}\n\n" if rest else reply.text)
+        if reply is not None and not rest:
             answered()
             return reply
-        turn = self.agent.run(prompt, history=self.history, watcher=watcher)
+        turn = self.agent.run(rest or prompt, history=self.history, watcher=watcher)
         answered()
         self.history = sessions.trimmed([*self.history, *turn.messages], self.most, opens, answers)
-        self._unsaved += turn.messages
-        self.project.hear(turn.messages)
+        if self.agent.memory is None or not self.agent.memory.paused:
+            self._unsaved += turn.messages
+            self.project.hear(turn.messages)
         self._save()
-        return turn
+        return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
 
     @property
     def waiting(self) -> bool:
@@ -98,15 +103,24 @@ class Conversation:
         return self.control.slash(rest) if reply is None else reply
 
     def command(self, name: str, rest: str) -> str | None:
-        """The reply to `/search …`, `/summary` or `/export …`; None for another command."""
+        """The reply to `/search …`, `/summary`, `/settings …` or `/export …`; None for another command."""
         match name:
             case "search":
                 return spoken.search(self.agent.memory, self._said, rest)
             case "summary":
                 return spoken.summary(self.agent.memory, self._said)
+            case "settings":
+                return settings(self, rest)
             case "export":
                 return spoken.export(self.agent.role.name, self.session, self._said, rest)
         return None
+
+    def about(self, words: str) -> Memories:
+        """What is remembered about somebody or something: what has all of the words, or mentions whom they name."""
+        memory = self.agent.memory
+        if memory is None or not memory.exists:
+            return []
+        return mentioning(memory.hf.scoped(memory.scope), words)
 
     @property
     def _said(self) -> list[sessions.Body]:
@@ -136,7 +150,11 @@ class Conversation:
 
     def ask_once(self, prompt: str) -> Turn:
         """Asks the agent without a conversation: no message of it is kept."""
-        return self._controlled(prompt) or self.agent.run(prompt)
+        reply, rest = self._controlled(prompt), self.control.rest
+        if reply is not None and not rest:
+            return reply
+        turn = self.agent.run(rest or prompt)
+        return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
 
     def _controlled(self, prompt: str) -> Turn | None:
         """The answer to what is said to the memory itself; None when that is for the agent."""
@@ -162,6 +180,10 @@ class Conversation:
         self.project.end()
         memory = self.agent.memory
         if memory is None:
+            return []
+        if self.control.gone:
+            memory.paused = False
+            memory.remove_session(self.session)
             return []
         due = memory.config.consolidation.interval == "after_session" and not hurry
         return memory.end_session(self.session, reason=reason, consolidate=due)

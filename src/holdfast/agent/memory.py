@@ -177,6 +177,9 @@ class RoleMemory:
 
     # Memories
 
+    paused: bool = False
+    """Whether the person asked for nothing more to be kept: then nothing is stored, not even what was said."""
+
     def remember(
         self, type_: str, content: str, *, category: str = "general", metadata: Mapping[str, Any] | None = None
     ) -> Memory:
@@ -186,6 +189,8 @@ class RoleMemory:
         DimensionMismatchError, but what was said is kept and found by its words. Refused for a procedure in a task that
         came from outside.
         """
+        if self.paused:
+            raise Refused("Not stored: the person asked for nothing to be remembered for now.")
         layer, outside = layer_of(type_), from_outside.get()
         if outside and layer == "procedural":
             raise Refused(
@@ -327,6 +332,8 @@ class RoleMemory:
 
     def save(self, session: str, messages: Iterable[sessions.Body]) -> bool:
         """Adds messages to a session; False, and a warning, when they could not be written. Never raises."""
+        if self.paused:
+            return True
         return self._quietly(
             "Failed to save session - conversation will not be resumable",
             lambda: self._append(session, sessions.kept(list(messages)), sessions.INTERACTIVE),
@@ -348,6 +355,11 @@ class RoleMemory:
         """Removes the oldest sessions beyond what the role allows. Never raises."""
         keep = self.config.max_sessions
         self._quietly("old sessions were not removed", lambda: sessions.prune(self.hf, self.role.name, keep))
+
+    def remove_session(self, session: str) -> None:
+        """Removes a session that nothing is to be kept of, with all that was said in it. Never raises."""
+        if self.exists:
+            self._quietly("the session was not removed", lambda: self.hf.purge_sessions(session))
 
     def end_session(self, session: str, *, reason: str, consolidate: bool) -> list[str]:
         """The one way a session ends: marked as ended, old ones removed, episodes consolidated if that is due.

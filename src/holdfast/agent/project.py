@@ -22,7 +22,9 @@ from ..files.building import project_around
 from ..memory import Holdfast
 from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..pipelines.project.inject import harmless
+from ..store.opening import is_server
 from ..text.control import answer as meant
+from ..write import profile
 from .control import GUEST
 from .heard import keep, transcript_of
 from .role import OFFLINE
@@ -57,10 +59,44 @@ class ProjectMemory:
     def enabled(self) -> bool:
         """Whether this is a project that wants its memory built and told without being asked for."""
         try:
-            return self._lasts and project_around(self._folder).enabled
-        except HoldfastError as error:  # in its holdfast.yaml
+            if not self._lasts:
+                return False
+            around = project_around(self._folder)
+            # Where there is no store yet nobody has switched anything, and looking makes none.
+            chosen = self._project.memory.store.profile(around.scope) if self._has_store else {}
+            return around.wanted(chosen)
+        except (HoldfastError, OSError) as error:  # in its holdfast.yaml, or in the store
             self._failed(error)
             return False
+
+    @property
+    def _has_store(self) -> bool:
+        memory = self._agent.memory
+        place = memory.settings.store if memory is not None else ""
+        return (bool(place) and is_server(place)) or Path(place or config.default_store()).exists()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the memory of this project is not switched off as a whole."""
+        return not self._has_store or self._project.is_on
+
+    def switch(self, on: bool) -> str:
+        """Switches the memory of this project on or off, for this conversation and for all that follow."""
+        if not self._lasts:
+            return GUEST
+        return _tried("switch", lambda: self._switched(on=on))
+
+    def _switched(self, *, on: bool) -> str:
+        scope = self._project.scope
+        self._project.memory.write("profile", lambda writer: profile.change(writer, scope, {"enabled": on}))
+        self.enabled = on
+        if on:
+            self.begin()
+            return f"Memory of {self._project.scope} is on: its past sessions are read, and told to the agent."
+        self._end_building()
+        self._heard.clear()
+        self._tell("")
+        return f"Memory of {self._project.scope} is off. What was built stays where it is."
 
     @property
     def _lasts(self) -> bool:

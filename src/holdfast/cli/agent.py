@@ -227,6 +227,9 @@ def _serve(agent: RoleAgent, file: Path) -> None:
         serve(agent, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
 
 
+STARTING = "Starting {}…"
+
+
 def _tell(line: str) -> None:
     print(plain(line), file=sys.stderr, flush=True)
 
@@ -242,6 +245,7 @@ def chat(
     """Talk with the agent on a full screen, with what it remembers beside the conversation."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidInput(f"A full screen needs a terminal, and there is none here. Try: holdfast run {file} -p '…'")
+    _tell(STARTING.format(file.name))  # what reads the role and draws the screen takes a moment to load
     role = role_of(file)
     with agent_packages():
         from ..agent.chat import chat as chat_screen

@@ -34,10 +34,12 @@ HELP = """\
                /search history WORDS, /search memory WORDS: one of the two
 /summary       what this conversation was about so far
 /export [FILE] write this conversation to a new file
+/settings      what is on and off: memory, recall, the memory of this project; /settings recall off
 /end           end the session (so does Ctrl-D); /end new [ID] begins another
 /help          this list
 
-In plain words: what do you know about me? · forget about … · remember that I … · don't remember this
+In plain words: what do you know about me? · forget about … · remember that I … · don't remember this ·
+don't save any of this conversation · stop remembering · you can remember again
 
 Enter sends. Alt-Enter, or a backslash at the end of a line, starts a new line. Ctrl-C stops an answer."""
 
@@ -202,8 +204,8 @@ def _tell_memory(conversation: Conversation, query: str) -> None:
             print(plain(reply))
             return
         if query:
-            found = [one.memory for one in memory.recall(query, top_k=LATEST)]
-            _tell_each(found, nothing=conversation.project.usage)
+            nothing = conversation.project.usage or f"Nothing is remembered about {query}."
+            _tell_each(conversation.about(query)[:LATEST], nothing=nothing)
             return
         listed = memory.listed(limit=None)
         counts = {layer: sum(one.layer == layer for one in listed) for layer in ("semantic", "episodic", "procedural")}
@@ -265,6 +267,7 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
 
     commands: Mapping[str, str] = {
         "/memory": "what is remembered", "/search": "look for words", "/summary": "so far", "/export": "to a file",
+        "/settings": "on and off",
         "/end": "end the session", "/help": "commands",
     }  # fmt: skip
     session: PromptSession[str] = PromptSession(

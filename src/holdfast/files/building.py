@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import config
 from ..pipelines.project.inject import guidance
@@ -25,6 +26,10 @@ class Around(NamedTuple):
     def enabled(self) -> bool:
         """Whether its memory is built and told without being asked for."""
         return self.building.settings.enabled
+
+    def wanted(self, profile: Mapping[str, Any]) -> bool:
+        """The same, given what is set for the project in the store: who switched it on or off there has the say."""
+        return bool(profile.get("enabled", self.enabled))
 
     def guidance(self, *, most: int | None = None) -> str:
         """What an agent is told when it begins, with so many tokens of the summary at `most`; empty without one."""

@@ -22,7 +22,7 @@ from ..pipelines.settle import retire
 from ..store.base import Store, Writer
 from ..types import Clock, Edge, Memories, Memory, Micros, Session, iso
 from ..write import approval
-from ..write.policy import Policy, goes_private, withdrawn
+from ..write.policy import Policy, private_after, withdrawn
 from . import records
 from .compare import Comparison, Sentence, compared
 from .places import Place
@@ -115,9 +115,12 @@ class Extractor:
         """The turns in order, without those that somebody asked not to be remembered."""
         turns = turns_of(self.store, session)
         words = self.policy.vocabulary
-        private = next((place for place, turn in enumerate(turns) if goes_private(turn, words)), len(turns))
-        gone = withdrawn(turns, words)
-        return [turn for turn in turns[:private] if turn.id not in gone]
+        gone, private, told = withdrawn(turns, words), False, list[Memory]()
+        for turn in turns:
+            was, private = private, private_after(turn, words, private=private)
+            if not (was or private or turn.id in gone):
+                told.append(turn)
+        return told
 
     def _place(self, note: Note) -> Place:
         return self.places.get(note.place) or self.places["project"]

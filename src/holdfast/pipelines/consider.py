@@ -21,7 +21,7 @@ from ..text.tokens import query_terms
 from ..types import Memories, Memory, Scope, Session
 from ..write import profile
 from ..write.candidates import Candidate, Extractor
-from ..write.policy import MODEL, Judged, Policy, Verdict, goes_private, withdrawn
+from ..write.policy import MODEL, Judged, Policy, Verdict, asks_to_forget_all, private_after, withdrawn
 from ..write.reconcile import Decision
 from ..write.vocabulary import vocabulary
 from .extract.llm import LLMExtractor
@@ -97,6 +97,8 @@ class Considered:
     """By the place of a judgement, what to do with those that are committed."""
     private: bool = False
     """Whether nothing that follows is to be remembered."""
+    all_gone: bool = False
+    """Whether nothing of the session so far is, what is held among it."""
 
 
 @dataclass(slots=True)
@@ -143,9 +145,10 @@ def look(store: Store, session: Session, turns: Memories, reading: Reading) -> C
     private = bool(notes(session).get("private"))
     readable: Memories = []
     for turn in fresh:
-        if private:
+        was = private
+        private = private_after(turn, words, private=was)
+        if was:  # "you can remember again" itself is nothing to remember
             gone.setdefault(turn.id, PRIVATE)
-        private = private or goes_private(turn, words)
         if turn.id not in gone:
             readable.append(turn)
     found = found_in(readable, reading.extract(before[-HISTORY:])) if readable else []
@@ -154,7 +157,8 @@ def look(store: Store, session: Session, turns: Memories, reading: Reading) -> C
     places = [place for place, one in enumerate(judged) if one.verdict.action == "commit_now"]
     told = [(judged[place].candidate, sources[judged[place].candidate.source].event_time) for place in places]
     decisions = decided(store, session.scope, told, reading.complete)
-    return Considered(session, fresh, gone, judged, dict(zip(places, decisions, strict=True)), private)
+    whole = any(asks_to_forget_all(turn, words) for turn in fresh)
+    return Considered(session, fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole)
 
 
 def _seen(session: Session, turns: Sequence[Memory]) -> int:
@@ -200,7 +204,7 @@ def consider(store: Store, session: Session, reading: Reading, author: Author) -
 def write_down(scribe: Scribe, found: Considered, *, timing: str) -> Written:
     """Writes what was considered: withdrawn, committed, held, proposed or noted."""
     scribe.withdraw(found.gone)
-    if found.private:
+    if found.all_gone:
         for held in scribe.waiting():
             scribe.refuse(held, "asked not to be remembered")
     written = Written()

@@ -85,7 +85,7 @@ def read(store: Store, session: Session, reading: Reading) -> Learned:
     turns = [turn for turn in every if turn.created_at > (session.consolidated_at or -1)]
     found = look(store, session, every, reading)
     remain = [turn for turn in every if turn.id not in found.gone]
-    if not turns or found.private or not remembers(store, session.scope):
+    if not turns or found.all_gone or not remembers(store, session.scope):
         return Learned(session, turns, remain, reading, found)
     made = arc_.arc(remain, reading.policy.vocabulary, reading.complete)
     kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)

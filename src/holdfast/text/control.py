@@ -35,9 +35,11 @@ SORTS = ("facts", "sessions", "rules")
 # Where several would fit, the first wins: "forget everything about me" is about everything, not about "me".
 Name = Literal[
     "wipe", "forget_number", "forget_about", "recall_on", "recall_off", "remember_rule", "remember_fact", "status",
-    "list",
+    "list", "forget_last", "forget_session", "pause", "resume",
 ]  # fmt: skip
-NAMES: tuple[Name, ...] = get_args(Name)
+READ: tuple[Name, ...] = ("forget_last", "forget_session", "pause", "resume")
+"""Commands that have no cues here: `asked.py` reads them."""
+NAMES: tuple[Name, ...] = tuple(name for name in get_args(Name) if name not in READ)
 ASKED = frozenset(("status", "list"))  # commands that are questions by nature
 Answer = Literal["yes", "no", "all", "undo"]
 

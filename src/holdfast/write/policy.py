@@ -20,6 +20,7 @@ from ..config import Settings
 from ..text.fences import strip_echoes
 from ..text.pasted import MEMORY, why_pasted
 from ..text.secrets import find_secrets
+from ..text.tokens import query_terms
 from ..types import Memory, Scope
 from .candidates import Advice, Candidate, grounded
 from .vocabulary import SENTENCES, Request, Timing, Vocabulary, straight, vocabulary
@@ -155,7 +156,8 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
     """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing forbids it."""
     if candidate.triple is not None and candidate.triple.predicate in words.never:
         return f"{candidate.triple.predicate} is never stored"
-    if turn.role in PEOPLE and words.request(turn.content) is not None:
+    asked = turn.role in PEOPLE and (words.request(turn.content) is not None or _forgets_a_topic(turn, words))
+    if asked:
         return "the user asked for it not to be remembered"
     if not grounded(candidate, strip_echoes(turn.content)) or why_pasted(turn.content, candidate.quote) == MEMORY:
         return "it only repeats what memory had injected"
@@ -223,8 +225,9 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
     """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what was asked.
 
     "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the same person said
-    before. "Don't save this conversation" means all before it. Answers, which may repeat what was said, go with what
-    they answer. Requests up to the position `since` have been met.
+    before. "Don't save this conversation" means all before it. "Forget that I smoke" means itself and what was said
+    before in the same words. Answers, which may repeat what was said, go with what they answer. Requests up to the
+    position `since` have been met.
     """
     gone: dict[str, str] = {}
     said: list[list[Memory]] = []  # what a person said, each with the answers to it
@@ -239,11 +242,35 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
             back = 1 if request.reach == "onwards" or announces else 2
             meant = said[:place] if request.reach == "conversation" else said[max(0, place - back) : place]
             gone |= {one.id: f"asked not to be remembered ({request.reach})" for each in meant for one in each}
+        elif turn.role in PEOPLE and (turn.position or 0) > since and (topic := _forgets_a_topic(turn, words)):
+            terms = set(query_terms(topic))
+            meant = [each for each in said[: place - 1] if terms and terms <= set(query_terms(each[0].content))]
+            gone |= {one.id: "asked to be forgotten (topic)" for each in (*meant, said[place - 1]) for one in each}
     return gone
+
+
+def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
+    """What a turn asks to be forgotten; empty where it asks for no such thing."""
+    asked = words.asked(turn.content)
+    return asked.topic if asked and asked.kind == "forget_topic" else ""
 
 
 def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
     return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
+
+
+def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
+    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going incognito."""
+    request = words.request(turn.content) if turn.role in PEOPLE else None
+    return request is not None and request.reach != "this" and not request.paused
+
+
+def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
+    """Whether nothing that follows a turn is to be remembered, given whether that held before it."""
+    if turn.role not in PEOPLE or not private:
+        return private or goes_private(turn, words)
+    asked = words.asked(turn.content)
+    return not (asked is not None and asked.kind == "resume")
 
 
 def goes_private(turn: Memory, words: Vocabulary) -> bool:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
+from ..text.asked import MemoryRequest, read_request
 from ..text.later import NEVER
 from ..types import Triple
 from .candidates import Candidate
@@ -39,6 +40,7 @@ Timing = Literal["at_once", "session_end", "repetition", "propose", "never"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 Reach = Literal["conversation", "onwards", "this"]
 """How far a request not to remember goes: all of the conversation, all that follows, or what was just said."""
+_READ_AS: Mapping[str, Reach] = {"forget_session": "conversation", "pause": "onwards", "forget_last": "this"}
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _STRAIGHT = str.maketrans("’‘ʼ", "'''")
@@ -85,6 +87,8 @@ class Request:
 
     reach: Reach
     end: int
+    paused: bool = False
+    """Whether it only says that nothing is to be remembered for now, and leaves what was said before as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Vocabulary:
     retires: bool
     """Whether a fact that another has taken the place of is no longer recalled."""
     cues: tuple[Cues, ...]
+    own_cues: bool = False
+    """Whether the cues are a deployment's own: then nothing but them says what is not to be remembered."""
 
     def timing(self, category: str) -> Timing:
         """When a fact of this category may be written."""
@@ -170,7 +176,13 @@ class Vocabulary:
                 for start in starts:
                     if found := cues.control[reach].match(said, start):
                         return Request(reach, found.end())
-        return None
+        asked = self.asked(text)
+        reach_ = _READ_AS.get(asked.kind) if asked else None
+        return Request(reach_, len(text), paused=reach_ == "onwards") if reach_ else None
+
+    def asked(self, text: str) -> MemoryRequest | None:
+        """What a text asks of memory, read by its sentences; None where a deployment has its own cues."""
+        return None if self.own_cues else read_request(text)
 
     def read_by(self, text: str) -> Iterator[Cues]:
         """The cues of the languages whose script a text has."""
@@ -232,6 +244,7 @@ def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabular
         },
         retires=superseded == "retires",
         cues=_all_cues(cues),
+        own_cues="cues" in data,
     )
 
 

@@ -35,6 +35,7 @@ HELP = """\
 /search words    looks for them in what was said and what is remembered; /search history …, /search memory …: in one
 /summary         tells what this conversation was about so far
 /export [file]   writes this conversation to a new file
+/settings        shows what is on and off: memory, recall, the memory of this project; /settings recall off
 /help            shows this
 /end             ends the session, as does Ctrl+Q, or Ctrl+D where nothing is typed; /end new [id] begins another
 
@@ -119,7 +120,7 @@ class ChatApp(App[None]):
         command = _COMMAND.fullmatch(sent.text)
         known: dict[str, Callable[[str], object]]
         known = {"memory": self._list_memories, "help": self._help, "end": self._end}
-        known |= {name: partial(self._tell, name) for name in ("search", "summary", "export")}
+        known |= {name: partial(self._tell, name) for name in ("search", "summary", "export", "settings")}
         if command and command["name"] in known:
             self.query_one(Prompt).take(sent.text)
             known[command["name"]](command["rest"] or "")
@@ -141,7 +142,8 @@ class ChatApp(App[None]):
             self._write(reply)
             self._panel.reload()
         else:
-            told = self._panel.told(wanted, nothing=self.conversation.project.usage)
+            nothing = self.conversation.project.usage or (f"Nothing is remembered about {wanted}." if wanted else "")
+            told = self._panel.told(wanted, nothing=nothing)
             self._write(told, "error" if self._panel.failure else "note")
 
     def _help(self, _: str) -> None:

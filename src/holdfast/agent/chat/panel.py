@@ -16,6 +16,7 @@ from textual.worker import get_current_worker
 
 from ...errors import HoldfastError
 from ...text.screen import plain
+from ...text.tokens import index_terms, query_terms
 from ...types import MAIN_KINDS, Memory
 from ..memory import RoleMemory
 from .talk import shortened
@@ -115,7 +116,8 @@ class MemoryPanel(Vertical):
         """
         if self._memory is None or self.failure:
             return self.failure or NO_MEMORY
-        found = self._found(wanted)
+        words = set(query_terms(wanted))
+        found = [row for row in self._rows if words <= set(index_terms(row.words))]
         lines = [f"{row.head}  {row.content}" for row in found[:LISTED]]
         if len(found) > LISTED:
             lines.append(f"… and {len(found) - LISTED} more.")

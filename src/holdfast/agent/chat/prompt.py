@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
@@ -14,8 +15,8 @@ class Prompt(TextArea):
     """A field for a message of any number of lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", priority=True),
-        Binding("ctrl+j,shift+enter", "new_line", "New line", priority=True),
+        Binding("enter", "send", "Send"),
+        Binding("ctrl+j,shift+enter", "new_line", "New line"),
     ]
 
     class Sent(Message):
@@ -34,6 +35,16 @@ class Prompt(TextArea):
         self._earlier.append(text)
         _, _, since = self.text.partition(text)
         self._put(since.lstrip())
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Sends with Enter, in the order of the keys: the screen acts on a priority binding before typed letters."""
+        actions = {"enter": self.action_send, "ctrl+j": self.action_new_line, "shift+enter": self.action_new_line}
+        if event.key not in actions:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        actions[event.key]()
 
     def action_send(self) -> None:
         """Hands over what is written."""

@@ -1,0 +1,110 @@
+"""How well requests to the memory itself are understood: forget, pause, resume, list, remember, in seven languages.
+
+    python bench/control_phrases.py                          the two labelled lists of bench/data, both halves
+    python bench/control_phrases.py FILE …                   any file of the same format
+    python bench/control_phrases.py --misses dev             the phrases of one half that were read wrongly
+
+Each line of a file is a JSON object with `text`, `label` (forget_session, forget_last, forget_topic, pause, resume,
+list, remember or none), `lang` and, where it is about something, `topic`. A phrase belongs to the half `dev`, which was
+looked at while the grammar was written, or `kept`, which was only ever counted: the first byte of its hash decides.
+A topic is right when it holds most of the words of the labelled one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from holdfast.agent.control import heard_as
+
+DATA = Path(__file__).parent / "data"
+FILES = (DATA / "control_phrases.jsonl", DATA / "control_phrases_own.jsonl")
+ENOUGH = 0.6  # of the labelled topic's words or characters
+
+Phrase = Mapping[str, str]
+
+
+def half_of(text: str) -> str:
+    """The half that a phrase belongs to."""
+    return "kept" if hashlib.sha256(text.encode()).digest()[0] % 2 else "dev"
+
+
+def read(files: Iterable[Path]) -> list[Phrase]:
+    """The phrases of some files."""
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line.strip()]
+
+
+def has_topic(phrase: Phrase, topic: str) -> bool:
+    """Whether a topic that was read holds most of the labelled one."""
+    wanted = _parts(phrase.get("topic", ""))
+    return not wanted or sum(part in _parts(topic) for part in wanted) >= ENOUGH * len(wanted)
+
+
+def _parts(text: str) -> list[str]:
+    """Words; of texts without spaces their characters."""
+    plain = "".join(c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).casefold())
+    return [part for word in plain.split() for part in (word if _spaceless(word) else (word,))]
+
+
+def _spaceless(word: str) -> bool:
+    return any("\u3040" <= c <= "\u9fff" for c in word)
+
+
+def judged(phrase: Phrase) -> tuple[str, bool]:
+    """The label that a phrase is read as, and whether that and its topic are right."""
+    label, topic = heard_as(phrase["text"])
+    right = label == phrase["label"] and (label not in ("forget_topic", "remember") or has_topic(phrase, topic))
+    return label, right
+
+
+def table(phrases: Iterable[Phrase], key: str) -> list[str]:
+    """Recall per value of a key, as lines of a table."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for phrase in phrases:
+        label, right = judged(phrase)
+        sort = "no request" if phrase["label"] == "none" else "requests"
+        name = phrase["label"] if key == "label" else phrase[key]
+        counts[name][f"{sort} all"] += 1
+        counts[name][f"{sort} right"] += right
+        counts[name]["kind"] += label == phrase["label"] and label != "none"
+    return [_line(name, count) for name, count in sorted(counts.items())]
+
+
+def _line(name: str, count: Counter[str]) -> str:
+    shares = []
+    for sort in ("requests", "no request"):
+        whole = count[f"{sort} all"]
+        shares.append(f"{count[f'{sort} right']} of {whole} ({count[f'{sort} right'] / whole:.3f})" if whole else "")
+    return f"{name:<16}{shares[0]:>22}{shares[1]:>22}"
+
+
+def main() -> None:
+    """Prints the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, default=FILES)
+    parser.add_argument("--misses", choices=("dev", "all"), help="also print what was read wrongly")
+    given = parser.parse_args()
+    for file in given.files:
+        phrases = read([file])
+        for half in ("dev", "kept"):
+            ours = [one for one in phrases if half_of(one["text"]) == half]
+            print(f"\n{file.name}, {half} half: {len(ours)} phrases")
+            print(f"{'':<16}{'requests, right':>22}{'look-alikes, none':>22}")
+            for key in ("label", "lang"):
+                print("\n".join(table(ours, key)))
+            if given.misses in ("all", half):
+                for one in ours:
+                    label, right = judged(one)
+                    if not right:
+                        print(
+                            "  ", one["lang"], one["label"], "→", label, "|", one["text"], "|", heard_as(one["text"])[1]
+                        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What sentences ask of a memory, and look-alikes that ask for nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from holdfast.agent.control import heard_as
+from holdfast.text.asked import KINDS, LANGUAGES, read_request
+
+DATA = Path(__file__).parents[2] / "bench" / "data"
+PHRASES = [
+    json.loads(line)
+    for name in ("control_phrases.jsonl", "control_phrases_own.jsonl")
+    for line in (DATA / name).read_text("utf-8").splitlines()
+]
+
+
+def shares(phrases, key):
+    """How many of the phrases of each value of a key are read as they are labelled."""
+    every = Counter(one[key] for one in phrases)
+    right = Counter(one[key] for one in phrases if heard_as(one["text"])[0] == one["label"])
+    return {name: right[name] / count for name, count in every.items()}
+
+
+def test_nine_of_ten_requests_of_every_kind_are_understood():
+    found = shares([one for one in PHRASES if one["label"] != "none"], "label")
+    assert set(found) == set(KINDS)
+    assert {kind: share for kind, share in found.items() if share < 0.9} == {}
+
+
+def test_nine_of_ten_requests_in_every_language_are_understood():
+    found = shares([one for one in PHRASES if one["label"] != "none"], "lang")
+    assert set(found) == set(LANGUAGES)
+    assert {language: share for language, share in found.items() if share < 0.9} == {}
+
+
+def test_look_alikes_have_no_effect_in_98_of_100():
+    assert shares([one for one in PHRASES if one["label"] == "none"], "label")["none"] >= 0.98
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Actually, do not save or remember any of that", "forget_session"),
+        ("Please forget all of that", "forget_session"),
+        ("Do not save any of that.", "forget_session"),
+        ("please don't remember what I told you today", "forget_session"),
+        ("No. Don't keep this. None of it, the whole chat.", "forget_session"),
+        ("I told you to save nothing for a while. You can remember things again.", "resume"),
+    ],
+)
+def test_a_request_is_read_by_its_meaning(text, kind):
+    assert read_request(text).kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't remember the argument",
+        'She told me: "forget everything I said". What now?',
+        "Translate into German: don't save any of this conversation",
+        "```\n# forget everything we said\n```\nWhy does this fail?",
+        "// don't remember any of this conversation",
+        "Don't forget to run the tests.",
+        "x" * 5_000,
+        "",
+    ],
+)
+def test_what_is_quoted_translated_coded_or_talk_asks_for_nothing(text):
+    assert read_request(text) is None
+
+
+def test_a_pronoun_stands_for_what_was_said_before():
+    asked = read_request("My cat Tom died. Please forget what you know about him.")
+    assert (asked.kind, asked.topic) == ("forget_topic", "My cat Tom died")
+
+
+def test_a_slip_of_the_finger_is_overlooked_but_no_other_word_is_changed():
+    assert read_request("plese forgt evrything we talkd about").kind == "forget_session"
+    assert read_request("I forgot everything we talked about") is None
+
+
+def test_a_topic_keeps_its_accents_and_quotations():
+    assert read_request("Olvida todo lo que sabes sobre mi tía Inés.").topic == "mi tía Inés"
+    assert read_request('Remember that my band is called "The Forgotten".').topic == 'my band is called "The Forgotten"'
