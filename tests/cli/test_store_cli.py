@@ -243,7 +243,7 @@ def test_copy_to_a_server_and_back(cli, js, filled, postgres_store_url, tmp_path
     assert (done.code, done.err) == (0, "")
     copied, equal, switch = done.out.splitlines()
     assert copied == (
-        f"Copied 3 memories, 3 journal entries, 1 vectors and 0 other rows from {filled} to {postgres_store_url}; "
+        f"Copied 3 memories, 3 journal entries, 1 vector and 0 other rows from {filled} to {postgres_store_url}; "
         "0 rows were already there."
     )
     assert equal.startswith("Both sides are equal, SHA-256 ")

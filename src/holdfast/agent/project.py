@@ -23,6 +23,7 @@ from ..memory import Holdfast
 from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..pipelines.project.inject import harmless
 from ..text.control import answer as meant
+from ..text.screen import counted
 from .control import GUEST
 from .heard import keep, transcript_of
 from .role import OFFLINE
@@ -198,9 +199,10 @@ class ProjectMemory:
 
     def _ask_to_clear(self) -> str:
         stands = self._project.standing()
+        sessions = counted(stands.sessions, "past session")
         self.waiting = True
         return (
-            f"This takes away what {stands.outputs} of {stands.sessions} past sessions taught this project: MEMORY.md, "
+            f"This takes away what {stands.outputs} of {sessions} taught this project: MEMORY.md, "
             "memory_summary.md, skills. The sessions stay, and so does all that the agent remembers. "
             "Say yes to clear it [y/N]."
         )

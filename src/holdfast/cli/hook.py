@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidInput, NotFound
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .agreed import agreed
 from .app import UPKEEP, Json, Yes, app
@@ -169,6 +169,6 @@ def _told(entry: dict[str, Any]) -> str:
     """A line of the log for people."""
     parts = [f"{entry.get('at', '')} {entry.get('outcome', '')}"]
     parts += [f"{entry['ms']} ms"] if "ms" in entry else []
-    parts += [f"{len(entry['ids'])} memories"] if entry.get("ids") else []
+    parts += [counted(len(entry["ids"]), "memory")] if entry.get("ids") else []
     parts += [str(entry["error"])] if entry.get("error") else []
     return plain(", ".join(parts))

@@ -11,7 +11,7 @@ import typer
 from .. import config
 from ..errors import NotFound
 from ..models import packs
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
@@ -53,7 +53,7 @@ def export(
         if as_json:
             show.emit({"file": output, "lines": count})
         else:
-            print(f"Exported {count} lines to {output}.")
+            print(f"Exported {counted(count, 'line')} to {output}.")
 
 
 def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
