@@ -265,6 +265,12 @@ def data_folder() -> Path:
     return default_store().parent
 
 
+def hook_logs() -> tuple[Path, Path]:
+    """Where hooks of this person note what they did: the file that is written to, and the one before it."""
+    file = data_folder() / "hooks.log"
+    return file, file.with_name(f"{file.name}.1")
+
+
 def agent_store(agent: str) -> Path:
     """Where an agent's memories go when its role names no place: a file of its own beside the per-user one."""
     return default_store().parent / "memory" / f"{agent}.db"

@@ -91,6 +91,23 @@ def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkey
     assert cli("maintain", "--plan", "--once", "sleep").code == 2
 
 
+def test_what_is_due_is_told_in_words_under_headings(cli, hf):
+    hf.capture("s1", "user", "I love green tea.")
+    hf.end_session("s1")
+    assert cli("maintain", "--plan", "--scope", "user:ann").out.splitlines() == [
+        "task\tscope\tlanguage model\ttext",
+        "consolidate\tuser:ann\tnot asked\tRead session s1, and keep what it teaches.",
+        "No language model would be asked.",
+    ]
+
+
+def test_every_task_of_maintenance_can_be_told_in_words():
+    from holdfast.cli.living import WHAT_IS_DONE
+    from holdfast.pipelines.work import TASKS
+
+    assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
+
+
 def test_stats_say_what_the_model_was_asked_today(cli, hf):
     assert "tokens" not in cli("stats").out
     hf.store.spend(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))

@@ -326,7 +326,10 @@ def test_an_import_over_the_cap_says_so_and_twice_still_equals_once(cli, write_r
     path = write_role("{embeddings: {provider: none}, semantic: {max_memories: 2}}")
     (tmp_path / "in.json").write_text(json.dumps([{"content": f"fact {number}"} for number in range(5)]))
     done = cli("memory", "import", path, tmp_path / "in.json")
-    assert (done.out[:20], done.err) == ("Imported 5 memories;", "3 memories are over the caps of the role; put away.\n")
+    assert (done.out[:20], done.err) == (
+        "Imported 5 memories;",
+        "3 memories are over the caps of the role; put away.\n",
+    )
     assert cli("memory", "import", path, tmp_path / "in.json").out.startswith(
         "Imported 0 memories; 5 were already there"
     )

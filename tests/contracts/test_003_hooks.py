@@ -335,7 +335,7 @@ def test_the_log_tells_what_was_done_and_never_what_was_said(here, cli):
     assert (entry["event"], entry["tool"], entry["session"], entry["said"]) == (
         "UserPromptSubmit", "claude-code", "abc123", len(secret),
     )  # fmt: skip
-    assert "kumquat" not in log.log_file().read_text()
+    assert "kumquat" not in config.hook_logs()[0].read_text()
     assert "claude-code UserPromptSubmit: " in cli("hook", "log").out
     assert json.loads(cli("hook", "log", "--json").out)[0] == entry
 
@@ -343,16 +343,16 @@ def test_the_log_tells_what_was_done_and_never_what_was_said(here, cli):
 def test_the_log_makes_room_for_itself(tmp_path):
     for number in range(3_000):
         log.note(event="Stop", session=f"{number:04}", error="x" * 500)
-    files = sorted(log.log_file().parent.glob("hooks.log*"))
+    files = sorted(config.hook_logs()[0].parent.glob("hooks.log*"))
     assert [file.name for file in files] == ["hooks.log", "hooks.log.1"]
     assert all(file.stat().st_size <= log.LARGEST for file in files)
     assert [entry["session"] for entry in entries()][:2] == ["2999", "2998"]
-    assert log.log_file().stat().st_mode & 0o777 == 0o600
+    assert config.hook_logs()[0].stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_of_the_log_that_was_cut_off_is_left_out(cli):
     log.note(event="Stop", outcome="started")
-    with log.log_file().open("a") as file:
+    with config.hook_logs()[0].open("a") as file:
         file.write('{"event": "Sto')
     assert [entry["event"] for entry in entries()] == ["Stop"]
     assert cli("hook", "log").code == 0
@@ -445,3 +445,67 @@ def test_what_a_session_teaches_is_told_in_the_next(here, transcript):
     assert when_finished()["records"] > 0
     told = ask("SessionStart", claude_code("SessionStart", here.folder, session_id="another")).out
     assert "migrations before the tests" in told
+
+
+# The log, when something is erased
+
+
+def logged(session: str, project: str | None = None, **more: object) -> None:
+    log.note(event="UserPromptSubmit", session=session, project=project, outcome="told", **more)
+
+
+def sessions_in_log() -> list[str]:
+    return sorted(entry["session"] for entry in entries())
+
+
+def project_of(here: Project) -> str:
+    with here.open() as hf:
+        return next(place.scope.key for place in hf.places if place.name == "project")
+
+
+def test_all_that_the_log_says_of_a_project_goes_when_its_memory_is_purged(here):
+    logged("one", project_of(here))
+    logged("two", "another project")
+    log.note(event="Stop", session="three", outcome="started")  # it may be of this project
+    with here.open() as hf:
+        receipt = hf.purge(owner=True)
+    assert sessions_in_log() == ["two"]
+    assert "one" not in "".join(file.read_text() for file in config.hook_logs() if file.exists())
+    assert ("hook log", "clean", "2 lines erased.") in receipt.places
+
+
+def test_the_log_of_a_person_goes_when_all_that_is_kept_of_them_is_purged(cli):
+    logged("one", "a project")
+    cli("remember", "The spare key is under the blue pot")
+    assert cli("purge", "--owner", f"user:{config.login()}", "--yes").code == 0
+    assert entries() == []
+
+
+def test_the_log_stays_when_somebody_else_is_purged(cli):
+    logged("one", "a project")
+    cli("remember", "The spare key is under the blue pot", "--scope", "user:bob")
+    assert cli("purge", "--owner", "user:bob", "--yes").code == 0
+    assert sessions_in_log() == ["one"]
+
+
+def test_the_log_stays_when_another_store_than_that_of_hooks_is_purged(cli, tmp_path):
+    logged("one", "a project")
+    other = tmp_path / "other.db"
+    cli("remember", "The spare key is under the blue pot", "--store", other)
+    assert cli("purge", "--owner", f"user:{config.login()}", "--yes", "--store", other).code == 0
+    assert sessions_in_log() == ["one"]
+
+
+def test_lines_of_a_session_that_is_purged_go_from_the_log(cli):
+    cli("capture", "--session", "monday", "My sister Clara lives in Narvik")
+    logged("monday")
+    logged("tuesday")
+    assert cli("purge", "--session", "monday", "--yes").code == 0
+    assert sessions_in_log() == ["tuesday"]
+
+
+def test_ids_of_memories_that_are_purged_go_from_the_log(cli):
+    gone, kept = (json.loads(cli("remember", text, "--json").out)["id"] for text in ("Likes tea", "Likes bread"))
+    logged("monday", ids=[gone, kept])
+    assert cli("purge", gone, "--yes").code == 0
+    assert [entry["ids"] for entry in entries()] == [[kept]]

@@ -57,11 +57,13 @@ def open_memory(
     mode: str | None = None,
     index: bool = True,
     make: bool = True,
+    project: bool = False,
 ) -> Iterator[Holdfast]:
     """An open memory for one command; embedding in the `background` would only delay the end of a short one.
 
     Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
-    A command that has no use for an empty store does not `make` one at a path that was given to it.
+    A command that has no use for an empty store does not `make` one at a path that was given to it. One that works on
+    the `project` around it does so whatever the setting `scope` says: that is whose memory it is, not which project.
     """
     from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
 
@@ -72,6 +74,9 @@ def open_memory(
         _check_there(store)
     given = [scope] if isinstance(scope, str) else list(scope or ())
     scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
+    if project and not given:
+        around = scopes_meant([], places)[1:]
+        scopes = list(dict.fromkeys([*scopes, *around]))
     hf = Holdfast.open(
         store,
         scope=scopes,
