@@ -233,8 +233,9 @@ def test_a_broken_project_file_is_answered(here):
 
 def test_a_database_that_is_locked_is_not_waited_for(here):
     with Locked(config.default_store()):
-        answered = ask("SessionStart", claude_code("SessionStart", here.folder), seconds=2)
-    assert answered[:3] == (0, "{}", "")
+        answered = ask("SessionStart", codex("SessionStart", here.folder), seconds=2)
+    told = context(answered, "SessionStart")
+    assert "Memory did not answer in time" in told and "pnpm" not in told
     assert entries()[0]["outcome"] == "late"
 
 
@@ -272,6 +273,91 @@ def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subpr
     process.stdin.write(said)
     process.stdin.flush()
     return process
+
+
+LATE = """
+import threading
+from holdfast.agent.hooks import answer, recalling, run
+from holdfast.search import recall
+begun = threading.Event()
+
+def over_when_it_has_begun(self, seconds):
+    threading.Thread(target=lambda: (begun.wait(), self._give_late()), daemon=True).start()
+
+def slow(*_, **__):
+    begun.set()
+    threading.Event().wait()
+
+answer.Answer.watch = over_when_it_has_begun
+{slow} = slow
+run.main(["{event}", "--tool", "{tool}"])
+"""
+
+
+def late(event: str, folder: Path, tool: str, *, slow: str) -> dict:
+    """What a host is told when the time is over as soon as a step, the `slow` one, has begun."""
+    script = LATE.format(slow=slow, event=event, tool=tool)
+    said = json.dumps(HOSTS[tool](event, folder, prompt="Which provider for payments?")).encode()
+    done = subprocess.run([sys.executable, "-c", script], input=said, capture_output=True, timeout=PATIENCE, check=True)
+    assert entries()[0]["outcome"] == "late"
+    return json.loads(done.stdout)
+
+
+@both
+def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="recall.recall")["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    for line in ("Every public function", "Use pnpm", "make release", "Keep answers short", "did not answer in time"):
+        assert line in told["additionalContext"]
+    assert strip_fences(told["additionalContext"])[0].strip() == ""  # nothing of it is learned from a transcript
+
+
+@both
+def test_a_session_that_starts_late_is_told_what_stands(here, tool):
+    told = late("SessionStart", here.folder, tool, slow="recalling.taught")["hookSpecificOutput"]
+    assert "Use pnpm" in told["additionalContext"] and "did not answer in time" in told["additionalContext"]
+
+
+@both
+def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="recalling.open_store")["hookSpecificOutput"]
+    assert "did not answer in time" in told["additionalContext"] and "pnpm" not in told["additionalContext"]
+
+
+def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
+    assert (
+        "Holdfast was late"
+        in late("SessionStart", here.folder, "claude-code", slow="recalling.taught")["systemMessage"]
+    )
+    assert list(late("SessionStart", here.folder, "codex", slow="recalling.taught")) == ["hookSpecificOutput"]
+
+
+def test_where_memory_is_off_nothing_is_told_late(here, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_MEMORY_MODE", "incognito")
+    assert ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder)).out == "{}"
+
+
+def test_how_often_hooks_were_late_is_told(here, cli, monkeypatch):
+    monkeypatch.chdir(here.folder)
+    for number in range(9):
+        log.note(event="UserPromptSubmit", tool="claude-code", outcome="told", ids=["rec_1"], ms=number)
+    assert "answered late" not in cli("hook", "status").out
+    assert "hooks in time" not in cli("doctor").out
+    late("UserPromptSubmit", here.folder, "claude-code", slow="recall.recall")
+    assert "claude-code: 1 of the last 10 calls answered late." in cli("hook", "status").out
+    assert json.loads(cli("hook", "status", "--json").out)["late"]["claude-code"] == {"late": 1, "of": 10}
+    assert "1 of the last 10 calls answered late" in cli("doctor").out
+    first = cli("hook", "log").out.splitlines()[0]
+    assert " late, " in first and "only what stands was told" in first
+
+
+def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tmp_path):
+    from holdfast.agent.hooks import answer
+    from holdfast.agent.hooks.install import entries_for
+    from holdfast.agent.hooks.places import target
+
+    (waits,) = {one["timeout"] for ours in entries_for(target("codex", "user", tmp_path)).values() for one in ours}
+    assert waits / 2 < answer.TIME < 0.8 * waits
 
 
 SLOW = """
