@@ -96,6 +96,7 @@ def test_what_is_due_is_told_in_words_under_headings(cli, hf):
     hf.end_session("s1")
     assert cli("maintain", "--plan", "--scope", "user:ann").out.splitlines() == [
         "task\tscope\tlanguage model\ttext",
+        "enrich\tuser:ann\tnot asked\tTake a second look for people, places and projects in memories that name few.",
         "consolidate\tuser:ann\tnot asked\tRead session s1, and keep what it teaches.",
         "No language model would be asked.",
     ]
