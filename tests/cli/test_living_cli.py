@@ -113,3 +113,23 @@ def test_stats_say_what_the_model_was_asked_today(cli, hf):
     assert "tokens" not in cli("stats").out
     hf.store.spend(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))
     assert "asked 2 times today, 1,500 of 3,000,000 tokens" in cli("stats").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["remember", "My sister Ines lives in Lisbon"], ["capture", "--session", "s1", "My sister Ines lives in Lisbon"]],
+    ids=["remember", "capture"],
+)
+def test_who_is_mentioned_is_known_as_soon_as_it_is_said(cli, words):
+    assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
+    assert cli(*words).code == 0
+    listed = [line.split("\t")[1:4] for line in cli("entity", "list").out.splitlines()]
+    assert listed == [["person", "1", "Ines"], ["location", "1", "Lisbon"]]
+    assert "Lisbon" in cli("entity", "show", "ines").out
+
+
+def test_what_an_assistant_names_waits_for_the_second_look(cli):
+    cli("capture", "--session", "s1", "--role", "assistant", "Maria and John wrote good books on that")
+    assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
+    assert cli("maintain", "--once", "enrich").code == 0
+    assert {"Maria", "John"} <= {*cli("entity", "list").out.split()}
