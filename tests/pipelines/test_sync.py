@@ -115,7 +115,7 @@ def test_what_either_side_knows_both_know(laptop: Memory, other: Memory, clock: 
     assert other.get(tea.id).tags == ("drinks",)
     assert [one.body for one in other.messages("m1")] == [{"say": "é"}, {"say": "b"}]
     assert other.profile()["proactive_recall"]
-    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 2)]
+    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 2), ("Lisbon", 1)]
     assert [hit.memory.content for hit in other.recall("which tea?")] == ["Prefers green tea"]
 
 
