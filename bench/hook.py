@@ -2,8 +2,8 @@
 
     python bench/hook.py [--records 10000] [--rounds 20]
 
-The bar: no answer takes longer than 300 ms, and every start and prompt is told something. On a machine so crowded that
-`holdfast --version` alone takes longer than 50 ms, the first is six times that, and the second cannot be asked for.
+The bar: no answer takes longer than 300 ms, and every start and prompt is told something, all of it in time. On a
+machine so crowded that `holdfast --version` alone takes longer than 50 ms, the first is six times that.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def measured(project: Path, rounds: int) -> dict[str, object]:
             answer = answered(event, project, question)
             times[event].append(1e3 * (time.perf_counter() - start))
             if event in TOLD:
-                told[event] += bool(json.loads(answer))
+                told[event] += "late memory" not in answer.decode() and bool(json.loads(answer))
     usual = median(times["version"])
     return {
         "milliseconds": {
@@ -74,7 +74,7 @@ def measured(project: Path, rounds: int) -> dict[str, object]:
         "ratio": {name: round(median(values) / usual, 2) for name, values in times.items()},
         "told": {event: f"{count} of {rounds}" for event, count in told.items()},
         "met_in_time": max(max(times[event]) for event in EVENTS) <= max(300, 6 * usual),
-        "met_told": usual > 50 or all(count == rounds for count in told.values()),
+        "met_told": all(count == rounds for count in told.values()),
     }
 
 

@@ -68,7 +68,7 @@ async def use_every_verb(path):
         await hf.remember("Deployed the shop", kind="episode")
         assert (await hf.consolidate(lambda prompt: "fact: The shop is deployed", limit=1)).created == 1
         await hf.remember("@bob met @robert")
-        assert {one.name for one in await hf.entities()} == {"bob", "robert"}
+        assert {"bob", "robert"} <= {one.name for one in await hf.entities()}
         assert (await hf.merge_entities("bob", "robert")).aliases
         assert (await hf.split_entity("bob", "robert")).name == "robert"
         assert (await hf.rename_entity("robert", "Rob")).name == "Rob"

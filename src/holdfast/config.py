@@ -10,7 +10,7 @@ import getpass
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from .modes import ALIASES, MODES
 from .values import dataclass, field, fields
 
 PREFIX = "HOLDFAST_"
+# onnxruntime reads this once, when it is first loaded. Without it, it writes a device id into the user's cache folder
+# and sends events to its maker (its own Privacy.md, "Disabling Telemetry").
+VENDOR_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}
 
 
 def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
@@ -235,6 +238,16 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
+def disable_vendor_telemetry(environ: MutableMapping[str, str] | None = None) -> None:
+    """Keeps libraries from reporting to their makers; to be called before the first import of one that would.
+
+    It holds for the processes that this one starts, too. What is set already stays as it is, whatever it says.
+    """
+    environ = os.environ if environ is None else environ
+    for name, value in VENDOR_TELEMETRY_OFF.items():
+        environ.setdefault(name, value)
+
+
 def config_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the optional config.toml lies."""
     environ = os.environ if environ is None else environ
@@ -250,6 +263,12 @@ def default_store(environ: Mapping[str, str] | None = None) -> Path:
 def data_folder() -> Path:
     """Where everything of this person is kept that is not in a store: records of their own, memories of projects."""
     return default_store().parent
+
+
+def hook_logs() -> tuple[Path, Path]:
+    """Where hooks of this person note what they did: the file that is written to, and the one before it."""
+    file = data_folder() / "hooks.log"
+    return file, file.with_name(f"{file.name}.1")
 
 
 def agent_store(agent: str) -> Path:

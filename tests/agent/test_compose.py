@@ -185,7 +185,7 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
     assert busy.wait(SOON)
     for text in ["two", "three"]:
         stage.send(url, text)
-    stage.until(r"^reader: an answer for writer was dropped, because writer had no room for 0.1 seconds: reader\(three")
+    stage.until(r"^reader: an answer for writer was dropped, because writer had no room for 0.1 s: reader\(three")
     stage.stop.set()
     release.set()
     assert "writer: delegate: dropped, because it stops: reader(two)" in stage.end()

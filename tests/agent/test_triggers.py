@@ -247,7 +247,7 @@ def test_changes_that_had_no_turn_are_told_at_the_end(bench, notes):
     (notes / "a.md").write_text("x")
     assert bench.offered.wait(SOON)
     bench.end()
-    assert bench.told.get(timeout=SOON) == "file_watch: stopped before 1 changed files had their turn: a.md"
+    assert bench.told.get(timeout=SOON) == "file_watch: stopped before 1 changed file had their turn: a.md"
 
 
 def test_the_agents_own_memory_does_not_set_it_in_motion(bench, notes):

@@ -300,7 +300,7 @@ def test_a_line_that_is_no_turn_stops_the_capture(cli, js, stdin, complaint):
 
 
 def test_capture_of_nothing_stores_nothing_and_offers_no_undo(cli):
-    assert cli("capture", "   ", "--session", "s1") == (0, "Captured 0 of 1 turns.\n", "")
+    assert cli("capture", "   ", "--session", "s1") == (0, "Captured 0 of 1 turn.\n", "")
     assert "--session" in cli("capture", "text without a session").err
 
 

@@ -91,7 +91,45 @@ def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkey
     assert cli("maintain", "--plan", "--once", "sleep").code == 2
 
 
+def test_what_is_due_is_told_in_words_under_headings(cli, hf):
+    hf.capture("s1", "user", "I love green tea.")
+    hf.end_session("s1")
+    assert cli("maintain", "--plan", "--scope", "user:ann").out.splitlines() == [
+        "task\tscope\tlanguage model\ttext",
+        "enrich\tuser:ann\tnot asked\tTake a second look for people, places and projects in memories that name few.",
+        "consolidate\tuser:ann\tnot asked\tRead session s1, and keep what it teaches.",
+        "No language model would be asked.",
+    ]
+
+
+def test_every_task_of_maintenance_can_be_told_in_words():
+    from holdfast.cli.living import WHAT_IS_DONE
+    from holdfast.pipelines.work import TASKS
+
+    assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
+
+
 def test_stats_say_what_the_model_was_asked_today(cli, hf):
     assert "tokens" not in cli("stats").out
     hf.store.spend(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))
     assert "asked 2 times today, 1,500 of 3,000,000 tokens" in cli("stats").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["remember", "My sister Ines lives in Lisbon"], ["capture", "--session", "s1", "My sister Ines lives in Lisbon"]],
+    ids=["remember", "capture"],
+)
+def test_who_is_mentioned_is_known_as_soon_as_it_is_said(cli, words):
+    assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
+    assert cli(*words).code == 0
+    listed = [line.split("\t")[1:4] for line in cli("entity", "list").out.splitlines()]
+    assert listed == [["person", "1", "Ines"], ["location", "1", "Lisbon"]]
+    assert "Lisbon" in cli("entity", "show", "ines").out
+
+
+def test_what_an_assistant_names_waits_for_the_second_look(cli):
+    cli("capture", "--session", "s1", "--role", "assistant", "Maria and John wrote good books on that")
+    assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
+    assert cli("maintain", "--once", "enrich").code == 0
+    assert {"Maria", "John"} <= {*cli("entity", "list").out.split()}

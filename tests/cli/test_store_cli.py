@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from holdfast.memory import Holdfast
 from holdfast.store import SQLiteStore, migrate
 from holdfast.store.migrate import Migration, migrations
 from holdfast.store.postgres import PostgresStore
@@ -243,7 +245,7 @@ def test_copy_to_a_server_and_back(cli, js, filled, postgres_store_url, tmp_path
     assert (done.code, done.err) == (0, "")
     copied, equal, switch = done.out.splitlines()
     assert copied == (
-        f"Copied 3 memories, 3 journal entries, 1 vectors and 0 other rows from {filled} to {postgres_store_url}; "
+        f"Copied 3 memories, 3 journal entries, 1 vector and 0 other rows from {filled} to {postgres_store_url}; "
         "0 rows were already there."
     )
     assert equal.startswith("Both sides are equal, SHA-256 ")
@@ -377,3 +379,60 @@ def test_the_commands_of_the_how_to_work_on_a_server(cli, filled, postgres_store
     for command in commands:
         words = [postgres_store_url if "://" in word else word.replace("alice", "ann") for word in command]
         assert cli(*words).code == 0, command
+
+
+# A backup, as docs/how-to/look-after-a-store.md says
+
+
+def test_a_copy_of_a_store_that_is_being_written_is_one_moment_of_it(cli, tmp_path):
+    """Each run writes a fact and what it was learned from; a backup has both of them or neither, and is sound."""
+    place, target = tmp_path / "memory.db", tmp_path / "backup.db"
+    started, stop = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with Holdfast.open(place, scope="user:ann", background=False) as hf:
+            number = 0
+            while not stop.is_set():
+                hf.remember_many([f"Left {number}", f"Right {number}"])
+                number += 1
+                started.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        started.wait()
+        done = cli("store", "copy", place, target)
+    finally:
+        stop.set()
+        writer.join()
+    assert done.code == 0, done
+    assert "Both sides are equal" in done.out
+    assert cli("doctor", "--store", target).code == 0
+    with Holdfast.open(target, scope="user:ann", background=False) as hf:
+        kept = {memory.content for memory in hf.list()}
+    assert kept and {text.replace("Left", "Right") for text in kept if "Left" in text} == {
+        text for text in kept if "Right" in text
+    }
+
+
+def test_a_backup_that_takes_the_place_of_a_store_restores_it(cli, tmp_path):
+    place, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    cli("remember", "The spare key is under the blue pot", "--store", place)
+    assert cli("store", "copy", place, backup).code == 0
+    cli("remember", "Written after the backup", "--store", place)
+    backup.replace(place)
+    for name in ("memory.db-wal", "memory.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    assert cli("doctor", "--store", place).code == 0
+    assert [one["content"] for one in json.loads(cli("list", "--store", place, "--json").out)] == [
+        "The spare key is under the blue pot"
+    ]
+
+
+def test_an_older_backup_is_not_overwritten_by_a_newer_one(cli, tmp_path):
+    place, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    key = json.loads(cli("remember", "The key is under the pot", "--store", place, "--json").out)["id"]
+    assert cli("store", "copy", place, backup).code == 0
+    cli("correct", key, "The key is in the shed", "--store", place)
+    assert cli("store", "copy", place, backup).code == 1
+    assert "under the pot" in cli("list", "--store", backup).out

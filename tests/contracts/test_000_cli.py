@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_imported_is_refused_whole(cli, filled, tmp_path, 
 
 def test_blank_records_are_skipped(cli, filled, tmp_path):
     (tmp_path / "in.json").write_text('[{"content": " "}, {"content": "likes tea"}]')
-    assert cli("memory", "import", filled, tmp_path / "in.json").out.startswith("Imported 1 memories")
+    assert cli("memory", "import", filled, tmp_path / "in.json").out.startswith("Imported 1 memory")
 
 
 def test_consolidate_says_what_it_did_whatever_the_role_says_about_when(cli, write_role, memory_of):
@@ -229,7 +229,7 @@ def test_consolidate_says_what_it_did_whatever_the_role_says_about_when(cli, wri
     assert cli("memory", "consolidate", path).out == "Created 1 semantic memories from episodic data.\n"
     assert cli("memory", "consolidate", path).out == "No episodic memories to consolidate.\n"
     memory_of(path).remember("episodic", "Hm.")
-    assert cli("memory", "consolidate", path).out == "Read 1 episodes; there was nothing new to keep from them.\n"
+    assert cli("memory", "consolidate", path).out == "Read 1 episode; there was nothing new to keep from them.\n"
 
 
 def test_consolidate_with_a_model_that_cannot_be_had_says_why(cli, write_role, memory_of):
@@ -326,7 +326,10 @@ def test_an_import_over_the_cap_says_so_and_twice_still_equals_once(cli, write_r
     path = write_role("{embeddings: {provider: none}, semantic: {max_memories: 2}}")
     (tmp_path / "in.json").write_text(json.dumps([{"content": f"fact {number}"} for number in range(5)]))
     done = cli("memory", "import", path, tmp_path / "in.json")
-    assert (done.out[:20], done.err) == ("Imported 5 memories;", "3 are over the caps of the role and were put away.\n")
+    assert (done.out[:20], done.err) == (
+        "Imported 5 memories;",
+        "3 memories are over the caps of the role; put away.\n",
+    )
     assert cli("memory", "import", path, tmp_path / "in.json").out.startswith(
         "Imported 0 memories; 5 were already there"
     )

@@ -292,7 +292,7 @@ def test_op_22_clear_asks_and_touches_this_project_alone(shop, talk, word):
     shop.talk("thread-9", scope=other)
     talk.agent.memory.remember("semantic", "Ann likes tea")
     asked = talk.slash(word)
-    assert "1 of 1 past sessions" in asked
+    assert "1 of 1 past session" in asked
     assert talk.waiting
     assert shop.project.guidance()
     assert talk.say("yes").text == CLEARED
@@ -336,7 +336,7 @@ def test_stats_and_diagnose(shop, talk):
     assert f"project: {shop.scope}\nfolder: {shop.project.folder}\nsessions: 1\nthat taught: 1\n" in talk.slash("stats")
     assert talk.slash("diagnose") == f"All is well: {shop.project.folder}"
     shop.talk("thread-2")
-    assert talk.slash("diagnose") == "1 sessions wait to be read. `holdfast project build` does it."
+    assert talk.slash("diagnose") == "To be read: 1 session. `holdfast project build` does it."
 
 
 def test_diagnose_says_what_went_wrong(shop, builder, begin):

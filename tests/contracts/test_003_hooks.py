@@ -233,8 +233,9 @@ def test_a_broken_project_file_is_answered(here):
 
 def test_a_database_that_is_locked_is_not_waited_for(here):
     with Locked(config.default_store()):
-        answered = ask("SessionStart", claude_code("SessionStart", here.folder), seconds=2)
-    assert answered[:3] == (0, "{}", "")
+        answered = ask("SessionStart", codex("SessionStart", here.folder), seconds=2)
+    told = context(answered, "SessionStart")
+    assert "Memory did not answer in time" in told and "pnpm" not in told
     assert entries()[0]["outcome"] == "late"
 
 
@@ -272,6 +273,91 @@ def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subpr
     process.stdin.write(said)
     process.stdin.flush()
     return process
+
+
+LATE = """
+import threading
+from holdfast.agent.hooks import answer, recalling, run
+from holdfast.search import recall
+begun = threading.Event()
+
+def over_when_it_has_begun(self, seconds):
+    threading.Thread(target=lambda: (begun.wait(), self._give_late()), daemon=True).start()
+
+def slow(*_, **__):
+    begun.set()
+    threading.Event().wait()
+
+answer.Answer.watch = over_when_it_has_begun
+{slow} = slow
+run.main(["{event}", "--tool", "{tool}"])
+"""
+
+
+def late(event: str, folder: Path, tool: str, *, slow: str) -> dict:
+    """What a host is told when the time is over as soon as a step, the `slow` one, has begun."""
+    script = LATE.format(slow=slow, event=event, tool=tool)
+    said = json.dumps(HOSTS[tool](event, folder, prompt="Which provider for payments?")).encode()
+    done = subprocess.run([sys.executable, "-c", script], input=said, capture_output=True, timeout=PATIENCE, check=True)
+    assert entries()[0]["outcome"] == "late"
+    return json.loads(done.stdout)
+
+
+@both
+def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="recall.recall")["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    for line in ("Every public function", "Use pnpm", "make release", "Keep answers short", "did not answer in time"):
+        assert line in told["additionalContext"]
+    assert strip_fences(told["additionalContext"])[0].strip() == ""  # nothing of it is learned from a transcript
+
+
+@both
+def test_a_session_that_starts_late_is_told_what_stands(here, tool):
+    told = late("SessionStart", here.folder, tool, slow="recalling.taught")["hookSpecificOutput"]
+    assert "Use pnpm" in told["additionalContext"] and "did not answer in time" in told["additionalContext"]
+
+
+@both
+def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="recalling.open_store")["hookSpecificOutput"]
+    assert "did not answer in time" in told["additionalContext"] and "pnpm" not in told["additionalContext"]
+
+
+def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
+    assert (
+        "Holdfast was late"
+        in late("SessionStart", here.folder, "claude-code", slow="recalling.taught")["systemMessage"]
+    )
+    assert list(late("SessionStart", here.folder, "codex", slow="recalling.taught")) == ["hookSpecificOutput"]
+
+
+def test_where_memory_is_off_nothing_is_told_late(here, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_MEMORY_MODE", "incognito")
+    assert ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder)).out == "{}"
+
+
+def test_how_often_hooks_were_late_is_told(here, cli, monkeypatch):
+    monkeypatch.chdir(here.folder)
+    for number in range(9):
+        log.note(event="UserPromptSubmit", tool="claude-code", outcome="told", ids=["rec_1"], ms=number)
+    assert "answered late" not in cli("hook", "status").out
+    assert "hooks in time" not in cli("doctor").out
+    late("UserPromptSubmit", here.folder, "claude-code", slow="recall.recall")
+    assert "claude-code: 1 of the last 10 calls answered late." in cli("hook", "status").out
+    assert json.loads(cli("hook", "status", "--json").out)["late"]["claude-code"] == {"late": 1, "of": 10}
+    assert "1 of the last 10 calls answered late" in cli("doctor").out
+    first = cli("hook", "log").out.splitlines()[0]
+    assert " late, " in first and "only what stands was told" in first
+
+
+def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tmp_path):
+    from holdfast.agent.hooks import answer
+    from holdfast.agent.hooks.install import entries_for
+    from holdfast.agent.hooks.places import target
+
+    (waits,) = {one["timeout"] for ours in entries_for(target("codex", "user", tmp_path)).values() for one in ours}
+    assert waits / 2 < answer.TIME < 0.8 * waits
 
 
 SLOW = """
@@ -335,7 +421,7 @@ def test_the_log_tells_what_was_done_and_never_what_was_said(here, cli):
     assert (entry["event"], entry["tool"], entry["session"], entry["said"]) == (
         "UserPromptSubmit", "claude-code", "abc123", len(secret),
     )  # fmt: skip
-    assert "kumquat" not in log.log_file().read_text()
+    assert "kumquat" not in config.hook_logs()[0].read_text()
     assert "claude-code UserPromptSubmit: " in cli("hook", "log").out
     assert json.loads(cli("hook", "log", "--json").out)[0] == entry
 
@@ -343,16 +429,16 @@ def test_the_log_tells_what_was_done_and_never_what_was_said(here, cli):
 def test_the_log_makes_room_for_itself(tmp_path):
     for number in range(3_000):
         log.note(event="Stop", session=f"{number:04}", error="x" * 500)
-    files = sorted(log.log_file().parent.glob("hooks.log*"))
+    files = sorted(config.hook_logs()[0].parent.glob("hooks.log*"))
     assert [file.name for file in files] == ["hooks.log", "hooks.log.1"]
     assert all(file.stat().st_size <= log.LARGEST for file in files)
     assert [entry["session"] for entry in entries()][:2] == ["2999", "2998"]
-    assert log.log_file().stat().st_mode & 0o777 == 0o600
+    assert config.hook_logs()[0].stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_of_the_log_that_was_cut_off_is_left_out(cli):
     log.note(event="Stop", outcome="started")
-    with log.log_file().open("a") as file:
+    with config.hook_logs()[0].open("a") as file:
         file.write('{"event": "Sto')
     assert [entry["event"] for entry in entries()] == ["Stop"]
     assert cli("hook", "log").code == 0
@@ -445,3 +531,67 @@ def test_what_a_session_teaches_is_told_in_the_next(here, transcript):
     assert when_finished()["records"] > 0
     told = ask("SessionStart", claude_code("SessionStart", here.folder, session_id="another")).out
     assert "migrations before the tests" in told
+
+
+# The log, when something is erased
+
+
+def logged(session: str, project: str | None = None, **more: object) -> None:
+    log.note(event="UserPromptSubmit", session=session, project=project, outcome="told", **more)
+
+
+def sessions_in_log() -> list[str]:
+    return sorted(entry["session"] for entry in entries())
+
+
+def project_of(here: Project) -> str:
+    with here.open() as hf:
+        return next(place.scope.key for place in hf.places if place.name == "project")
+
+
+def test_all_that_the_log_says_of_a_project_goes_when_its_memory_is_purged(here):
+    logged("one", project_of(here))
+    logged("two", "another project")
+    log.note(event="Stop", session="three", outcome="started")  # it may be of this project
+    with here.open() as hf:
+        receipt = hf.purge(owner=True)
+    assert sessions_in_log() == ["two"]
+    assert "one" not in "".join(file.read_text() for file in config.hook_logs() if file.exists())
+    assert ("hook log", "clean", "2 lines erased.") in receipt.places
+
+
+def test_the_log_of_a_person_goes_when_all_that_is_kept_of_them_is_purged(cli):
+    logged("one", "a project")
+    cli("remember", "The spare key is under the blue pot")
+    assert cli("purge", "--owner", f"user:{config.login()}", "--yes").code == 0
+    assert entries() == []
+
+
+def test_the_log_stays_when_somebody_else_is_purged(cli):
+    logged("one", "a project")
+    cli("remember", "The spare key is under the blue pot", "--scope", "user:bob")
+    assert cli("purge", "--owner", "user:bob", "--yes").code == 0
+    assert sessions_in_log() == ["one"]
+
+
+def test_the_log_stays_when_another_store_than_that_of_hooks_is_purged(cli, tmp_path):
+    logged("one", "a project")
+    other = tmp_path / "other.db"
+    cli("remember", "The spare key is under the blue pot", "--store", other)
+    assert cli("purge", "--owner", f"user:{config.login()}", "--yes", "--store", other).code == 0
+    assert sessions_in_log() == ["one"]
+
+
+def test_lines_of_a_session_that_is_purged_go_from_the_log(cli):
+    cli("capture", "--session", "monday", "My sister Clara lives in Narvik")
+    logged("monday")
+    logged("tuesday")
+    assert cli("purge", "--session", "monday", "--yes").code == 0
+    assert sessions_in_log() == ["tuesday"]
+
+
+def test_ids_of_memories_that_are_purged_go_from_the_log(cli):
+    gone, kept = (json.loads(cli("remember", text, "--json").out)["id"] for text in ("Likes tea", "Likes bread"))
+    logged("monday", ids=[gone, kept])
+    assert cli("purge", gone, "--yes").code == 0
+    assert [entry["ids"] for entry in entries()] == [[kept]]

@@ -369,3 +369,20 @@ def killed_when_it_has_begun(repo: Repository) -> int:
         assert time.monotonic() < patience
     process.kill()
     return process.wait(timeout=100)
+
+
+@pytest.mark.parametrize("scope", ["user:bob", "assistant", "project:another"])
+@pytest.mark.parametrize("words", [["index", "notes"], ["index"], ["extract"], ["project", "build", "--plan"]])
+def test_a_set_scope_does_not_hide_the_project_from_its_own_commands(repo, monkeypatch, scope, words):
+    write(repo.folder, "notes/pool.md", "The pool was drained.")
+    monkeypatch.setenv("HOLDFAST_SCOPE", scope)
+    done = repo(*words)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_what_is_indexed_with_a_set_scope_belongs_to_the_project(repo, monkeypatch):
+    write(repo.folder, "notes/pool.md", "The pool was drained by the nightly report.")
+    monkeypatch.setenv("HOLDFAST_SCOPE", "user:bob")
+    assert repo("index", "notes").code == 0
+    monkeypatch.delenv("HOLDFAST_SCOPE")
+    assert "drained" in repo("recall", "what drained the pool?").out

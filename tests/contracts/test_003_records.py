@@ -752,3 +752,15 @@ def test_an_agent_that_names_a_sixth_category_may_try_again(repo, write_role, ag
     wrong, right = ({"content": "Use pnpm", "category": category} for category in ("rumours", "decisions"))
     agent_of(write_role(), calling(("add_record", wrong), ("add_record", right))).run("Remember that")
     assert repo.listed() == {"Use pnpm"}
+
+
+def test_records_are_listed_by_the_time_that_is_shown(repo):
+    """The column is when a record was last changed, so an old one that was changed lately comes first."""
+    folder = repo.folder / ".holdfast" / "records" / "decisions"
+    folder.mkdir(parents=True)
+    for created, updated in ((1, 9), (2, 5), (3, 7)):
+        times = f"created: 2026-01-0{created}\nupdated: 2026-02-0{updated}"
+        (folder / f"rec_{created:018}-x.md").write_text(f"---\nid: rec_{created:018}\n{times}\n---\nUse {created}\n")
+    assert [one["content"] for one in repo.js("record", "list")] == ["Use 1", "Use 3", "Use 2"]
+    shown = [line.split("\t")[3] for line in repo("record", "list").out.splitlines()]
+    assert shown == sorted(shown, reverse=True)

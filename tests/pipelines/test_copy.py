@@ -362,7 +362,7 @@ def tamper(store: Store, url: str, sql: str) -> None:
         ("DELETE FROM events WHERE seq = (SELECT min(seq) FROM events)", "event"),
         ("UPDATE edges SET reason = 'x'", "edge"),
         ("DELETE FROM vectors WHERE seq = (SELECT max(seq) FROM vectors)", "vectors of"),
-        ("DELETE FROM profiles", "profile: 1 rows.* in the source, 0 rows"),
+        ("DELETE FROM profiles", "profile: 1 row,.* in the source, 0 rows"),
     ],
 )
 def test_a_target_that_was_tampered_with_is_found_out(

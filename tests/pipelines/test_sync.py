@@ -115,7 +115,7 @@ def test_what_either_side_knows_both_know(laptop: Memory, other: Memory, clock: 
     assert other.get(tea.id).tags == ("drinks",)
     assert [one.body for one in other.messages("m1")] == [{"say": "é"}, {"say": "b"}]
     assert other.profile()["proactive_recall"]
-    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 2)]
+    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 2), ("Lisbon", 1)]
     assert [hit.memory.content for hit in other.recall("which tea?")] == ["Prefers green tea"]
 
 
@@ -525,10 +525,10 @@ def test_the_command_syncs_plans_and_says_what_it_did(cli: Any, tmp_path: Path) 
     ours, theirs = tmp_path / "ours.db", tmp_path / "theirs.db"
     cli("remember", "Prefers green tea", "--store", ours)
     planned = cli("sync", theirs, "--plan", "--store", ours)
-    assert f"Would receive nothing from {theirs}, send 1 memories" in planned.out
+    assert f"Would receive nothing from {theirs}, send 1 memory" in planned.out
     assert f"There was no store at {theirs}; it would be made." in planned.out
     made = cli("sync", theirs, "--store", ours).out
-    assert "sent 1 memories" in made
+    assert "sent 1 memory" in made
     assert f"There was no store at {theirs}; it was made for this." in made
     again = cli("sync", theirs, "--store", ours).out
     assert "Nothing to do" in again and "There was no store" not in again

@@ -182,7 +182,5 @@ class _Composition:
         passed = Firing("delegate", answer, {"from": name, **trust})
         for target in sink.targets:
             if not self._services[target].offer(passed, wait=sink.timeout_seconds):
-                why = (
-                    "it stops" if self._stop.is_set() else f"{target} had no room for {sink.timeout_seconds:g} seconds"
-                )
+                why = "it stops" if self._stop.is_set() else f"{target} had no room for {sink.timeout_seconds:g} s"
                 self._tell(name, f"an answer for {target} was dropped, because {why}: {excerpt(answer)}")

@@ -268,7 +268,7 @@ class Control:
         if not count:
             return _none(sort)
         self._set(Pending("clear", sort=sort))
-        what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({count} memories)"
+        what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({counted(count, 'memory')})"
         return f"This forgets {what}. Type clear to go ahead; anything else cancels."
 
     def _ask_to_purge(self, days: int = DAYS) -> str:
@@ -277,10 +277,10 @@ class Control:
             now = self._its().clock()
             due = [one for one in events.list() if one.at <= now - days * DAY and (one.keep_until or 0) <= now]
         if not due:
-            return f"There are no safety events older than {days} days."
+            return f"There are no safety events older than {counted(days, 'day')}."
         self._set(Pending("purge", days=days))
-        many = counted(len(due), "safety event")
-        return f"This erases {many} older than {days} days for good. Type purge to go ahead; anything else cancels."
+        many, age = counted(len(due), "safety event"), counted(days, "day")
+        return f"This erases {many} older than {age} for good. Type purge to go ahead; anything else cancels."
 
     def _purge(self, days: int) -> str:
         with closing(self._events()) as events:
@@ -543,7 +543,7 @@ def _short(memory: Memory) -> str:
 
 
 def _memories(count: int) -> str:
-    return counted(count, "memory", "memories")
+    return counted(count, "memory")
 
 
 def _none(sort: str) -> str:

@@ -24,6 +24,7 @@ from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..pipelines.project.inject import harmless
 from ..store.opening import is_server
 from ..text.control import answer as meant
+from ..text.screen import counted
 from ..write import profile
 from .control import GUEST
 from .heard import keep, transcript_of
@@ -234,9 +235,10 @@ class ProjectMemory:
 
     def _ask_to_clear(self) -> str:
         stands = self._project.standing()
+        sessions = counted(stands.sessions, "past session")
         self.waiting = True
         return (
-            f"This takes away what {stands.outputs} of {stands.sessions} past sessions taught this project: MEMORY.md, "
+            f"This takes away what {stands.outputs} of {sessions} taught this project: MEMORY.md, "
             "memory_summary.md, skills. The sessions stay, and so does all that the agent remembers. "
             "Say yes to clear it [y/N]."
         )

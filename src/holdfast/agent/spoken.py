@@ -10,7 +10,7 @@ from ..errors import InvalidInput
 from ..memory.asking import metered
 from ..pipelines.arc import arc
 from ..search.brief import fitting
-from ..text.screen import shorten
+from ..text.screen import counted, shorten
 from ..text.tokens import index_terms, query_terms
 from ..types import Memory, Scope, iso
 from ..write.guard import clean
@@ -102,4 +102,4 @@ def export(agent: str, session: str, said: Sequence[sessions.Body], file: str) -
         raise InvalidInput(f"{path} is there already. Nothing was written; name another file.") from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
-    return f"Wrote {len(every)} messages to {path}."
+    return f"Wrote {counted(len(every), 'message')} to {path}."

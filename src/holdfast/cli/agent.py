@@ -13,7 +13,7 @@ import typer
 
 from .. import config
 from ..errors import InvalidInput, MissingExtra
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .app import Json, app
 
@@ -209,7 +209,7 @@ def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool
     if as_json:
         show.emit({"status": outcome.status, "summary": outcome.summary, "steps": outcome.steps, "text": outcome.text})
     elif outcome.status == "unfinished":
-        print(f"Not finished after {outcome.steps} steps. Raise --max-steps, or make the task smaller.")
+        print(f"Not finished after {counted(outcome.steps, 'step')}. Raise --max-steps, or make the task smaller.")
     else:
         print(plain(f"{outcome.status}: {outcome.summary}"))
     if outcome.status != "completed":

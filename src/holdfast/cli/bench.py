@@ -10,6 +10,7 @@ import typer
 
 from .. import config
 from ..errors import InvalidInput
+from ..text.screen import counted
 from . import show
 from .app import UPKEEP, Json, Store, app, output_file, write_lines
 
@@ -55,7 +56,8 @@ def bench(
 
 
 def _tables(report: dict[str, Any]) -> None:
-    print(f"{report['dataset']}: {report['questions']} questions, models {report['models']}, fusion {report['fusion']}")
+    questions = counted(report["questions"], "question")
+    print(f"{report['dataset']}: {questions}, models {report['models']}, fusion {report['fusion']}")
     for level in ("turns", "sessions"):
         groups = report[level]
         columns = list(next(iter(groups.values())))

@@ -26,7 +26,7 @@ def project_here(store: str | None) -> Iterator[Project]:
     """The memory of the project around this folder."""
     from ..memory.project import project_at
 
-    with open_memory(store, None) as hf:
+    with open_memory(store, None, project=True) as hf:
         yield project_at(hf, working_folder())
 
 

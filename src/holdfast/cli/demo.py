@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import config
+from ..text.screen import counted
 from ..types import Hit, from_iso
 from . import show
 from .app import START, app, when
@@ -82,7 +83,7 @@ def _take_in(hf: Holdfast, told: _Teller) -> int:
             for role, text in conversation["turns"]
         ]
         captured += len(hf.capture_many(turns))
-    told.say(f"   {captured} turns of {len(conversations)} conversations in {hf.store.location}")
+    told.say(f"   {counted(captured, 'turn')} of {counted(len(conversations), 'conversation')} in {hf.store.location}")
     return captured
 
 
@@ -127,8 +128,8 @@ def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("4. The store is closed and opened again: everything is there")
     found = hf.stats()
     problems = hf.doctor()
-    entries = len(hf.log(limit=None))
-    told.say(f"   {found['active']} memories, {entries} journal entries, doctor: {problems or 'all in order'}")
+    memories, entries = counted(found["active"], "memory"), counted(len(hf.log(limit=None)), "journal entry")
+    told.say(f"   {memories}, {entries}, doctor: {problems or 'all in order'}")
     told.say(f"   {QUESTIONS[0]}  {hf.recall(QUESTIONS[0], limit=1)[0].memory.content}")
     return {"active": found["active"], "findings": len(problems)}
 

@@ -32,7 +32,7 @@ def extract(
     as_json: Json = False,
 ) -> None:
     """Turn indexed sessions of a project into records: decisions, procedures, principles, incidents, preferences."""
-    with open_memory(store, None) as hf, show.progress("reading sessions") as bar:
+    with open_memory(store, None, project=True) as hf, show.progress("reading sessions") as bar:
         before = hf.stats()["spend"]
         done = hf.extract(
             *(sessions or ()),

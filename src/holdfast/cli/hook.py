@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidInput, NotFound
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from . import show
 from .agreed import agreed
 from .app import UPKEEP, Json, Yes, app
@@ -75,12 +75,14 @@ def uninstall(
 @hook_app.command()
 def status(as_json: Json = False) -> None:
     """Tell what is installed where, what is not right with it, and when hooks last ran."""
-    from ..agent.hooks.status import installed, last_runs
+    from ..agent.hooks.status import installed, last_runs, lateness
 
     every = installed(project_folder_here())
     runs = {tool: last_runs(tool) for tool in dict.fromkeys(one.tool for one in every)}
+    late = {tool: lateness(tool) for tool in runs}
     if as_json:
-        show.emit({"installed": [_json(one) for one in every], "last": runs})
+        counts = {tool: one._asdict() for tool, one in late.items()}
+        show.emit({"installed": [_json(one) for one in every], "last": runs, "late": counts})
         return
     for one in every:
         print(f"{one.tool} ({one.level}): {one.state}  {plain(str(one.file))}")
@@ -89,6 +91,8 @@ def status(as_json: Json = False) -> None:
     for tool, last in runs.items():
         for event, entry in last.items():
             print(f"{tool} {plain(event)}: {_told(entry)}")
+        if late[tool].late:
+            print(f"{tool}: {late[tool]}. `holdfast hook log` shows when.")
     _say_if_no_project()
 
 
@@ -120,7 +124,7 @@ def run(
         bool, typer.Option("--project", help="Leave it to the person's own hook, if they have one.")
     ] = False,
 ) -> None:
-    """Answer a tool: its JSON on stdin, its JSON on stdout, within 300 ms and with exit code 0, whatever happens."""
+    """Answer a tool: its JSON on stdin, its JSON on stdout, within two seconds, with exit code 0, whatever happens."""
     from ..agent.hooks.run import main
 
     main([event, "--tool", tool, *(["--project"] if project else [])])
@@ -169,6 +173,8 @@ def _told(entry: dict[str, Any]) -> str:
     """A line of the log for people."""
     parts = [f"{entry.get('at', '')} {entry.get('outcome', '')}"]
     parts += [f"{entry['ms']} ms"] if "ms" in entry else []
-    parts += [f"{len(entry['ids'])} memories"] if entry.get("ids") else []
+    if entry.get("outcome") == "late":
+        parts += ["only what stands was told" if entry.get("ids") else "nothing was told"]
+    parts += [counted(len(entry["ids"]), "memory")] if entry.get("ids") else []
     parts += [str(entry["error"])] if entry.get("error") else []
     return plain(", ".join(parts))

@@ -32,7 +32,7 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Make past sessions, tickets and notes of a project findable; only what has changed is read."""
-    with open_memory(store, scope, index=False) as hf, show.progress("indexing") as bar:
+    with open_memory(store, scope, index=False, project=True) as hf, show.progress("indexing") as bar:
         done = hf.index(
             paths or None,
             plan=plan,

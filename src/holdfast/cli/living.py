@@ -18,12 +18,20 @@ from .work import Scopes, aside, ended_by_signals, json_line, tell, worker_here
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
+    from ..pipelines.outlook import Foreseen
     from ..pipelines.task import Worker
+    from ..store.base import Spent
     from ..types import Entity
 
 entity_app = typer.Typer(no_args_is_help=True, help="The people, projects and places that memories mention.")
 app.add_typer(entity_app, name="entity", rich_help_panel=READING)
 WIDTH, DAYS = 60, 90  # columns and days of a forecast
+WHAT_IS_DONE = {
+    "enrich": "Take a second look for people, places and projects in memories that name few.",
+    "decay": "Let facts that nobody uses become less sure.",
+    "reflect": "Look back on what was learned this week.",
+}
+"""What a task of maintenance does, where that does not depend on the job."""
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -79,10 +87,21 @@ def _show_outlook(worker: Worker, tasks: Sequence[str], *, as_json: bool) -> Non
             [{"task": one.task, "scope": str(one.due.scope), "key": one.due.key, **one.cost._asdict()} for one in found]
         )
         return
-    rows = [(one.task, str(one.due.scope), one.due.key, str(one.cost.calls), f"{one.cost.tokens:,}") for one in found]
-    show.table(("task", "scope", "key", "calls", "tokens"), rows, empty="Nothing is due.")
+    rows = [(one.task, str(one.due.scope), _asked_about(one.cost), _what_is_done(one)) for one in found]
+    show.table(("task", "scope", "language model", "text"), rows, empty="Nothing is due.", headed=True)
     if found:
         print(show.cost(Spent(sum(one.cost.calls for one in found), sum(one.cost.tokens for one in found))))
+
+
+def _what_is_done(one: Foreseen) -> str:
+    """A job of maintenance in words."""
+    if one.task == "consolidate":
+        return f"Read session {one.due.key}, and keep what it teaches."
+    return WHAT_IS_DONE[one.task]
+
+
+def _asked_about(cost: Spent) -> str:
+    return f"{show.times(cost.calls)}, about {cost.tokens:,} tokens" if cost.calls else "not asked"
 
 
 @app.command(rich_help_panel=UPKEEP)

@@ -15,7 +15,7 @@ import typer
 
 from .. import config
 from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound, reason
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from ..types import KINDS, iso
 from . import show
 from .agent import AGENT, RoleFile, agent_packages, role_of
@@ -229,9 +229,11 @@ def import_(
         if as_json:
             show.emit(asdict(taken))
             return
-        print(f"Imported {taken.added} memories; {taken.known} were already there, {taken.blank} had no text.")
+        known = counted(taken.known, "was", "were")
+        print(f"Imported {counted(taken.added, 'memory')}; {known} already there, {taken.blank} had no text.")
         if taken.put_away:
-            print(f"{taken.put_away} are over the caps of the role and were put away.", file=sys.stderr)
+            over = counted(taken.put_away, "memory is", "memories are")
+            print(f"{over} over the caps of the role; put away.", file=sys.stderr)
 
 
 def _read_json(source: str) -> object:
@@ -257,7 +259,7 @@ def consolidate(file: RoleFile, as_json: Json = False) -> None:
         elif done.created:
             print(f"Created {done.created} semantic memories from episodic data.")
         elif done.episodes:
-            print(f"Read {done.episodes} episodes; there was nothing new to keep from them.")
+            print(f"Read {counted(done.episodes, 'episode')}; there was nothing new to keep from them.")
         else:
             print("No episodic memories to consolidate.")
         if done.reason:
@@ -299,8 +301,8 @@ def import_db(
         for warning in done.warnings:
             print(plain(warning), file=sys.stderr)
         print(
-            f"Imported {done.memories} memories, {done.sessions} sessions with {done.messages} messages and "
-            f"{done.vectors} vectors; {done.skipped} memories were skipped."
+            f"Imported {counted(done.memories, 'memory')}, {counted(done.sessions, 'session')} with "
+            f"{counted(done.messages, 'message')} and {counted(done.vectors, 'vector')}; {done.skipped} skipped."
         )
         try:
             memory.check()

@@ -58,12 +58,15 @@ def open_memory(
     index: bool = True,
     make: bool = True,
     quiet: bool = False,
+    project: bool = False,
 ) -> Iterator[Holdfast]:
     """An open memory for one command; embedding in the `background` would only delay the end of a short one.
 
     Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
     A command that has no use for an empty store does not `make` one at a path that was given to it. What was left out,
-    or what recall went without, is said at the end, unless the command is `quiet` because it says so itself.
+    or what recall went without, is said at the end, unless the command is `quiet` because it says so itself. One that
+    works on the `project` around it does so whatever the setting `scope` says: that is whose memory it is, not which
+    project.
     """
     from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
     from ..store.damage import Damages
@@ -76,6 +79,9 @@ def open_memory(
         _check_there(store)
     given = [scope] if isinstance(scope, str) else list(scope or ())
     scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
+    if project and not given:
+        around = scopes_meant([], places)[1:]
+        scopes = list(dict.fromkeys([*scopes, *around]))
     hf = Holdfast.open(
         store,
         scope=scopes,

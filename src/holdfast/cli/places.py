@@ -40,7 +40,7 @@ def open_records(store: str | None) -> Iterator[Holdfast]:
 
 
 def every_record(hf: Holdfast) -> list[Memory]:
-    """Those in use, newest first, and then those that were put away."""
+    """Those in use, the one changed last first, and then those that were put away."""
     return [*hf.records(), *hf.records(archived=True)]
 
 

@@ -136,5 +136,5 @@ def _held(mine: Holdfast) -> str:
     every = mine.list(statuses=STATUSES)
     records = sum(is_record(memory) for memory in every)
     others = len(every) - records
-    more = f" and {counted(others, 'other memory', 'other memories')}" if others else ""
+    more = f" and {counted(others, 'other memory')}" if others else ""
     return f"{counted(records, 'record')}{more} of {mine.scopes[0]}"

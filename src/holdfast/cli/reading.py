@@ -9,7 +9,7 @@ import typer
 
 from ..search.brief import FORMATS
 from ..text.reference import read_in
-from ..text.screen import plain
+from ..text.screen import counted, plain
 from ..types import Event, Memory
 from . import recalling, show
 from .app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
@@ -112,7 +112,7 @@ def _details(memory: Memory) -> list[tuple[str, object]]:
         ("session", memory.session),
         ("valid", f"{when(memory.valid_from)} – {when(memory.valid_until)}".strip(" –")),
         ("confidence", f"{memory.confidence:.2f}{', protected' if memory.protected else ''}"),
-        ("used", f"{memory.access_count} times" if memory.access_count else ""),
+        ("used", counted(memory.access_count, "time") if memory.access_count else ""),
         ("source", memory.source),
         ("read in", read_in(memory)),
         ("quote", memory.quote),

@@ -234,7 +234,7 @@ def list_(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """List the records that count here, newest first: the project's and your own."""
+    """List the records that count here, the one changed last first: the project's and your own."""
     for one in category or ():
         _check_category(one, effect="")
     with open_records(store) as hf:

@@ -98,15 +98,15 @@ def edge_json(edge: Edge) -> dict[str, Any]:
     return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
-    """A table on a terminal; the same cells separated by tabs when piped."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str, headed: bool = False) -> None:
+    """A table on a terminal; the same cells separated by tabs when piped, below their names if they are `headed`."""
     cells = [[plain(cell) for cell in row] for row in rows]
     if not cells:
         print(empty)
     elif sys.stdout.isatty():
         _rich_table(columns, cells)
     else:
-        for row in cells:
+        for row in [[*columns], *cells] if headed else cells:
             print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
 
 

@@ -12,6 +12,7 @@ import typer
 
 from .. import config
 from ..errors import InvalidInput, NotFound
+from ..text.screen import counted
 from ..types import Scope
 from . import show
 from .app import UPKEEP, Json, Store, app, complete_scopes
@@ -176,11 +177,12 @@ def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:
 
 
 def _tell_copied(done: Copied, place: str, source: str, target: str) -> None:
-    counts = done.copied
+    counts, already = done.copied, counted(sum(done.already_there.values()), "row was", "rows were")
     others = sum(counts.values()) - counts["memory"] - counts["event"] - done.vectors
     print(
-        f"Copied {counts['memory']} memories, {counts['event']} journal entries, {done.vectors} vectors and {others} "
-        f"other rows from {source} to {target}; {sum(done.already_there.values())} rows were already there."
+        f"Copied {counted(counts['memory'], 'memory')}, "
+        f"{counted(counts['event'], 'journal entry')}, {counted(done.vectors, 'vector')} and "
+        f"{counted(others, 'other row')} from {source} to {target}; {already} already there."
     )
     print(f"Both sides are equal, SHA-256 {done.digest}.")
     more = "" if place == target or not _is_server(place) else " (with password and options as in the URL you gave)"

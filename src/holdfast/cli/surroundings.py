@@ -151,7 +151,7 @@ def _language_model(settings: config.Settings) -> Note:
 
 def _clients() -> Iterator[Note]:
     """Which agents on this machine have been given this memory, and whether that could run."""
-    from ..agent.hooks.status import installed
+    from ..agent.hooks.status import installed, lateness
     from ..files.places import project_folder
     from ..server.mcp.clients import CLIENTS, levels, target
     from ..server.mcp.install import standing
@@ -159,6 +159,8 @@ def _clients() -> Iterator[Note]:
     project = project_folder(folder_here())
     hooks = [(f"{one.tool} ({one.level})", one.problem) for one in installed(project) if one.events or one.problem]
     yield _given("hooks", hooks, "hook")
+    if (late := lateness()).late:
+        yield Note("hooks in time", "wrong" if late.often else "fine", str(late), "holdfast hook log")
     every = [standing(target(client, level, project)) for client in CLIENTS for level in levels(client)]
     servers = [
         (f"{one.client} ({one.level})", "" if one.state == "installed" else one.state)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..text.screen import counted
 from . import show
 from .app import UPKEEP, Json, Scopes, Store, app, open_memory
 from .opening import doctor_of
@@ -74,4 +75,5 @@ def _tell(done: Synced, *, plan: bool) -> None:
 
 def _counted(changes: Mapping[str, int]) -> str:
     memories, others = changes.get("memory", 0), sum(changes.values()) - changes.get("memory", 0)
-    return f"{memories} memories and {others} other changes" if memories or others else "nothing"
+    told = f"{counted(memories, 'memory')} and {counted(others, 'other change')}"
+    return told if memories or others else "nothing"

@@ -133,7 +133,7 @@ def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_js
         print(f"Warning: line {one.line} was left out: {plain(one.reason)}.", file=sys.stderr)
     where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
     left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
-    told = counted(len(done.added), "memory", "memories")
+    told = counted(len(done.added), "memory")
     undo = f" Undo with: {way_back(hf, scopes[0])}" if len(scopes) == 1 else ""
     print(f"Imported {told}{where}; {done.known:,} already there{left}.{undo}")
 
@@ -148,7 +148,7 @@ def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) 
         show.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
     else:
         were = "row was" if done.skipped == 1 else "rows were"
-        told = counted(done.added["memory"], "memory", "memories")
+        told = counted(done.added["memory"], "memory")
         print(f"Imported {told}; {done.skipped:,} {were} already there.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import NotFound
-from ..text.screen import plain, shorten
+from ..text.screen import counted, plain, shorten
 from . import show
 from .app import READING, WRITING, Id, Json, Scope, Store, app, json_time, open_memory, when
 
@@ -147,7 +147,7 @@ def end_session(session: SessionId, store: Store = None, scope: Scope = None, as
             return
         print(f"Session {plain(session)} {'has ended' if ended else 'had ended before'}.")
         summary = "a summary was written" if done.arcs else "no summary"
-        print(f"{done.new} new memories, {done.refused} held ones not kept, {summary}.")
+        print(f"{counted(done.new, 'new memory')}, {counted(done.refused, 'held one')} not kept, {summary}.")
 
 
 @app.command(rich_help_panel=WRITING)

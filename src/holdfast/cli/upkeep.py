@@ -11,7 +11,7 @@ import typer
 from .. import config
 from ..errors import NotFound
 from ..models import packs
-from ..text.screen import escaped, plain
+from ..text.screen import counted, escaped, plain
 from ..types import Scope as ScopeType
 from . import show
 from .app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
@@ -57,7 +57,7 @@ def export(
         if output != "-" and as_json:
             show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
         elif output != "-":
-            print(f"Exported {count} lines to {output}.")
+            print(f"Exported {counted(count, 'line')} to {output}.")
         show.left_out(left_out, doctor_of(view))
 
 

@@ -116,7 +116,7 @@ def capture(
             show.emit([show.memory_json(memory, run=hf.last_run) for memory in stored])
         else:
             undo_hint = f" {_undoing(hf)}" if stored else ""
-            print(f"Captured {len(stored)} of {len(turns)} turns.{undo_hint}")
+            print(f"Captured {len(stored)} of {counted(len(turns), 'turn')}.{undo_hint}")
 
 
 def _lines(session: str | None) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from ..types import Scope
 from . import disk
 from .disk import Changes
 from .filed import Filed
+from .hook_log import erase_from_log
 from .listing import Listing
 from .places import Place
 
@@ -40,6 +41,8 @@ def erase(files: Filed, scopes: Sequence[Scope], target: Target, author: Author,
     deleted = [*changes.deleted, *files.deleted[before:]]
     told = [_told(deleted, files.places)] if deleted else []
     told += [made for scope in scopes if (made := _made_again(store, scope, target, author)) is not None]
+    logged = erase_from_log(scopes[0], target, receipt)
+    told += [logged] if logged is not None else []
     return replace(receipt, places=(*receipt.places, *told)) if told else receipt
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InvalidInput
 from ..pipelines.extract.notes import Note
 from ..store.base import Store
+from ..text.screen import counted
 from ..types import Scope, Session
 
 STAMP = "extracted"
@@ -61,7 +62,9 @@ def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[S
         meant = meant or [one for one in every if one.id.startswith(name) or _ends_with(one, name)]
         if len(meant) > 1:
             likely = ", ".join(one.id for one in meant[:3])
-            raise InvalidInput(f"{name!r} may be {len(meant)} sessions, such as {likely}. Give more of the id.")
+            raise InvalidInput(
+                f"{name!r} may be {counted(len(meant), 'session')}, such as {likely}. Give more of the id."
+            )
         yield meant[0] if meant else name
 
 

@@ -86,11 +86,11 @@ class Indexing(Opened):
 
     def _sources(self) -> Sources:
         """The lists of the project that is open here; refused where there is none, or nothing may be remembered."""
-        if self.scopes[0].kind == "assistant":
+        place = self._indexed_place()
+        if place is None and self.scopes[0].kind == "assistant":
             raise InvalidInput(
                 "The assistant scope holds records only: sessions and tickets belong to a project. Nothing was indexed."
             )
-        place = self._indexed_place()
         if place is None:
             raise InvalidInput("Sessions and tickets belong to a project, and none is open. Run: holdfast project init")
         self._check_on(place.scope)

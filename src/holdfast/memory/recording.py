@@ -113,7 +113,7 @@ class Recording(Opened):
         )
 
     def records(self, *, categories: Sequence[str] = (), place: str | None = None, archived: bool = False) -> Memories:
-        """The records of the places that are open here, newest first; with `archived`, those that were put away."""
+        """The records of the places that are open here, the one changed last first; or those that were `archived`."""
         places = self.places if place is None else (self._place(place),)
         if not places:
             return []
@@ -122,7 +122,8 @@ class Recording(Opened):
             categories=tuple(map(check_category, categories)) or tuple(CATEGORIES),
             statuses=tuple(one for one in STATUSES if (one == "active") != archived),
         )
-        return [one for one in self.store.list(where) if is_record(one)]
+        found = [one for one in self.store.list(where) if is_record(one)]
+        return sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)
 
     def follow_files(self, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Followed:
         """Brings the memories of records to what their files say now; only files that changed are read."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config import disable_vendor_telemetry
 from ..errors import EmbedderError
 from ..floats import legible
 from . import packs
@@ -69,6 +70,7 @@ def _load() -> tuple[Tokenizer, InferenceSession]:
 
 @cache
 def _load_once() -> tuple[Tokenizer, InferenceSession]:
+    disable_vendor_telemetry()  # before the import, which reads it
     from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415 (heavy; waits for the first text)
     from tokenizers import Tokenizer  # noqa: PLC0415
 

@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import Conflict, NotFound, StoreError
 from ..store.base import Author, Store
 from ..store.rows import TABLES, Table, promised, to_json
+from ..text.screen import counted
 from ..types import Scope, Scopes
 
 STEP = 500  # rows of one transaction
@@ -60,7 +61,7 @@ class _Sum:
         self.hash.update(line.encode() + b"\n")
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, SHA-256 {self.hash.hexdigest()}"
+        return f"{counted(self.rows, 'row')}, SHA-256 {self.hash.hexdigest()}"
 
 
 _Sums = dict[str, _Sum]

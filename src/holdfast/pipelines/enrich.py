@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from ..errors import CapReached
@@ -15,7 +18,11 @@ from ..types import Memories, Memory, Micros, Scope, iso
 from ..write import entities
 from .task import Due, Kind, Output, Task, Worker
 
-MOST, FEW = 50, 2  # memories of one night, and the number of entities up to which one is worth a second look
+log = logging.getLogger(__name__)
+
+# Memories of one transaction, and the number of entities up to which one is worth a second look.
+MOST, FEW = 50, 2
+PAGE = 500  # memories that are read at once
 KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
 STAMP, KEY = "enriched_at", "nightly"
 
@@ -24,13 +31,16 @@ def candidates(
     store: Store, scope: Scope, *, kinds: Sequence[MemoryKind] = KINDS, max_entity_count: int = FEW, limit: int = MOST
 ) -> Memories:
     """Memories that mention few entities and have had no second look, newest first."""
-    found: Memories = []
+    return list(islice(_waiting(store, scope, kinds, max_entity_count), limit))
+
+
+def _waiting(store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int) -> Iterator[Memory]:
+    """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what follows."""
     where, after = Filter((scope,), kinds=tuple(kinds), unenriched=True), None
-    while len(found) < limit and (page := store.list(where, limit=10 * limit, after=after)):
+    while page := store.list(where, limit=PAGE, after=after):
         mentioned = store.mentions_of(scope, [memory.id for memory in page])
-        found += [memory for memory in page if len(mentioned.get(memory.id, ())) <= max_entity_count]
+        yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)
         after = page[-1].seq
-    return found[:limit]
 
 
 def look_again(writer: Writer, memory: Memory, found: Sequence[Found], *, at: Micros) -> int:
@@ -62,19 +72,39 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output | None:
-    worker, at = task.worker, task.worker.clock()
-    recognition = _recognition(worker, task.complete)
-    waiting = candidates(worker.store, task.job.scope)
-    found = []
-    for memory in waiting:  # before the transaction, which must not wait for a model
+    """Works through all that waits, in batches that are each written at once: who stops it loses one at most."""
+    recognition = _recognition(task.worker, task.complete)
+    waiting = _waiting(task.worker.store, task.job.scope, KINDS, FEW)
+    looked_at = 0
+    while batch := list(islice(waiting, MOST)):
+        found, stopped = _recognised(task, recognition, batch)
+        task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
+        looked_at += len(found)
+        log.info("%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at)
+        if stopped is not None:
+            raise stopped  # the others have their turn when the model may be asked again
+        task.heartbeat()
+    return None
+
+
+_Recognised = list[tuple[Memory, list[Found]]]
+
+
+def _recognised(task: Task, recognition: Recognition, batch: Memories) -> tuple[_Recognised, CapReached | None]:
+    """What each memory names, before the transaction, which must not wait for a model; and what stopped it, if any."""
+    found: _Recognised = []
+    for memory in batch:
         try:
             found.append((memory, recognition.recognise(memory.content, "accurate")))
-        except CapReached:
-            if not found:
-                raise
-            break  # the others have their turn when the model may be asked again
+        except CapReached as error:
+            return found, error
         task.heartbeat()
-    return lambda writer: [look_again(writer, memory, named, at=at) for memory, named in found]
+    return found, None
+
+
+def _look_again_at(writer: Writer, *, found: _Recognised, at: Micros) -> None:
+    for memory, named in found:
+        look_again(writer, memory, named, at=at)
 
 
 ENRICH = Kind("enrich", due=_due, run=_run)

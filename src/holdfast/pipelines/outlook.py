@@ -9,11 +9,11 @@ from typing import NamedTuple
 from ..store.base import Spent
 from ..types import Job
 from .spend import Estimate
-from .task import Due, Task, Worker
+from .task import Due, Output, Task, Worker
 from .work import KINDS, TASKS
 
 ASKING = ("learn", "enrich", "reflect")
-"""Kinds of jobs that ask a language model, and write nothing before their end."""
+"""Kinds of jobs that ask a language model, and write nothing before their end but by their task."""
 
 
 class Foreseen(NamedTuple):
@@ -29,6 +29,9 @@ class _Rehearsal(Task):
 
     def heartbeat(self) -> None:
         """Nobody else wants it."""
+
+    def write(self, work: Output) -> None:
+        """Nothing is changed."""
 
 
 def outlook(worker: Worker, tasks: Sequence[str]) -> Iterator[Foreseen]:

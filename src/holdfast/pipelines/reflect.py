@@ -14,7 +14,7 @@ from ..errors import Conflict, ModelFailed
 from ..models.chat import Complete
 from ..store.base import Author, Filter, Store, Writer
 from ..text.fences import neutralise
-from ..text.screen import shorten
+from ..text.screen import counted, shorten
 from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
 from ..types import Kind as MemoryKind
@@ -76,7 +76,7 @@ def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None
 
 def digest(store: Store, scope: Scope, seen: Week) -> str:
     """The week in a few lines, always the same for the same facts: themes, people and projects, changes of mind."""
-    parts = [f"{len(seen.facts)} things were learned this week."]
+    parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
     if themes := _themes(seen.facts):
         parts.append(f"They are mostly about {_and(themes)}.")
     if people := _people(store, scope, seen.memories):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StoreError
 from ..models.tiers import Tiers
-from ..store.base import Store, Writer
-from ..types import Clock, Job, Micros, Scope, system_clock
+from ..store.base import Author, Store, Writer
+from ..types import Clock, Job, Micros, Scope, new_id, system_clock
 
 if TYPE_CHECKING:
     from ..models.chat import Complete
@@ -91,6 +91,11 @@ class Task:
             raise Stopping
         if not self.worker.store.heartbeat(self.job, now=self.worker.clock(), lease=self.lease):
             raise LeaseLost
+
+    def write(self, work: Output) -> None:
+        """Writes what a step of the job has come to, in a transaction of its own, while the job goes on."""
+        at = self.worker.clock()
+        self.worker.store.write(Author(f"worker:{self.worker.name}", new_id("run", at), at, self.job.kind), work)
 
     @contextmanager
     def beating(self, every: float) -> Iterator[None]:

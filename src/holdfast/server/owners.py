@@ -15,6 +15,7 @@ from .. import modes
 from ..audit import AuditLog
 from ..feedback import FeedbackLog
 from ..memory import Holdfast
+from ..text.screen import counted
 from ..types import Scope
 from .conversations import Conversations
 from .keys import Key, KeyFile
@@ -114,7 +115,9 @@ def _opened(key: Key, user_id: str | None) -> Scope:
 
 def _within_limit(buckets: Buckets, caller: str) -> None:
     if wait := buckets.take(caller):
-        raise HTTPException(429, f"Too many requests. Try again in {wait} seconds.", {"Retry-After": str(wait)})
+        raise HTTPException(
+            429, f"Too many requests. Try again in {counted(wait, 'second')}.", {"Retry-After": str(wait)}
+        )
 
 
 def _address(request: Request) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..floats import Vector
+from ..text.screen import counted
 from ..types import Micros, new_id
 from .base import BEHIND, Finding
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
@@ -129,7 +130,7 @@ def watermarks(look: Look) -> Iterator[Finding]:
         "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
         "GROUP BY e.model, d.identity"
     ):
-        yield Finding("vectors", f"{count} memories count as embedded by {identity} but have no vector")
+        yield Finding("vectors", f"{counted(count, 'memory')} without a vector that should have one of {identity}")
 
 
 def journal(look: Look) -> Iterator[Finding]:
@@ -149,7 +150,9 @@ def messages(look: Look) -> Iterator[Finding]:
     for session, count, last in look(
         "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING count(*) <= max(position)"
     ):
-        yield Finding("messages", f"{last + 1 - count} messages of session {session} are missing", repairable=False)
+        yield Finding(
+            "messages", f"{counted(last + 1 - count, 'message')} of session {session} missing", repairable=False
+        )
     for (session,) in look(
         "SELECT session FROM messages g WHERE NOT EXISTS "
         "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, session"

@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 import apsw
 
+from ..text.screen import counted
 from ..types import Micros
 from . import checkup, migrate
 from .base import Finding
@@ -88,7 +89,7 @@ def _totals(connection: apsw.Connection) -> Iterator[Finding]:
         "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number",
     ):
         if (active, terms) != (real_active, real_terms):
-            yield Finding("totals", f"{kind}:{key} counts {active} memories, but there are {real_active}")
+            yield Finding("totals", f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real_active}")
 
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
@@ -127,7 +128,7 @@ def _places(connection: apsw.Connection) -> Iterator[Finding]:
         "SELECT count(*) FROM vectors v JOIN memories m ON m.seq = v.seq WHERE m.scope <> v.scope"
     ):
         if count:
-            yield Finding("vectors", f"{count} vectors lie in another scope than their memory")
+            yield Finding("vectors", f"{counted(count, 'vector')} in another scope than the memory")
 
 
 def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
@@ -136,7 +137,9 @@ def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
         "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) FROM events"
     ):
         if count:
-            yield Finding("journal", f"{count} journal entries are missing", repairable=False)
+            yield Finding(
+                "journal", f"{counted(count, 'journal entry is', 'journal entries are')} missing", repairable=False
+            )
 
 
 def repair_sqlite(connection: apsw.Connection, execute: Statements, unpack: checkup.Unpack, *, at: Micros) -> None:

@@ -66,7 +66,12 @@ def shorten(text: str, width: int) -> str:
 def counted(number: int, one: str, several: str = "") -> str:
     """How many of something, in words.
 
-    >>> counted(1, "record"), counted(2, "memory", "memories")
-    ('1 record', '2 memories')
+    >>> counted(1, "record"), counted(2, "memory"), counted(2, "thing was", "things were")
+    ('1 record', '2 memories', '2 things were')
     """
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {one if number == 1 else several or _several(one)}"
+
+
+def _several(one: str) -> str:
+    """The plural of a regular noun: memory, memories; day, days."""
+    return f"{one[:-1]}ies" if one.endswith("y") and one[-2:-1] not in "aeiou" else f"{one}s"

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..text.screen import counted
 from .base import Cursor, Transcript
 from .documents import conversations, elements, is_conversations, told
 from .talk import Talk
@@ -59,7 +60,9 @@ class Export:
     def _transcript(self, path: Path, number: int, record: Object | None, cursor: Cursor) -> Transcript:
         if record is None:
             broken = Transcript(f"{path.name}-{number}", self.name, path, skipped=1, cursor=cursor)
-            broken.note = f"{path.name} stops being JSON behind {number - 1:,} conversations; the rest was left out."
+            broken.note = (
+                f"{path.name} stops being JSON behind {counted(number - 1, 'conversation')}; the rest was left out."
+            )
             return broken
         transcript = self.conversation(path, record)
         transcript.id = transcript.id or f"{path.name}-{number}"

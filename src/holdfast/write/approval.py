@@ -15,6 +15,7 @@ from ..errors import Conflict
 from ..search import recall as recall_
 from ..store.base import Author, Filter, Store, Writer
 from ..store.rows import claim
+from ..text.screen import counted
 from ..text.tokens import dedup_tokens
 from ..types import DAY, PROPOSAL_DAYS, Edge, Memories, Memory, Micros, Scope, iso
 from . import commit
@@ -260,7 +261,7 @@ def expire_stale(store: Store, scopes: Sequence[Scope], author: Author, *, days:
 def expire(writer: Writer, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS) -> Memories:
     """Puts away proposals that nobody decided on in time; who does it again finds none."""
     fresh = [writer.memory(memory.scope, memory.id) for memory in proposals]
-    why = f"expired: nobody decided within {days} days"
+    why = f"expired: nobody decided within {counted(days, 'day')}"
     return [
         commit.set_status(writer, memory, "archived", at=at, reason=why)
         for memory in fresh

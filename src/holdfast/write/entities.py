@@ -8,14 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import Conflict, InvalidInput, NotFound
-from ..models.entities.base import TYPES, Found, whole
+from ..models.entities.base import TYPES, Found, resolve, whole
 from ..models.entities.patterns import PatternRecogniser
+from ..models.entities.quick import QuickNameRecogniser
 from ..store.base import Writer
 from ..store.rows import entity_names, fold, fold_text
 from ..types import Entity, Memory, Micros, Scope, new_id
 from .guard import clean, one_line
 
-PATTERNS = PatternRecogniser()
+PATTERNS, NAMES = PatternRecogniser(), QuickNameRecogniser()
 _SIGN = re.compile(r"[@#＠＃]|://|www\.")
 LONGEST_NAME = 200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for
 REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")  # a date is when, not whom: recall reads it itself
@@ -36,11 +37,19 @@ def link(writer: Writer, memory: Memory, found: Iterable[Found], *, at: Micros) 
 
 
 def note(writer: Writer, memories: Iterable[Memory], *, at: Micros) -> None:
-    """Links what can be told from the form of a word alone, such as @ann or #apollo: quick enough for every turn."""
+    """Links what can be told at once: @ann and #apollo by their form, and names that the rules are sure of.
+
+    It is quick enough for every turn. What an assistant says names much that nobody cares about, and is long, so names
+    in it wait for the second look.
+    """
     for memory in memories:
         # Dates are not registered, and without one of these there is nothing else: most texts are done here.
-        if _SIGN.search(memory.content):
-            link(writer, memory, PATTERNS.recognise(memory.content), at=at)
+        found = PATTERNS.recognise(memory.content) if _SIGN.search(memory.content) else []
+        if memory.role != "assistant":
+            names = NAMES.recognise(memory.content)
+            found = resolve([*found, *names]) if found and names else found or names
+        if found:
+            link(writer, memory, found, at=at)
 
 
 def _create_or_get(writer: Writer, memory: Memory, found: Found, *, at: Micros) -> Entity:

@@ -1,4 +1,4 @@
-"""One answer and no more, in time: from the work if it is quick enough, else the empty one from a timer.
+"""One answer and no more, in time: from the work if it is quick enough, else from a timer what is ready by then.
 
 The host waits for the process to end, so giving the answer and ending are one step. The timer is a thread: it
 runs while the work waits for a pipe, a disk or a lock.
@@ -14,9 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from .events import EMPTY
+from .events import EMPTY, TIMEOUT
 
-TIME = 0.3  # seconds from the start of the process to its end
+# Seconds from the start of the process to its end. A third of what the host waits is left for starting the process and
+# hearing its answer: on a crowded machine both take their time.
+TIME = TIMEOUT * 2 / 3
 LAST_STEPS = 0.05  # of these, for writing the answer and the log, though that takes one millisecond
 TURN = 0.0005  # seconds that the work may go on when the timer wants to run; it does so some times in a row
 UNLIKELY = 30.0  # seconds for a process to start: clocks that tell so do not belong together
@@ -31,6 +33,7 @@ class Answer:
         """`note` is told what became of it ("late", "gone" or what the giver says) after the host has it."""
         self._given = threading.Lock()
         self._note = note
+        self._ready = EMPTY
 
     def give(self, text: str, outcome: str) -> None:
         """Writes the answer unless there is one already, and ends the process with exit code 0."""
@@ -45,10 +48,17 @@ class Answer:
             self._note(outcome)
         os._exit(0)
 
+    def prepare(self, text: str) -> None:
+        """Sets what is answered when the time is over before the work is; at first that is the empty answer."""
+        self._ready = text
+
     def watch(self, seconds: float) -> None:
-        """Gives the empty answer when the work takes longer than `seconds`."""
+        """Gives what is ready when the work takes longer than `seconds`."""
         sys.setswitchinterval(TURN)
-        self._later(seconds, self.give, EMPTY, "late")
+        self._later(seconds, self._give_late)
+
+    def _give_late(self) -> None:
+        self.give(self._ready, "late")
 
     def _later(self, seconds: float, step: Callable[..., None], *values: object) -> None:
         timer = threading.Timer(seconds, step, values)

@@ -21,6 +21,10 @@ EVENTS = (START, PROMPT, *AFTER)
 """The events that we are installed for."""
 EXEC = "exec"  # no event of a host: `holdfast exec` does the same before a command, and is in no hurry
 EMPTY = "{}"
+TIMEOUT = 3  # seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session
+SHOWS_MESSAGES = ("claude-code",)
+"""Tools that show `systemMessage` to the person, whatever the event. Codex refuses keys that it does not expect."""
+WAS_LATE = "Holdfast was late, so this was not told all that may help. `holdfast hook status` says how often that is."
 # Claude Code puts what is longer than 10,000 characters into a file, Codex what is longer than 2,500 tokens, and the
 # model sees a preview of it.
 MOST_CHARACTERS = 9_500
@@ -62,4 +66,14 @@ def answer_with(event: str, context: str) -> str:
     """The answer that puts `context` before the model; the empty one when there is none."""
     if not context or len(context) > MOST_CHARACTERS:
         return EMPTY
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
+    return json.dumps(_with_context(event, context))
+
+
+def late_answer(event: str, context: str, tool: str) -> str:
+    """The answer when the rest was not ready in time: `context`, and for tools that show it a word to the person."""
+    told = _with_context(event, context)
+    return json.dumps({**told, "systemMessage": WAS_LATE} if tool in SHOWS_MESSAGES else told)
+
+
+def _with_context(event: str, context: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}

@@ -15,10 +15,9 @@ from ...errors import InvalidInput
 from ...files.others import Change, parse_toml, read
 from ...text import jsontext
 from . import tomltext
-from .events import EVENTS, TOOLS
+from .events import EVENTS, TIMEOUT, TOOLS
 from .places import Target, command
 
-SECONDS = 3  # more than ten times what a hook takes; Codex allows no more at the end of a session
 OURS = re.compile(r"holdfast[\"']?(?:\.exe[\"']?)? hook run (\w+)")
 
 
@@ -61,7 +60,7 @@ def without_ours(text: str | None, target: Target) -> str | None:
 def entries_for(target: Target) -> dict[str, list[dict[str, Any]]]:
     """What we want a tool to run, by event."""
     return {
-        event: [{"type": "command", "command": command(target.tool, target.level, event), "timeout": SECONDS}]
+        event: [{"type": "command", "command": command(target.tool, target.level, event), "timeout": TIMEOUT}]
         for event in EVENTS
     }
 

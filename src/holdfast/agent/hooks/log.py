@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ... import config
@@ -16,17 +15,12 @@ from ...errors import HoldfastError
 LARGEST = 1_000_000  # bytes; then the file makes room for a new one, and the one before that goes
 
 
-def log_file() -> Path:
-    """Where the log lies."""
-    return config.data_folder() / "hooks.log"
-
-
 def note(**what: Any) -> None:
     """Adds a line. A log that cannot be written is no reason for anything else to fail."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = json.dumps({"at": at, **{name: value for name, value in what.items() if value not in ("", None, ())}})
     with suppress(OSError):
-        _append(log_file(), f"{line}\n".encode())
+        _append(f"{line}\n".encode())
 
 
 def told(error: BaseException) -> str:
@@ -40,25 +34,22 @@ def told(error: BaseException) -> str:
 
 def entries() -> Iterator[dict[str, Any]]:
     """Every line of the log, newest first; one that was cut off is left out."""
-    for file in (log_file(), _older(log_file())):
+    for file in config.hook_logs():
         with suppress(OSError):
             for line in reversed(file.read_text("utf-8").splitlines()):
                 with suppress(ValueError):
                     yield json.loads(line)
 
 
-def _append(file: Path, line: bytes) -> None:
+def _append(line: bytes) -> None:
+    file, older = config.hook_logs()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
         if file.stat().st_size + len(line) > LARGEST:
-            file.replace(_older(file))
+            file.replace(older)
     # One write of a whole line at the end: lines of several processes stand one after the other.
     out = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     try:
         os.write(out, line)
     finally:
         os.close(out)
-
-
-def _older(file: Path) -> Path:
-    return file.with_name(f"{file.name}.1")

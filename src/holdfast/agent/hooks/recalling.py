@@ -7,7 +7,7 @@ of its own follows them, so that the next prompt has what they say now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ...errors import HoldfastError
 from ...files.places import Place, places_here
 from ...search.standing import standing
 from ...store import Filter, Store, open_store
+from ...text.fences import fence
 from ...types import Hit, Memory, Micros, system_clock
 from ...values import dataclass, replace
 from .answer import time_left
@@ -32,6 +33,18 @@ LONGEST = 4_000  # characters of a prompt that are asked for, at its beginning a
 QUICK = "static"  # the embedding model that can be there in time
 LOADING = 0.1  # seconds to load it, with some to spare
 GIT = 0.03  # seconds for each question to git
+
+
+LATE = (
+    "Memory did not answer in time, so not all that may help is told here. "
+    "It can still be asked: by its tools, or with `holdfast recall`."
+)
+Ready = Callable[[str], None]
+"""Is told what a host can be told if the rest is not ready in time."""
+
+
+def nobody_waits(context: str) -> None:
+    """For who has no limit of time."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +72,14 @@ class Here:
         return standing(self.store, self.where, tokens=self.tokens, stands=self.files.stands)
 
 
-def standing_in(call: Call, facts: dict[str, Any]) -> str:
+def standing_in(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> str:
     """The block for the start of a session: the same for as long as the memories in it are."""
-    here = look_around(call, facts)
+    here = look_around(call, facts, ready)
     if here is None:
         return ""
     block, shown = here.standing()
     facts["ids"] = [memory.id for memory in shown]
+    ready(_with_note(block))
     _follow(here, call)
     both = "\n\n".join(one for one in (_taught(here, call, facts), block) if one)
     return both if len(both) <= MOST_CHARACTERS else block
@@ -81,14 +95,17 @@ def _taught(here: Here, call: Call, facts: dict[str, Any]) -> str:
         return ""
 
 
-def recalled(call: Call, facts: dict[str, Any]) -> str:
+def recalled(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> str:
     """The block for a prompt: what helps with it, without what stands already and what this very session said."""
-    here = look_around(call, facts)
+    here = look_around(call, facts, ready)
     if here is None or not call.prompt.strip():
         return ""
+    block, told = here.standing()
+    facts["ids"] = [memory.id for memory in told]
+    ready(_with_note(block))
     from ...search.brief import brief, fitting  # noqa: PLC0415 (a session that starts does without all of recall)
 
-    hits = fitting(_hits(here, call))
+    hits = fitting(_hits(here, call, {memory.id for memory in told}))
     facts["ids"] = [hit.memory.id for hit in hits]
     _follow(here, call)
     roots = {place.scope: _near(place, call) for place in here.places}
@@ -105,11 +122,16 @@ def _marks(here: Here, hits: list[Hit]) -> dict[str, tuple[Verdict, ...]]:
     return freshness(citing, here.places, patience=min(GIT, time_left() / 4))
 
 
-def _hits(here: Here, call: Call) -> list[Hit]:
+def _with_note(block: str) -> str:
+    """What stands, if there is any, with a word on why it is all there is. Fenced, so that nobody learns from it."""
+    return "\n\n".join(one for one in (block, fence(LATE, block_id="late", label="late memory")) if one)
+
+
+def _hits(here: Here, call: Call, told: Collection[str]) -> list[Hit]:
     from ...models.tiers import Tiers  # noqa: PLC0415
     from ...search.recall import Engine, Question, recall  # noqa: PLC0415
 
-    settings, told = here.settings, {memory.id for memory in here.standing()[1]}
+    settings = here.settings
     where = replace(here.where, excluded_sessions=(call.session,)) if call.session else here.where
     engine = Engine(here.store, Tiers(_models(settings, call), environ={}), system_clock, fusion=settings.fusion)
     found = recall(engine, Question(asked(call.prompt), where, limit=settings.recall_limit + len(told))).hits
@@ -150,11 +172,12 @@ def _follow(here: Here, call: Call) -> None:
         start_process(call._replace(transcript=""))
 
 
-def look_around(call: Call, facts: dict[str, Any]) -> Here | None:
+def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> Here | None:
     """What counts in the folder of a call; None where memory is off."""
     settings = config.load()
     if modes.mode_of(settings.memory_mode) == "incognito":
         return None
+    ready(_with_note(""))  # before the store, which may be locked or far away
     places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
     store, now = open_store(settings.store or config.default_store(), replica=settings.replica), system_clock()

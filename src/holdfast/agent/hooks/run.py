@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from .answer import Answer, age, time_left
-from .events import AFTER, EMPTY, PROMPT, START, Call, answer_with, read_call
+from .events import AFTER, EMPTY, PROMPT, START, Call, answer_with, late_answer, read_call
 
 CHUNK = 1 << 20
 
@@ -57,7 +57,7 @@ def main(args: Sequence[str]) -> None:
         _hush()
         if event not in AFTER:  # there, what goes on afterwards is started before anything else
             noted.load()
-        text, outcome = respond(heard(event), noted, tool=tool, project_level="--project" in args)
+        text, outcome = respond(heard(event), noted, answer, tool=tool, project_level="--project" in args)
     except BaseException as error:  # a host is told nothing, and must not be kept waiting
         outcome = "failed"
         noted.failed(error)
@@ -84,8 +84,8 @@ def heard(event: str) -> Call:
     return read_call(data, event)
 
 
-def respond(call: Call, noted: Noted, *, tool: str, project_level: bool) -> tuple[str, str]:
-    """The answer to a call, and what became of it in a word."""
+def respond(call: Call, noted: Noted, answer: Answer, *, tool: str, project_level: bool) -> tuple[str, str]:
+    """The answer to a call, and what became of it in a word; `answer` is told what can be given if it gets late."""
     noted.facts |= {"session": call.session, "said": len(call.prompt), "source": call.source}
     if call.event not in (START, PROMPT, *AFTER):
         return EMPTY, "not ours"
@@ -97,7 +97,11 @@ def respond(call: Call, noted: Noted, *, tool: str, project_level: bool) -> tupl
         return EMPTY, begin(call)
     from .recalling import recalled, standing_in  # noqa: PLC0415
 
-    context = (standing_in if call.event == START else recalled)(call, noted.facts)
+    def ready(context: str) -> None:
+        noted.facts["given"] = len(context)
+        answer.prepare(late_answer(call.event, context, tool))
+
+    context = (standing_in if call.event == START else recalled)(call, noted.facts, ready)
     noted.facts["given"] = len(context)
     text = answer_with(call.event, context)
     return text, "nothing" if text == EMPTY else "told"

@@ -5,15 +5,19 @@ from __future__ import annotations
 import shlex
 import shutil
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InvalidInput
 from ...files.others import read
+from ...text.screen import counted
 from . import log
-from .events import EVENTS, TOOLS
+from .events import EVENTS, PROMPT, START, TOOLS
 from .install import entries_for, found
 from .places import LEVELS, Level, target
+
+RECENT = 50  # calls that are looked at to tell how often hooks are late: about a day of work
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,28 @@ def last_runs(tool: str) -> dict[str, Any]:
         if entry.get("tool") == tool:
             last.setdefault(str(entry.get("event", "")), entry)
     return last
+
+
+class Lateness(NamedTuple):
+    """How many of the last calls that wanted to be told something were answered late."""
+
+    late: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.late} of the last {counted(self.of, 'call')} answered late"
+
+    @property
+    def often(self) -> bool:
+        """Whether that is more than a moment in which the machine was busy: one call in ten."""
+        return self.late * 10 >= self.of > 0
+
+
+def lateness(tool: str = "") -> Lateness:
+    """How late hooks were lately, of one tool or of all."""
+    calls = (one for one in log.entries() if one.get("event") in (START, PROMPT) and tool in ("", one.get("tool")))
+    recent = list(islice(calls, RECENT))
+    return Lateness(sum(one.get("outcome") == "late" for one in recent), len(recent))
 
 
 def _look(tool: str, level: Level, project: Path) -> Installed:

@@ -13,6 +13,7 @@ from watchfiles import Change, DefaultFilter, watch
 from ... import config
 from ...errors import InvalidInput
 from ...store.opening import is_server
+from ...text.screen import counted
 from ..memory import place
 from ..role import FileWatch, Role
 from .base import Firing, TriggerThread, Wiring, excerpt
@@ -60,7 +61,9 @@ class FileWatchThread(TriggerThread):
             self._fire_rested()
         if self._resting:
             names = excerpt(", ".join(path.name for path in self._resting))
-            self._wiring.told(f"file_watch: stopped before {len(self._resting)} changed files had their turn: {names}")
+            self._wiring.told(
+                f"file_watch: stopped before {counted(len(self._resting), 'changed file')} had their turn: {names}"
+            )
 
     def release(self) -> None:
         """Watches no longer."""

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from ...errors import InvalidInput
 from ...listening import answer, listen
+from ...text.screen import counted
 from ...types import MINUTE, Micros
 from ..role import Webhook
 from .base import Firing, TriggerThread, Wiring
@@ -85,7 +86,9 @@ class WebhookThread(TriggerThread):
         self._accepted = [at for at in self._accepted if now - MINUTE < at <= now]
         if len(self._accepted) >= self._trigger.rate_limit_rpm:
             wait = ceil((self._accepted[0] + MINUTE - now) / 1_000_000)
-            raise HTTPException(429, f"too many requests, try again in {wait} seconds", {"Retry-After": str(wait)})
+            raise HTTPException(
+                429, f"too many requests, try again in {counted(wait, 'second')}", {"Retry-After": str(wait)}
+            )
 
 
 def _secret(trigger: Webhook, wiring: Wiring) -> bytes | None:

@@ -76,12 +76,12 @@ class _Reading:
     def __init__(self, text: str) -> None:
         self._text = text
         self._words = list(words_of(text))
-        self._somebody = [self._may_name(word) for word in self._words]
+        self._somebody = [word.capital and self._may_name(word) for word in self._words]
         keys = [word.key for word in self._words]
         # Where nouns have capitals, a capital says nothing.
-        self._nouns = sum(key in _GERMAN for key in keys) > sum(key in _ENGLISH for key in keys)
+        self._nouns = sum(map(_GERMAN.__contains__, keys)) > sum(map(_ENGLISH.__contains__, keys))
         # Ella, Mia and Una are names where they are not words of the language.
-        self._english = not self._nouns and any(key in _ENGLISH_ONLY for key in keys)
+        self._english = not self._nouns and not _ENGLISH_ONLY.isdisjoint(keys)
         self._shouting = len(self._words) > 3 and 2 * sum(word.shouted for word in self._words) > len(self._words)
 
     def names(self) -> Iterator[Found]:
@@ -137,7 +137,7 @@ class _Reading:
             return False
         initial = len(word.text) == 1 and self._text[word.end : word.end + 1] == "."
         stem, _, ending = word.key.partition("'")  # of `I've`, not of `O'Brien`
-        return initial or (stem if ending in _CONTRACTED else word.key) not in _function_words()
+        return initial or (stem if ending in _CONTRACTED else word.key) not in function_words()
 
     def _person_end(self, at: int) -> int:
         """The index behind a person's name that begins at `at`."""
@@ -315,7 +315,7 @@ class _Reading:
         if self._words[at].shouted:
             return None
         known, key = self._known("people", at), self._key(at)
-        besides = key in listed("nobody").sure or (key in _function_words() and not self._english)
+        besides = key in listed("nobody").sure or (key in function_words() and not self._english)
         if known and not besides:
             return self._person(at, LISTED)
         if not known and (self._nouns or key not in listed("people").unsure):
@@ -372,7 +372,7 @@ _PLACING = frozenset(
 
 
 @cache
-def _function_words() -> frozenset[str]:
+def function_words() -> frozenset[str]:
     """Words of grammar in every language we know; no name begins with one, and no sentence says who it is by one."""
     names = {"will", "mark", "per", "don", "sue", "al", "son", "sera", "mai", "ana"}
     return frozenset().union(*STOP_WORDS.values()) - names

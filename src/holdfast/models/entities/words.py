@@ -36,17 +36,21 @@ class Word(NamedTuple):
 
 def words_of(text: str) -> Iterator[Word]:
     """The words of a text in order, freed of possessives and of French or Italian articles that are joined to them."""
-    end, before = 0, ""
+    end, before, possessive = 0, "", False
     for match in _WORD.finditer(text):
-        start, written = match.span()[0], match.group()
-        first, near = (False, True) if text[end:start] == " " and end else _joined(text[end:start], before)
-        near = near and not _POSSESSIVE.search(before)  # in `Tokyo's Times Square` the city's name ends
-        end, before = match.end(), written
+        start, written = match.start(), match.group()
+        gap = text[end:start]
+        first, near = (False, True) if gap == " " and end else _joined(gap, before)
+        near = near and not possessive  # in `Tokyo's Times Square` the city's name ends
+        end, before, possessive = match.end(), written, False
         if "'" in written or "’" in written:
+            possessive = _POSSESSIVE.search(written) is not None
             written = _without_apostrophes(written)
             start = text.index(written, start)
-        shouted = len(written) > 1 and written.isupper()
-        yield Word(written, key_of(written), start, start + len(written), first, near, written[0].isupper(), shouted)
+        capital = written[0].isupper()
+        shouted = capital and len(written) > 1 and written.isupper()
+        key = written.lower() if written.isascii() else key_of(written)
+        yield Word(written, key, start, start + len(written), first, near, capital, shouted)
 
 
 def _joined(gap: str, before: str) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from functools import reduce
 
 from ...errors import ModelFailed, NotFound
 from ...store.base import Store, Writer
-from ...text.screen import shorten
+from ...text.screen import counted, shorten
 from ...text.secrets import redact
 from ...types import DAY, Job, Memories, Micros, Scope, Session
 from ...write.policy import PEOPLE
@@ -53,9 +53,11 @@ def candidates(store: Store, scope: Scope, building: Building, now: Micros) -> I
     for number, session in enumerate(every):
         reason = _reason(session, jobs.get(session.id), building, now)
         if number >= settings.thread_scan_limit:
-            reason = f"only the latest {settings.thread_scan_limit} sessions are looked at"
+            reason = f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
         elif not reason and left == 0:
-            reason = f"{settings.max_rollouts_per_startup} sessions are read in one go; it is for the next"
+            reason = (
+                f"{counted(settings.max_rollouts_per_startup, 'session')} may be read in one go; it is for the next"
+            )
         left -= not reason
         yield Passed(session, reason) if reason else session
 
@@ -66,10 +68,13 @@ def _reason(session: Session, job: Job | None, building: Building, now: Micros) 
     reasons = (
         (session.id in building.skipped, "it goes on at the moment"),
         (bool(session.metadata.get("private")), "it is private"),
-        (silent > settings.max_rollout_age_days * DAY, f"it is older than {settings.max_rollout_age_days} days"),
+        (
+            silent > settings.max_rollout_age_days * DAY,
+            f"it is older than {counted(settings.max_rollout_age_days, 'day')}",
+        ),
         (
             silent < settings.min_rollout_idle_hours * HOUR,
-            f"it was active in the last {settings.min_rollout_idle_hours} hours",
+            f"it was active in the last {counted(settings.min_rollout_idle_hours, 'hour')}",
         ),
     )
     given = next((reason for holds, reason in reasons if holds), "")

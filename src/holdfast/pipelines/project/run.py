@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...errors import ModelFailed
 from ...store.base import Author, Spent, Store, Writer
+from ...text.screen import counted
 from ...types import Job, Micros, Scope, Session
 from .. import work
 from ..consider import turns_of
@@ -196,7 +197,7 @@ def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> lis
     if not stands.sessions:
         told.append("No session of this project has been read in. `holdfast import --all` finds past sessions.")
     if planned.read:
-        told.append(f"{len(planned.read)} sessions wait to be read. `holdfast project build` does it.")
+        told.append(f"To be read: {counted(len(planned.read), 'session')}. `holdfast project build` does it.")
     told += [f"{session}: {error}" for session, error in stands.failures.items()]
     if stands.sessions and not stands.outputs and not planned.read:
         reasons = sorted({one.reason for one in planned.passed})

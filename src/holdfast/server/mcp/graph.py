@@ -7,6 +7,7 @@ from typing import Any
 
 from ...adapters.graph import Graph
 from ...memory import Holdfast
+from ...text.screen import counted
 from .reading import Answer
 from .shapes import Arguments, Schema, several, shape, text, texts
 from .tools import Tool, Work
@@ -52,7 +53,7 @@ def _delete_entities(hf: Holdfast, given: Arguments) -> Answer:
     names = given["entityNames"]
     gone = Graph(hf).delete_entities(names)
     missing = [name for name in names if name not in gone]
-    some = f"Deleted {len(gone)} of {len(names)} entities. Not found: {', '.join(missing)}"
+    some = f"Deleted {len(gone)} of {counted(len(names), 'entity')}. Not found: {', '.join(missing)}"
     return _deleted(some if missing else "Entities deleted successfully")
 
 
@@ -60,13 +61,13 @@ def _delete_observations(hf: Holdfast, given: Arguments) -> Answer:
     count, missing = Graph(hf).delete_observations(given["deletions"])
     asked = sum(len(one["observations"]) for one in given["deletions"])
     unknown = f" Entities not found: {', '.join(missing)}" if missing else ""
-    some = f"Deleted {count} of {asked} observations.{unknown}"
+    some = f"Deleted {count} of {counted(asked, 'observation')}.{unknown}"
     return _deleted("Observations deleted successfully" if count == asked else some)
 
 
 def _delete_relations(hf: Holdfast, given: Arguments) -> Answer:
     count, asked = Graph(hf).delete_relations(given["relations"]), len(given["relations"])
-    some = f"Deleted {count} of {asked} relations. The rest matched nothing."
+    some = f"Deleted {count} of {counted(asked, 'relation')}. The rest matched nothing."
     return _deleted("Relations deleted successfully" if count == asked else some)
 
 

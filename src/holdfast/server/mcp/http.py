@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...memory import Holdfast
+from ...text.screen import counted
 from ..envelope import Envelope
 from ..keys import KeyFile
 from ..limits import Buckets
@@ -55,7 +56,7 @@ class Door:
         state, needed = scope.setdefault("state", {}), self._keys.needed
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
         if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
-            told = f"Too many requests. Try again in {wait} seconds."
+            told = f"Too many requests. Try again in {counted(wait, 'second')}."
             await _refused(429, told, {"Retry-After": str(wait)}, scope, receive, send)
         elif needed and key is None:
             await _refused(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"}, scope, receive, send)

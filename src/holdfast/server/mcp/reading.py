@@ -7,7 +7,8 @@ from typing import Any
 from ...memory import Holdfast
 from ...search.brief import fitting, state_of
 from ...text.fences import neutralise
-from ...types import Hit, Memory, iso
+from ...text.screen import counted
+from ...types import Entity, Hit, Memory, iso
 from .shapes import Arguments, moment
 from .told import as_data, entity_data, fenced, line, noted
 
@@ -74,12 +75,16 @@ def get(hf: Holdfast, given: Arguments) -> Answer:
     return fenced([line(memory, whole=True), noted(more)], "memory", empty=""), data
 
 
+def _type_and_mentions(entity: Entity) -> str:
+    return f"{entity.type}, {counted(entity.mentions, 'memory')}"
+
+
 def entity(hf: Holdfast, given: Arguments) -> Answer:
     """Who or what is known: everything about one of them, or all of them, most mentioned first."""
     limit = given.get("limit", PAGE)
     if not given.get("name"):
         known = hf.entities(limit=limit)
-        lines = [f"- {noted({one.name: f'{one.type}, {one.mentions} memories'})}" for one in known]
+        lines = [f"- {noted({one.name: _type_and_mentions(one)})}" for one in known]
         told = fenced(lines, "entities", empty="Nobody and nothing is mentioned by name yet.")
         return told, {"entities": [entity_data(one) for one in known], "memories": []}
     about = hf.about(given["name"], limit=limit)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from ...text.screen import counted
 from ...types import Micros
 from .. import checkup, migrate
 from ..base import Finding
@@ -98,11 +99,18 @@ def _totals(look: Look) -> Iterator[Finding]:
         "FROM totals t JOIN scopes s ON s.number = t.scope ORDER BY s.number"
     ):
         if [active, terms] != real[:2]:
-            yield Finding("totals", f"{kind}:{key} counts {active} memories, but there are {real[0]}")
+            yield Finding("totals", f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real[0]}")
         if entries > real[2]:
-            yield Finding("journal", f"{entries - real[2]} journal entries are missing", repairable=False)
+            yield Finding(
+                "journal",
+                f"{counted(entries - real[2], 'journal entry is', 'journal entries are')} missing",
+                repairable=False,
+            )
         elif entries < real[2]:
-            yield Finding("journal", f"{kind}:{key} counts {entries} journal entries, but there are {real[2]}")
+            yield Finding(
+                "journal",
+                f"{kind}:{key} counts {counted(entries, 'journal entry')}, but there are {real[2]}",
+            )
 
 
 def _words(look: Look) -> Iterator[Finding]:
@@ -119,7 +127,7 @@ def _words(look: Look) -> Iterator[Finding]:
         "(SELECT 1 FROM memories m WHERE m.scope = p.scope AND m.seq = p.seq)"
     ):
         if count:
-            yield Finding("words", f"{count} entries of the full-text index belong to no memory")
+            yield Finding("words", f"{counted(count, 'entry')} of the full-text index without a memory")
 
 
 def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:

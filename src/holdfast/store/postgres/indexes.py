@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from psycopg import sql
 
+from ...text.screen import counted
 from ..rows import Rows
 from .statements import WORKER, Connection
 
@@ -82,7 +83,7 @@ def build(connection: Connection, search_path: str) -> list[str]:
                     "WHERE scope = {} AND model = {}"
                 ).format(sql.Identifier(name), dimensions, scope, model)
             )
-            done.append(f"built the index {name} over {count} vectors")
+            done.append(f"built the index {name} over {counted(count, 'vector')}")
     return done
 
 

@@ -62,7 +62,7 @@ function searching({ models, vectors, active }) {
   const rows = models.map((model) => {
     const done = vectors[model] ?? 0;
     return h("li", {}, h("span", {}, model), h("progress", { max: Math.max(active, 1), value: done, "aria-label": `Memories that ${model} has read` }),
-      h("span", { class: "quietly" }, `${done.toLocaleString("en")} of ${active.toLocaleString("en")} memories`));
+      h("span", { class: "quietly" }, `${done.toLocaleString("en")} of ${plural(active, "memory", "memories")}`));
   });
   return h("section", {}, h("h2", {}, "How things are found"),
     h("p", {}, models.length > 0 ? "By words at once, and by meaning as soon as these models have read a memory. They run on this machine unless you chose others." : "By words alone: no model for meaning is set up."),
