@@ -114,9 +114,7 @@ def test_a_server_that_changes_its_vectors_length_is_told_and_the_text_is_kept(w
     provider.width = 16
     again = memory_of(write_role(config))
     again.check()
-    with pytest.raises(
-        DimensionMismatchError, match=r"8 numbers .* makes 16 now.*memory reembed \S+role\.yaml"
-    ):
+    with pytest.raises(DimensionMismatchError, match=r"8 numbers .* makes 16 now.*memory reembed \S+role\.yaml"):
         again.remember("semantic", "likes cake")
     assert [one.content for one in again.listed()] == ["likes cake", "likes tea"]
     assert again.reembed() == {next(iter(again.tiers)).identity: 2}
