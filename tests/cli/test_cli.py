@@ -327,7 +327,7 @@ def test_purge_with_yes_erases(cli, js, tea):
 
 def test_export_to_a_file_is_private_and_whole(cli, js, tea, tmp_path):
     target = tmp_path / "out.jsonl"
-    assert js("export", "-o", target) == {"file": str(target), "lines": 4}
+    assert js("export", "-o", target) == {"file": str(target), "lines": 4, "left_out": []}
     assert target.stat().st_mode & 0o777 == 0o600
     assert target.read_text() == cli("export").out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.db", "out.jsonl"]
