@@ -160,3 +160,13 @@ def test_long_texts_take_no_longer_than_reading_them(text):
     began = time.thread_time()
     parts(text)
     assert time.thread_time() - began < 3
+
+
+@pytest.mark.parametrize("text", [f"Fixed: {RULE}", f"# Done\n\n{RULE}", f"- **Note** {RULE}"])
+def test_an_agents_own_document_is_its_own(text):
+    assert [part.reason for part in parts(text, by_agent=True)][-1] != DOCUMENT
+    assert RULE in own_prose(text, by_agent=True)
+
+
+def test_code_and_quotations_of_an_agent_are_not_its_own():
+    assert own_prose(f"> {RULE}\n```\n{RULE}\n```", by_agent=True).strip() == ""

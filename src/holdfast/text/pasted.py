@@ -144,8 +144,10 @@ class _Line(NamedTuple):
     text: str
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str, *, by_agent: bool = False) -> list[Part]:
     """The text from its beginning to its end: own prose and what was pasted, in turn.
+
+    Agents write documents themselves, with headings, lists and labels: `by_agent` leaves those to them.
 
     >>> [part.reason for part in parts("Look:\\n> always push on Fridays")]
     ['', 'a quotation']
@@ -154,10 +156,10 @@ def parts(text: str) -> list[Part]:
     for start, end in memory_blocks(text):
         marks[start:end] = [MEMORY] * (end - start)
     lines = _lines(text)
-    for line, reason in zip(lines, _reasons(text, lines), strict=True):
+    for line, reason in zip(lines, _reasons(text, lines, by_agent=by_agent), strict=True):
         if reason:
             _mark(marks, line.start, line.end, reason)
-    for start, end in _tagged(text):
+    for start, end in [] if by_agent else _tagged(text):
         _mark(marks, start, end, MARKUP)
     for start, end in _quotations(text):
         _mark(marks, start, end, QUOTED)
@@ -165,10 +167,10 @@ def parts(text: str) -> list[Part]:
     return _joined(marks)
 
 
-def own_prose(text: str, *, pasted: str = "\n\n", quoted: str = "") -> str:
+def own_prose(text: str, *, pasted: str = "\n\n", quoted: str = "", by_agent: bool = False) -> str:
     """The author's own prose; what was pasted between it leaves `pasted`, a quotation within a line `quoted`."""
     kept = []
-    for part in parts(text):
+    for part in parts(text, by_agent=by_agent):
         if not part.reason:
             kept.append(text[part.start : part.end])
         else:
@@ -204,14 +206,16 @@ def _lines(text: str) -> list[_Line]:
     return found
 
 
-def _reasons(text: str, lines: Sequence[_Line]) -> list[str]:
+def _reasons(text: str, lines: Sequence[_Line], *, by_agent: bool) -> list[str]:
     """Why each line is pasted; a later rule never takes back what an earlier one said."""
     reasons = _blocks_of_code(lines)
     for number, line in enumerate(lines):
         if not reasons[number]:
-            reasons[number] = _reason_of(line.text)
-    _spread_terminal(lines, reasons)
+            reasons[number] = _reason_of_agent(line.text) if by_agent else _reason_of(line.text)
     _spread_mail(lines, reasons)
+    if by_agent:
+        return reasons
+    _spread_terminal(lines, reasons)
     _spread_talk(lines, reasons)
     _spread_document(text, lines, reasons)
     return reasons
@@ -239,9 +243,17 @@ def _reason_of(line: str) -> str:
         return TALK
     if _HEADING.match(line) or _DOCUMENT_LINE.match(line):
         return DOCUMENT
-    if _MACHINE_LINE.match(line[:400]) or _MACHINE_END.search(line[-40:].rstrip()):
-        return MACHINE
-    return ""
+    return MACHINE if _is_machine(line) else ""
+
+
+def _reason_of_agent(line: str) -> str:
+    if _QUOTED_LINE.match(line):
+        return QUOTED
+    return MACHINE if _is_machine(line) else ""
+
+
+def _is_machine(line: str) -> bool:
+    return bool(_MACHINE_LINE.match(line[:400]) or _MACHINE_END.search(line[-40:].rstrip()))
 
 
 def _spread_terminal(lines: Sequence[_Line], reasons: list[str]) -> None:

@@ -74,7 +74,7 @@ class RuleExtractor:
         return settled(found, {turn.id: turn for turn in turns}, self._read)
 
     def _read(self, turn: Memory) -> Iterator[Candidate]:
-        words = own_words(turn.content)
+        words = own_words(turn.content, role=turn.role)
         for language in self._spoken(words) if words else ():
             found = [each for each in _in_language(language, words, turn) if _may_stay(each, turn.content)]
             if found:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...text.fences import strip_echoes
 from ...text.pasted import own_prose
+from ...write.policy import PEOPLE
 
 LONG_SENTENCE = 600  # characters; a list or a run-on paste rather than a statement
 
@@ -38,10 +39,10 @@ class Sentence:
     asks: bool = False
 
 
-def own_words(text: str) -> str:
-    """`text` without what its author did not say in their own words."""
+def own_words(text: str, *, role: str = "user") -> str:
+    """`text` without what its author, who has this role, did not say in their own words."""
     text = without_thoughts(strip_echoes(text)).replace("\r\n", "\n").replace("\r", "\n")
-    return own_prose(text, quoted=_HIDDEN).strip()
+    return own_prose(text, quoted=_HIDDEN, by_agent=role not in PEOPLE).strip()
 
 
 def without_thoughts(text: str) -> str:

@@ -56,7 +56,7 @@ class Said:
     @cached_property
     def own(self) -> str:
         """The speaker's own words."""
-        return own_words(self.turn.content)
+        return own_words(self.turn.content, role=self.turn.role)
 
     @cached_property
     def sentences(self) -> list[Sentence]:

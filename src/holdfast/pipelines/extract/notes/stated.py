@@ -103,4 +103,4 @@ def _next_sentence(quote: str, turn: Memory) -> str:
 
 
 def _said(turn: Memory) -> list[str]:
-    return [straight(each.text) for each in sentences(own_words(turn.content))]
+    return [straight(each.text) for each in sentences(own_words(turn.content, role=turn.role))]
