@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from holdfast.agent.control import heard_as
+from holdfast.agent.utterance import heard_as
 
 DATA = Path(__file__).parent / "data"
 FILES = (DATA / "control_phrases.jsonl", DATA / "control_phrases_own.jsonl")

@@ -9,10 +9,11 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agent.control import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING, understood
+from holdfast.agent.control import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING
 from holdfast.agent.conversation import Conversation
 from holdfast.agent.role import load_role
 from holdfast.agent.runner import RoleAgent, Watcher
+from holdfast.agent.utterance import understood
 from holdfast.errors import Refused
 from holdfast.text.control import answer, command
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.control import heard_as
+from holdfast.agent.utterance import heard_as
 from holdfast.text.asked import KINDS, LANGUAGES, read_request
 
 DATA = Path(__file__).parents[2] / "bench" / "data"

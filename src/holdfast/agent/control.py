@@ -7,7 +7,6 @@ in the store, so that an answer after a restart is still understood; forgetting 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -19,19 +18,19 @@ from ..audit.log import DAYS
 from ..errors import HoldfastError
 from ..memory import Holdfast
 from ..pipelines.consider import rules
-from ..store.base import Filter, Writer, rests_on
-from ..store.rows import fold, indexed_text
-from ..text.control import READ, Command, Name, answer, command, dismissive, only_courtesies
+from ..store.base import Writer, rests_on
+from ..text.control import Command, Name, answer
 from ..text.screen import counted, shorten
-from ..text.tokens import index_terms, query_terms
-from ..types import DAY, Kind, Memories, Memory, Session, Status
+from ..types import DAY, Kind, Memories, Memory, Session
 from ..write import approval, capture, commit
 from ..write.candidates import Candidate
 from ..write.commit import Draft
 from ..write.policy import hard_guard
 from ..write.vocabulary import vocabulary
 from . import sessions
+from .about import LIVE, OPTIONS, matching
 from .memory import RoleMemory
+from .utterance import remaining, understood
 
 GUEST = "You're in guest mode, so I don't have persistent memory to show or edit for this session."
 NOTHING = "I don't have any saved facts, session summaries, or style rules for you right now."
@@ -52,7 +51,6 @@ USAGE = """\
 /memory stats, /memory diagnose          how that stands, and why there is nothing
 /memory WORDS                            look for words in what is remembered"""
 
-LIVE: tuple[Status, ...] = ("active", "held", "proposed")
 SORTS: Mapping[str, Kind] = {"facts": "fact", "sessions": "episode", "rules": "rule"}
 WORDS: Mapping[str, str] = {"fact": "fact", "episode": "session", "rule": "rule"}
 TITLES: Mapping[str, tuple[str, str]] = {
@@ -60,20 +58,10 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "sessions": ("session summary", "session summaries"),
     "rules": ("style rule", "style rules"),
 }
-LISTED, OPTIONS, WIDTH = 50, 9, 200  # of each sort, to choose from, characters of each
+LISTED, WIDTH = 50, 200  # of each sort, characters of each
 LOOKED_BACK = 1_000  # events of the journal in which what a conversation left behind is looked for
-FOUND = 50  # candidates for what "forget about …" means
-AKIN = 0.6  # cosine: what is less alike was hardly meant
 MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
 PENDING = "pending_action"
-_READ_AS: Mapping[str, Name] = {
-    "forget_topic": "forget_about", "remember": "remember_fact", "list": "list", "forget_last": "forget_last",
-    "forget_session": "forget_session", "pause": "pause", "resume": "resume",
-}  # fmt: skip
-_KINDS: Mapping[str, str] = {
-    "forget_about": "forget_topic", "remember_fact": "remember", "remember_rule": "remember", "status": "list",
-}  # fmt: skip
-_ASKS = re.compile(r"[?？](?:\s|$)|[かの][。]?$")  # a question in the rest of a message is for the agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +80,6 @@ class Pending:
             return None
         ids, days = tuple(map(str, stored.get("ids", ()))), int(stored.get("days", 0))
         return cls(stored["type"], ids, str(stored.get("sort", "")), days)
-
-
-def understood(text: str, words: str = "general") -> Command | None:
-    """What an utterance asks of memory: as a whole, or in one of its sentences.
-
-    The write policy's vocabulary knows how people say what is not to be kept, and what is only for this moment.
-    """
-    found, policy = command(text), vocabulary(words)
-    read = policy.asked(text)
-    if read is not None and (found is None or read.kind in READ):
-        # "Forget everything I told you today" is about this conversation rather than about all that is known.
-        found = Command(_READ_AS.get(read.kind) or "list", read.topic)
-    if found is not None and found.name.startswith("remember") and policy.says("turn_scoped", found.about):
-        return None
-    if found is not None or dismissive(text):
-        return found
-    request = policy.request(text)
-    whole = request is not None and request.reach == "this" and only_courtesies(text[request.end :])
-    return Command("forget_last") if whole else None
-
-
-def heard_as(text: str) -> tuple[str, str]:
-    """The kind of request that a conversation takes an utterance for, "none" for none, and what it is about."""
-    found = understood(text)
-    return (_KINDS.get(found.name, found.name), found.about) if found else ("none", "")
-
-
-def remaining(text: str, words: str = "general") -> str:
-    """What else is asked in a message that asks something of memory; empty where nothing is."""
-    read = vocabulary(words).asked(text)
-    return read.rest if read is not None and _ASKS.search(read.rest) else ""
 
 
 class Control:
@@ -481,43 +438,6 @@ class Control:
 
 def _is_days(text: str) -> bool:
     return text.isdecimal() and len(text) < 6
-
-
-def matching(hf: Holdfast, about: str) -> Memories:
-    """The memories that "forget about …" means: by all of its words, by a name, by most words, by meaning."""
-    kinds: tuple[Kind, ...] = (*SORTS.values(), "reflection", "skill")
-    for wanted in (kinds, ("turn", "document")):
-        where = Filter(hf.scopes, kinds=wanted, statuses=LIVE)
-        if found := _by_words(hf, where, about) or _by_name(hf, where, about):
-            return found
-    hits = hf.recall(about, kinds=kinds, limit=OPTIONS)
-    return [hit.memory for hit in hits if (hit.why.similarity or 0.0) >= AKIN]
-
-
-def mentioning(hf: Holdfast, words: str) -> Memories:
-    """The active memories with all of these words, or about whom they name; likeness alone is not enough."""
-    where = Filter(hf.scopes, kinds=(*SORTS.values(), "reflection", "skill"))
-    terms = set(query_terms(words))
-    found = {one.id: one for one in _by_name(hf, where, words)}
-    ranked = hf.store.by_text(where, list(terms), FOUND) if terms else []
-    for one in hf.store.get(hf.scopes, [seq for seq, _ in ranked]):
-        if terms <= set(index_terms(indexed_text(one.title, one.content, one.tags))):
-            found.setdefault(one.id, one)
-    return list(found.values())
-
-
-def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:
-    terms = set(query_terms(about))
-    ranked = hf.store.by_text(where, list(terms), FOUND)
-    found = hf.store.get(hf.scopes, [seq for seq, _ in ranked])
-    shared = {one.id: len(terms & set(index_terms(indexed_text(one.title, one.content, one.tags)))) for one in found}
-    whole = [one for one in found if shared[one.id] == len(terms)]
-    return whole or [one for one in found if shared[one.id] > 1 and 2 * shared[one.id] >= len(terms)]
-
-
-def _by_name(hf: Holdfast, where: Filter, about: str) -> Memories:
-    ranked = hf.store.by_entity(where, [fold(about.lstrip("@#"))], FOUND)
-    return hf.store.get(hf.scopes, [seq for seq, _ in ranked])
 
 
 def _turn(said: str) -> Draft:

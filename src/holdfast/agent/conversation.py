@@ -18,7 +18,8 @@ from ..text.fences import fence, neutralise
 from ..types import Memories
 from ..write.commit import check_session
 from . import sessions, spoken
-from .control import Control, mentioning
+from .about import mentioning
+from .control import Control
 from .project import ProjectMemory
 from .runner import RoleAgent, Turn, Watcher
 from .settings import settings
