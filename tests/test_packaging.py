@@ -105,7 +105,8 @@ def test_the_licence_is_apache_for_us_and_said_for_each_model(wheel):
 
 def test_the_version_is_the_same_everywhere(wheel):
     latest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert (latest and latest[1], _metadata(wheel)["Version"]) == (holdfast.__version__,) * 2
+    assert _metadata(wheel)["Version"] == holdfast.__version__
+    assert latest and latest[1] == holdfast.__version__.split(".dev")[0]
 
 
 def test_all_has_every_extra_but_the_one_that_is_large(wheel):
