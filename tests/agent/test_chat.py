@@ -12,6 +12,7 @@ from functools import partialmethod
 
 import pytest
 from pydantic_ai.models.function import FunctionModel
+from textual import events
 from textual.app import App
 from textual.widgets import Input, Markdown, Static
 
@@ -256,6 +257,21 @@ def test_a_long_conversation_stays_scrolled_to_its_end(desk):
         await seat.say("A list:\n" + "\n".join(f"Room {number} is green." for number in range(60)))
         talk = seat.app.query_one("#talk")
         assert talk.max_scroll_y > 0 and talk.scroll_y == talk.max_scroll_y
+
+    sit(desk.conversation(), use)
+
+
+def test_enter_sends_all_that_was_typed_before_it_however_fast(desk):
+    async def use(seat):
+        seat.app.query_one(Prompt).focus()
+        for letter in "Hello":
+            seat.app.post_message(events.Key(letter, letter))
+        seat.app.post_message(events.Key("enter", "\r"))
+        seat.app.post_message(events.Key("x", "x"))
+        await seat.until(lambda: seat.lines("said"))
+        await seat.settled()
+        assert seat.lines("said") == ["Hello"]
+        assert seat.app.query_one(Prompt).text == "x"
 
     sit(desk.conversation(), use)
 

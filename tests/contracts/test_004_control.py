@@ -79,6 +79,8 @@ def test_several_matches_are_numbered_and_a_bad_number_keeps_the_options(talk, h
     assert session.metadata["pending_action"]["type"] == "delete_options"
     assert "1 to 2" in say(talk, "9")
     say(talk, "1")
+    assert len(contents(hf)) == 2  # a choice is confirmed before anything is forgotten
+    say(talk, "yes")
     assert len(contents(hf)) == 1
 
 

@@ -204,8 +204,7 @@ def _tell_memory(conversation: Conversation, query: str) -> None:
             print(plain(reply))
             return
         if query:
-            nothing = conversation.project.usage or f"Nothing is remembered about {query}."
-            _tell_each(conversation.about(query)[:LATEST], nothing=nothing)
+            _tell_each(conversation.about(query)[:LATEST], nothing=conversation.project.usage)
             return
         listed = memory.listed(limit=None)
         counts = {layer: sum(one.layer == layer for one in listed) for layer in ("semantic", "episodic", "procedural")}

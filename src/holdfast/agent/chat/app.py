@@ -142,8 +142,7 @@ class ChatApp(App[None]):
             self._write(reply)
             self._panel.reload()
         else:
-            nothing = self.conversation.project.usage or (f"Nothing is remembered about {wanted}." if wanted else "")
-            told = self._panel.told(wanted, nothing=nothing)
+            told = self._panel.told(wanted, nothing=self.conversation.project.usage)
             self._write(told, "error" if self._panel.failure else "note")
 
     def _help(self, _: str) -> None:
