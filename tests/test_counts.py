@@ -24,7 +24,7 @@ IN_JS = re.compile(rf"\$\{{[^{{}}]*\}} (?:[a-z]+ ){{0,2}}(?:{NOUNS})\b")
 ALLOWED = {
     "{done.created} semantic memories from episodic data.",  # InitRunner
     "{len(records)} memories to ",  # InitRunner
-    "{len(listed)} memories shown.",  # InitRunner
+    "{len(found)} memories shown.",  # InitRunner
     "{count} messages.",  # InitRunner: Resumed session with N messages.
     "{len(found)} memories. Which one shall I forget? Say its number, all, or no.",  # one is asked about by itself
     "{count} times",  # once has its own word

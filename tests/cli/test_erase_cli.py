@@ -31,7 +31,7 @@ def test_the_plan_of_a_purge_tells_everything_and_changes_nothing(cli, js, tea):
     js("capture", "I moved to Lisbon", "--session", "s1")
     before = cli("export").out
     planned = js("purge", "--session", "s1", "--plan")
-    assert planned["would_erase"] == {"journal": 2, "memories": 1, "sessions": 1}
+    assert planned["would_erase"] == {"journal": 4, "memories": 1, "sessions": 1, "entities": 1}
     assert "Would be erased of user:" in cli("purge", tea, "--plan").out
     assert cli("export").out == before
 

@@ -43,7 +43,7 @@ def test_a_database_in_its_usual_place_is_told_with_the_command_that_takes_it_in
 def test_the_command_that_is_told_works_and_then_nothing_is_told_any_more(cli, usual, write_role):
     role = write_role()
     told = cli("memory", "list", role).err.split("run: holdfast ")[1].split()
-    assert "Imported 1 memories" in cli(*told).out
+    assert "Imported 1 memory" in cli(*told).out
     assert cli("memory", "list", role).out.endswith("Likes tea\n1 memories shown.\n")
     assert cli("memory", "list", role).err == ""
 

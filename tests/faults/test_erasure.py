@@ -342,6 +342,7 @@ def _(hf: Holdfast, word: str) -> Said:
 READING = {
     "open", "scoped", "close", "recall", "why", "context", "working_memory", "why_stored", "get", "list", "entities",
     "about", "history", "links", "log", "sessions", "stats", "doctor", "brief", "freshness", "records",
+    "warnings", "embedding_problems",
     "publish", "withdraw",  # they write to no place of ours, but into a file that a person names
 }  # fmt: skip
 
@@ -355,6 +356,7 @@ WRITERS = {
     "restore_row": "import_", "note_sync": "sync", "put_files": "add_record",
 }  # fmt: skip
 WRITER_READING = {
+    "is_sound", "same_words", "history",
     "memory", "same_content", "surplus", "next_position", "in_session", "session", "open_sessions", "profile", "entity",
     "entity_named", "mentioning", "edges", "of_session", "entities_of", "removed", "contents", "message_bodies",
     "touched", "files",

@@ -336,6 +336,17 @@ def test_a_row_that_is_already_there_but_different_is_refused_whole(hf, fresh):
     assert len(copy.list(statuses=["active", "archived"])) == 1
 
 
+def test_a_person_whom_both_stores_know_is_the_same_person(hf, clock, fresh):
+    hf.capture("s1", "user", "My sister Ines moved to Porto.")
+    lines = [*hf.export()]
+    clock.forward(days=3)
+    other = fresh("user:ann")
+    other.capture("s2", "user", "My sister Ines called.")
+    other.import_(lines)
+    (ines,) = (one for one in other.entities() if one.name == "Ines")
+    assert len(other.about("Ines").memories) == 2, ines
+
+
 def test_a_bundle_can_be_put_into_another_scope(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("project:acme")

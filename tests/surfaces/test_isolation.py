@@ -145,6 +145,8 @@ VERBS = {
     # records as others meet them
     "brief": lambda bob, t: [_briefed(bob, format) for format in ("snippets", "prompt", "json")],
     "freshness": lambda bob, t: bob.freshness(bob.list()),
+    "warnings": lambda bob, t: bob.warnings(),
+    "embedding_problems": lambda bob, t: bob.embedding_problems(),
     "reanchor": lambda bob, t: bob.reanchor(t.memory),
     "publish": lambda bob, t: bob.publish("AGENTS.md", plan=True),
     "withdraw": lambda bob, t: bob.withdraw("AGENTS.md", plan=True),

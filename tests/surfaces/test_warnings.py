@@ -237,7 +237,7 @@ class TestADamagedMemory:
     def test_an_export_says_that_it_is_not_all(self, damaged: tuple[Path, str]) -> None:
         place, id_ = damaged
         told = holdfast(place, None, "export", "-o", "all.jsonl")
-        assert (told.returncode, id_ in told.stderr) == (4, True)
+        assert (told.returncode, id_ in told.stderr) == (3, True)
         assert "Bob drinks tea" in place.with_name("all.jsonl").read_text()
 
     @pytest.mark.parametrize("words", [("sync", "other.db"), ("store", "copy", "memory.db", "copy.db")])
@@ -246,7 +246,7 @@ class TestADamagedMemory:
     ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, *words)
-        assert (told.returncode, id_ in told.stderr) == (4, True), told
+        assert (told.returncode, id_ in told.stderr) == (3, True), told
 
     def test_doctor_names_it_and_repair_puts_it_aside(self, damaged: tuple[Path, str]) -> None:
         place, id_ = damaged

@@ -219,6 +219,10 @@ class RowWriter(PeerWriter, FilesWriter):
         differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]
         if table is MEMORIES and _unfaded(known) == _unfaded(values):
             differing = [c for c in differing if c not in _FADING]
+        if table is ENTITIES:
+            # The id follows from name and type, so this is the same entity: the spelling that is here stays, and so
+            # does the time at which this store first met it.
+            differing = [c for c in differing if c not in ("name", "created_at")]
         if differing:
             name = " ".join((table.noun, *(str(values[column]) for column in table.key)))
             raise Conflict(

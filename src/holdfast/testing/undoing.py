@@ -242,8 +242,8 @@ class UndoContract:
 
     def test_uses_survive_an_undo(self, store: Store) -> None:
         one = put_one(store, fact("tea"))
-        set_status(store, one, "archived", run="run_archive")
         store.touch(ALL, {one.seq: 5}, at(3))
+        set_status(store, store.get([ANN], [one.id])[0], "archived", run="run_archive")
         undo(store, "run_archive")
         assert store.get([ANN], [one.id])[0].access_count == 5
 
