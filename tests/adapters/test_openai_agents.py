@@ -6,7 +6,9 @@ import asyncio
 import importlib
 import json
 import sys
+from threading import Event
 
+import apsw
 import pytest
 from agents import (
     Agent,
@@ -25,7 +27,7 @@ from pydantic import BaseModel
 
 from holdfast.adapters.openai_agents import HoldfastMemory, HoldfastSession, cut
 from holdfast.config import Settings
-from holdfast.errors import InvalidInput, MissingExtra, ModelFailed, StoreBusy
+from holdfast.errors import InvalidInput, MissingExtra, ModelFailed, StoreBusy, StoreClosed
 from holdfast.memory import Holdfast
 
 BOAT = "Ann's boat is called Heron"
@@ -72,9 +74,10 @@ def texts(session, limit=None):
     return [item["content"] for item in items_of(session, limit)]
 
 
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)  # a NUL becomes U+FFFD
 STEPS = st.lists(
     st.one_of(
-        st.lists(st.text(max_size=4), max_size=4).map(lambda texts: ("add", [said(f"-{text}") for text in texts])),
+        st.lists(WORDS, max_size=4).map(lambda texts: ("add", [said(f"-{text}") for text in texts])),
         st.tuples(st.just("pop"), st.just(None)),
         st.tuples(st.just("get"), st.none() | st.integers(0, 9)),
         st.tuples(st.just("clear"), st.just(None)),
@@ -215,6 +218,76 @@ def test_a_pop_that_was_held_is_not_lost_when_there_is_nothing_more_to_pop(busy,
         pop(session)
     assert pop(session) is None
     assert items_of(HoldfastSession(open_memory("user:ann"), "s1")) == []
+
+
+def test_what_cannot_be_written_is_refused_at_once_and_not_held(busy, hf):
+    session = HoldfastSession(hf, "s1")
+    with busy():
+        add(session, said("one"))
+        with pytest.raises(InvalidInput, match="cannot be written as JSON"):
+            add(session, said(object()))
+    add(session, said("two"))
+    assert texts(session) == ["one", "two"]
+
+
+@pytest.mark.parametrize("verb", [lambda session: add(session, said("two")), pop, items_of])
+def test_a_closed_memory_holds_nothing_for_later_and_says_so(hf, verb):
+    session = HoldfastSession(hf, "s1")
+    add(session, said("one"))
+    hf.close()
+    with pytest.raises(StoreClosed):
+        verb(session)
+
+
+def damage(tmp_path, position, body):
+    other = apsw.Connection(str(tmp_path / "memory.db"))
+    other.execute("UPDATE messages SET body = CAST(? AS TEXT) WHERE position = ?", (body, position))
+    other.close()
+
+
+@pytest.mark.parametrize("position", [0, 2])
+@pytest.mark.parametrize("body", [b"{no JSON", b'{"role": "user", "content": "th\xffree"}'])
+def test_a_message_that_is_damaged_is_left_out_of_what_is_read_and_popped(hf, tmp_path, position, body):
+    session = HoldfastSession(hf, "s1")
+    add(session, said("one"), said("two"), said("three"))
+    damage(tmp_path, position, body)
+    left = [text for number, text in enumerate(("one", "two", "three")) if number != position]
+    assert texts(session) == texts(session, 2) == left
+    assert [pop(session), pop(session), pop(session)] == [said(left[1]), said(left[0]), None]
+    assert items_of(session) == []
+
+
+def test_damaged_messages_do_not_hide_what_is_further_back(hf, tmp_path):
+    session = HoldfastSession(hf, "s1")
+    add(session, *(said(str(number)) for number in range(60)))
+    for position in range(5, 60):
+        damage(tmp_path, position, b"{no JSON")
+    assert texts(session, 2) == ["3", "4"]
+
+
+def test_a_change_that_is_cancelled_has_ended_before_its_caller_hears_of_it(hf, monkeypatch):
+    session, begun, go_on, clock = HoldfastSession(hf, "s1"), Event(), Event(), hf.clock
+
+    def waiting():
+        begun.set()
+        go_on.wait(60)
+        return clock()
+
+    monkeypatch.setattr(hf, "clock", waiting)
+
+    async def cancel_while_it_is_written():
+        adding = asyncio.create_task(session.add_items([said("one")]))
+        await asyncio.to_thread(begun.wait, 60)
+        for _ in range(2):  # whoever insists waits as well
+            adding.cancel()
+            await asyncio.wait([adding], timeout=0)
+        early = adding.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        return early, [message.body for message in hf.messages("s1")]
+
+    assert asyncio.run(cancel_while_it_is_written()) == (False, [said("one")])
 
 
 def test_clearing_erases_or_says_that_it_could_not(busy, hf):

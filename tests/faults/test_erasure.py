@@ -359,7 +359,7 @@ WRITER_READING = {
     "is_sound", "same_words", "history",
     "memory", "same_content", "surplus", "next_position", "in_session", "session", "open_sessions", "profile", "entity",
     "entity_named", "mentioning", "edges", "of_session", "entities_of", "removed", "contents", "message_bodies",
-    "touched", "files",
+    "messages", "touched", "files",
 }  # fmt: skip
 WRITER_DROPPING = {"drop_jobs", "drop_files"}
 # Rows that come from another store as they are; what they hold was written there by one of the verbs above.

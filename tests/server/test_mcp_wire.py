@@ -44,6 +44,23 @@ def test_a_version_to_come_is_refused_with_those_that_are_spoken(talk):
     assert error["code"] == -32022 and error["data"] == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
 
 
+@pytest.mark.parametrize(
+    ("capability", "method"),
+    [
+        ("logging", "logging/setLevel"),
+        ("completions", "completion/complete"),
+        ("subscribe", "resources/subscribe"),
+        ("subscribe", "resources/unsubscribe"),
+    ],
+)
+def test_what_is_not_announced_is_no_method(talk, capability, method):
+    params = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x"}, "capabilities": {}}
+    answers = talk({"id": 1, "method": "initialize", "params": params}, {"id": 2, "method": method})
+    announced = answers[1]["result"]["capabilities"]
+    assert capability not in {**announced, **announced["resources"]}
+    assert answers[2]["error"]["code"] == -32601
+
+
 def test_what_is_no_request_is_told_and_the_conversation_goes_on(talk):
     answers = talk(
         b"{nonsense",

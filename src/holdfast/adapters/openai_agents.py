@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import json
 import logging
-from asyncio import to_thread
+from asyncio import CancelledError, get_running_loop, to_thread, wait
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from functools import wraps
 from itertools import dropwhile, takewhile
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
-from ..errors import InvalidInput, MissingExtra, NotFound, StoreError
+from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
 from ..memory import Holdfast, check_open
 from ..search.context import Context
 from ..store import Writer
@@ -58,8 +59,9 @@ class HoldfastSession:
     """The history of one conversation (the SDK's `Session`), in the store that its memories are in.
 
     Secrets in what was said are redacted. What a busy store cannot take is held here and written with what comes next,
-    so a run never fails for it. Reading and clearing say what goes wrong: neither an agent that has lost its history
-    nor words that only seem erased would help anybody.
+    so a run never fails for it; a closed store never takes it, and says so. Reading and clearing say what goes wrong:
+    neither an agent that has lost its history nor words that only seem erased would help anybody. A change that is
+    cancelled while it is made has ended, done or not, before its caller hears of that.
     """
 
     def __init__(
@@ -79,15 +81,15 @@ class HoldfastSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Adds items to the end."""
-        await to_thread(self._add, [_guarded(cast("Item", item)) for item in items])
+        await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Takes the last item out and returns it; None when there is none. Its words stay until the session goes."""
-        return cast("TResponseInputItem | None", await to_thread(self._pop))
+        return cast("TResponseInputItem | None", await _finished(self._pop))
 
     async def clear_session(self) -> None:
         """Erases every item for good. What long-term memory keeps of the conversation stays."""
-        await to_thread(self._clear)
+        await _finished(self._clear)
 
     def _latest(self, most: int | None) -> list[Item]:
         with self._lock:
@@ -97,8 +99,10 @@ class HoldfastSession:
             while True:
                 stored = self._stored(window)
                 found = standing([*stored, *self._held])
-                if len(stored) < window or len(found) >= most + MARGIN:
+                if len(found) >= most + MARGIN:
                     return cut(found, most)
+                if len(stored) < window:  # that is all, unless damaged messages were left out
+                    return cut(standing([*self._stored(None), *self._held]), most)
                 window *= 2
 
     def _stored(self, last: int | None) -> list[Item]:
@@ -107,7 +111,11 @@ class HoldfastSession:
     def _add(self, items: Sequence[Item]) -> None:
         with self._lock:
             if items:
-                self._write(lambda writer: self._append(writer, items), lambda: self._held.extend(items))
+                self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
+
+    def _hold(self, items: Sequence[Item]) -> None:
+        sessions.check_messages(items)  # one that cannot be written would keep all later ones from being written
+        self._held.extend(items)
 
     def _pop(self) -> Item | None:
         with self._lock:
@@ -123,9 +131,12 @@ class HoldfastSession:
         """Does some work in one transaction, after what is held; or `otherwise` what can be done without the store."""
         try:
             done = self._hf.write("append", work)
+        except StoreClosed:
+            raise  # there is no later in which it would be written
         except StoreError as error:
+            kept = otherwise()
             log.warning("session %s: kept for later, not stored: %s", self.session_id, error)
-            return otherwise()
+            return kept
         self._held.clear()
         return done
 
@@ -135,8 +146,8 @@ class HoldfastSession:
 
     def _take(self, writer: Writer) -> Item | None:
         """Inside a transaction, so that of two who pop at once each has an item of its own."""
-        bodies = writer.message_bodies(self._hf.scopes[0], self.session_id)
-        last = _last([*map(json.loads, bodies), *self._held])
+        stored = writer.messages(self._hf.scopes[0], self.session_id)
+        last = _last([*(message.body for message in stored), *self._held])
         news = [] if last is None else [POPPED]
         if news or self._held:
             self._append(writer, news)
@@ -194,6 +205,23 @@ class HoldfastMemory(RunHooks[Any]):
         if self._known is None:
             self._known = await self._memory.blocks(self._session, prompt)
         return self._known
+
+
+async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of some work in a thread. Whoever is cancelled meanwhile is told after it: threads cannot be stopped,
+    and a caller who reads what is stored next must not do so before it."""
+    context = copy_context()
+    working = get_running_loop().run_in_executor(None, lambda: context.run(work, *args, **kwargs))
+    cancelled: CancelledError | None = None
+    while not working.done():
+        try:
+            await wait((working,))
+        except CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        working.exception()  # is asked for, so that nobody is warned that it was not
+        raise cancelled
+    return working.result()
 
 
 def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:

@@ -367,6 +367,9 @@ class Writer(Protocol):
     def message_bodies(self, scope: Scope, session: str) -> Names:
         """The messages of a session as they are stored, in order."""
 
+    def messages(self, scope: Scope, session: str) -> Messages:
+        """The messages of a session that can be read, in order."""
+
     def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
         """Erases these folded names of an entity, and all that the journal says of it; without names left, itself."""
 

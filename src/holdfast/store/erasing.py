@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import NotFound
-from ..types import Edges, Entity, Memories, Memory, Names, Scope
+from ..types import Edges, Entity, Memories, Memory, Messages, Names, Scope
 from .base import Author
 from .files import UNSEAL
 from .filters import marks
@@ -29,6 +29,7 @@ from .rows import (
     ENTITY_NAMES,
     MEMORIES,
     MEMORY_COLUMNS,
+    MESSAGES,
     SELECT_MEMORY,
     SESSIONS,
     Statements,
@@ -36,6 +37,7 @@ from .rows import (
     edge_from,
     image_from,
     memory_from,
+    message_from,
     to_json,
 )
 
@@ -139,6 +141,14 @@ class ErasingWriter(NounWriter):
             "SELECT body FROM messages WHERE scope = ? AND session = ? ORDER BY position", (self.known(scope), session)
         )
         return [body for (body,) in rows]
+
+    def messages(self, scope: Scope, session: str) -> Messages:
+        rows = self.execute(
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND session = ? "
+            "ORDER BY position",
+            (self.known(scope), session),
+        )
+        return self.damages.sound(rows, lambda row: message_from(row, self.scope))
 
     # Erasing
 

@@ -261,7 +261,7 @@ class NounWriter(JournalledRows):
         )
         first = 0 if last is None else last + 1
         rows = [
-            {"session": session, "position": position, "body": _message_body(body), "created_at": self._author.at}
+            {"session": session, "position": position, "body": message_body(body), "created_at": self._author.at}
             for position, body in enumerate(bodies, start=first)
         ]
         if rows:
@@ -358,7 +358,7 @@ class NounWriter(JournalledRows):
             raise Conflict(f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written.")
 
 
-def _message_body(body: Mapping[str, Any]) -> str:
+def message_body(body: Mapping[str, Any]) -> str:
     """A message as its column holds it; InvalidInput if that, or an export of it, could not be read again."""
     if not isinstance(body, Mapping):
         raise InvalidInput(f"A message is a JSON object, not {type(body).__name__}. None was stored.")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..store.base import Writer
+from ..store.nouns import message_body
 from ..types import DAY, Micros, Scope, Session, Sessions
 from .commit import check_session
 from .guard import guard_data, without_secrets
@@ -31,6 +32,12 @@ def append(
     known = writer.session(scope, session) or Session(session, scope, at, at, agent, metadata=_guarded(metadata))
     writer.put_session(replace(known, last_activity=max(at, known.last_activity)))
     return writer.add_messages(scope, session, bodies)
+
+
+def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
+    """InvalidInput for messages that no store would take, so that whoever keeps them for later keeps none of those."""
+    for body in bodies:
+        message_body(body)
 
 
 def begin(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
