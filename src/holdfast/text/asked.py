@@ -16,8 +16,11 @@ The grammar is data, in the table `asked` of `control_cues/`, one file a languag
 - `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends in a question mark;
 - `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
 - `parts`: named alternatives, which patterns and other parts use as {name};
+- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than what follows;
+- `known`: words that tell that a memory has something, without which "delete it" is about something else;
+- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds no longer;
 - one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back` a pronoun for
-  something said before.
+  something said before, `weak` one that counts only where `known` is found before it.
 """
 
 from __future__ import annotations
@@ -87,6 +90,9 @@ class _Grammar:
     tags: re.Pattern[str]
     questions: re.Pattern[str]
     rest: re.Pattern[str]
+    past: re.Pattern[str]
+    known: re.Pattern[str]
+    withdrawn: re.Pattern[str]
     last: re.Pattern[str]
     fold: bool
     spelling: Mapping[str, str]
@@ -107,6 +113,8 @@ class _Found:
     span: tuple[int, int]
     back: bool
     """Whether it is about something that was said before, by a pronoun."""
+    weak: bool
+    """Whether the pronoun counts only where what was said before is about memory."""
     start: int
 
 
@@ -143,6 +151,8 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     if grammar.nothing.search(said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
+    if _withdraws(grammar, sentences):
+        return MemoryRequest("resume")
     first: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
         spelled = _spelled(grammar, sentence)
@@ -164,6 +174,14 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         elif {first.kind, kind} == {"pause", "resume"}:
             first = request  # "I asked you to save nothing for a while. You can go on now.": the later word counts
     return first
+
+
+def _withdraws(grammar: _Grammar, sentences: Sequence[str]) -> bool:
+    """Whether a sentence, or two in a row, take back an earlier request to keep nothing."""
+    return any(
+        grammar.withdrawn.search(_spelled(grammar, f"{one} {following}"[:LONGEST_SENTENCE]))
+        for one, following in zip(sentences, (*sentences[1:], ""), strict=True)
+    )
 
 
 def _sentences(said: str) -> Iterator[str]:
@@ -189,7 +207,8 @@ def _first(grammar: _Grammar, sentence: str) -> _Found | None:
                 parts = match.groupdict()
                 topic = parts.get("topic") or ""
                 span = match.span("topic") if topic else (0, 0)
-                return _Found(kind, topic.strip(_ENDS), span, bool(parts.get("back")), start)
+                weak = bool(parts.get("weak"))
+                return _Found(kind, topic.strip(_ENDS), span, weak or bool(parts.get("back")), weak, start)
     return None
 
 
@@ -211,6 +230,10 @@ def _settled(
     grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
 ) -> tuple[Kind | None, str]:
     """The kind and the topic, given what else is said: pronouns stand for what came before."""
+    if found.kind == "pause" and grammar.past.search(sentence):
+        return "forget_session", ""
+    if found.weak and not any(grammar.known.search(_spelled(grammar, one)) for one in (*before, sentence)):
+        return None, ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
         if any(grammar.rest.search(one) for one in (sentence[found.start :], *after)):
             return "forget_session", ""
@@ -339,6 +362,9 @@ def _load(code: str) -> _Grammar:
         tags=compiled(cues["tags"]),
         questions=compiled(cues["questions"]),
         rest=compiled(cues["rest"]),
+        past=compiled(cues["past"]),
+        known=compiled(cues["known"]),
+        withdrawn=compiled(cues["withdrawn"]),
         last=compiled("{last}"),
         fold=bool(cues.get("fold")),
         spelling=spelling,
