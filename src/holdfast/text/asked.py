@@ -151,8 +151,9 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     if grammar.nothing.search(said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
-    if _withdraws(grammar, sentences):
-        return MemoryRequest("resume")
+    withdrawn = _withdrawal(grammar, sentences)
+    if withdrawn is not None:
+        return MemoryRequest("resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :])))
     first: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
         spelled = _spelled(grammar, sentence)
@@ -176,12 +177,13 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     return first
 
 
-def _withdraws(grammar: _Grammar, sentences: Sequence[str]) -> bool:
-    """Whether a sentence, or two in a row, take back an earlier request to keep nothing."""
-    return any(
-        grammar.withdrawn.search(_spelled(grammar, f"{one} {following}"[:LONGEST_SENTENCE]))
-        for one, following in zip(sentences, (*sentences[1:], ""), strict=True)
-    )
+def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
+    """The place of the sentence that, alone or with the next, takes back an earlier request to keep nothing."""
+    for place, sentence in enumerate(sentences):
+        both = " ".join((sentence, *sentences[place + 1 : place + 2]))
+        if grammar.withdrawn.search(_spelled(grammar, both[:LONGEST_SENTENCE])):
+            return place
+    return None
 
 
 def _sentences(said: str) -> Iterator[str]:
