@@ -166,7 +166,8 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         if grammar.fold:  # the topic as it was written
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
         before, after = sentences[:place], sentences[place + 1 :]
-        kind, topic = _settled(grammar, found, spelled, before, after)
+        # Folding moves no character, so that a topic can be taken from the sentence as it was written.
+        kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
         if kind is None:
             continue
         request = MemoryRequest(kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after)))
@@ -232,12 +233,12 @@ def _settled(
     grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
 ) -> tuple[Kind | None, str]:
     """The kind and the topic, given what else is said: pronouns stand for what came before."""
-    if found.kind == "pause" and grammar.past.search(sentence):
+    if found.kind == "pause" and _has(grammar, grammar.past, sentence):
         return "forget_session", ""
-    if found.weak and not any(grammar.known.search(_spelled(grammar, one)) for one in (*before, sentence)):
+    if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
         return None, ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
-        if any(grammar.rest.search(one) for one in (sentence[found.start :], *after)):
+        if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
             return "forget_session", ""
         said = _meant(grammar, [*before, sentence[: found.start]])
         other = _refers(grammar, said)
@@ -262,15 +263,21 @@ def _settled(
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
     """What a pronoun stands for: the last thing said before it, of what people say of themselves if there is any."""
     said = [one for one in reversed(earlier) if one.strip(_ENDS)]
-    own = (one for one in said if grammar.personal.search(one) or grammar.last.search(one) or grammar.rest.search(one))
+    cues = (grammar.personal, grammar.last, grammar.rest)
+    own = (one for one in said if any(_has(grammar, cue, one) for cue in cues))
     return next(own, said[0] if said else "")
 
 
 def _refers(grammar: _Grammar, said: str) -> Kind | None:
     """Whether a pronoun stands for a message or a conversation that was just named."""
-    if grammar.rest.search(said):
+    if _has(grammar, grammar.rest, said):
         return "forget_session"
-    return "forget_last" if grammar.last.search(said) else None
+    return "forget_last" if _has(grammar, grammar.last, said) else None
+
+
+def _has(grammar: _Grammar, cue: re.Pattern[str], text: str) -> bool:
+    """Whether a cue stands in a text, spelled as the grammar spells it."""
+    return bool(cue.search(_spelled(grammar, text)))
 
 
 def _spelled(grammar: _Grammar, sentence: str) -> str:
