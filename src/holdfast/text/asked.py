@@ -235,29 +235,45 @@ def _settled(
     """The kind and the topic, given what else is said: pronouns stand for what came before."""
     if found.kind == "pause" and _has(grammar, grammar.past, sentence):
         return "forget_session", ""
-    if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
-        return None, ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
-        if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
-            return "forget_session", ""
-        said = _meant(grammar, [*before, sentence[: found.start]])
-        other = _refers(grammar, said)
-        if other is not None or not said:
-            return other or "forget_last", ""
-        return found.kind, said.strip(_ENDS)
-    if found.kind == "remember" and not found.topic:
+        return _forgotten(grammar, found, sentence, before, after)
+    if found.kind == "remember":
+        return _remembered(grammar, found, sentence, before, after)
+    return found.kind, found.topic
+
+
+def _forgotten(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the matter named before."""
+    if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
+        return None, ""  # "There is a typo in my text. Remove it." is about the text
+    if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
+        return "forget_session", ""
+    said = _meant(grammar, [*before, sentence[: found.start]])
+    other = _refers(grammar, said)
+    if other is not None or not said:
+        return other or "forget_last", ""
+    return found.kind, said.strip(_ENDS)
+
+
+def _remembered(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be remembered, which may stand before or after the request; nothing where it is only talk."""
+    if not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         if not said and after:
             said = after[0]  # "Remember this for me. I'm left-handed."
         return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
-    if found.kind == "remember" and (aside or not grammar.personal.search(found.topic)):
-        # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
-        asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
-        # Elsewhere a comma before what is to be remembered is plain grammar.
-        told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
-        return (None, "") if asks or told_as_truth else ("remember", found.topic)
-    return found.kind, found.topic
+    if not aside and _has(grammar, grammar.personal, found.topic):
+        return "remember", found.topic
+    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
+    asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
+    # Elsewhere a comma before what is to be remembered is plain grammar.
+    told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
+    return (None, "") if asks or told_as_truth else ("remember", found.topic)
 
 
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
