@@ -26,20 +26,20 @@ def shares(phrases, key):
     return {name: right[name] / count for name, count in every.items()}
 
 
-def test_nine_of_ten_requests_of_every_kind_are_understood():
+def test_nineteen_of_twenty_known_requests_of_every_kind_are_understood():
     found = shares([one for one in PHRASES if one["label"] != "none"], "label")
     assert set(found) == set(KINDS)
-    assert {kind: share for kind, share in found.items() if share < 0.9} == {}
+    assert {kind: share for kind, share in found.items() if share < 0.95} == {}
 
 
-def test_nine_of_ten_requests_in_every_language_are_understood():
+def test_nineteen_of_twenty_known_requests_in_every_language_are_understood():
     found = shares([one for one in PHRASES if one["label"] != "none"], "lang")
     assert set(found) == set(LANGUAGES)
-    assert {language: share for language, share in found.items() if share < 0.9} == {}
+    assert {language: share for language, share in found.items() if share < 0.95} == {}
 
 
-def test_look_alikes_have_no_effect_in_98_of_100():
-    assert shares([one for one in PHRASES if one["label"] == "none"], "label")["none"] >= 0.98
+def test_known_look_alikes_have_no_effect_in_99_of_100():
+    assert shares([one for one in PHRASES if one["label"] == "none"], "label")["none"] >= 0.99
 
 
 @pytest.mark.parametrize(
