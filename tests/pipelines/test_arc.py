@@ -112,3 +112,30 @@ def test_a_model_may_say_that_it_was_small_talk():
 def test_an_answer_that_says_nothing_is_a_failure_and_no_arc(answer):
     with pytest.raises(ModelFailed):
         made(*WORK, complete=lambda prompt: answer)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What do you know about me?",
+        "You can take notes again from here on.",
+        "I asked you not to save. That no longer applies.",
+        "memory status",
+        "Zeig mir alles, was du über mich gespeichert hast.",
+    ],
+)
+def test_a_request_to_the_memory_is_no_part_of_the_summary(request_):
+    seen = []
+
+    def complete(text):
+        seen.append(text)
+        return json.dumps({"summary": "Work."})
+
+    assert made(*WORK, request_) == made(*WORK)
+    made(*WORK, request_, complete=complete)
+    assert request_ not in seen[0]
+
+
+def test_what_else_a_turn_says_beside_its_request_is_summed_up():
+    found = made(*WORK, "You can take notes again. How do I begin the talk?")
+    assert found.open_loops == ("How do I begin the talk?",)

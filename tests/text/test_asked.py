@@ -14,7 +14,7 @@ from holdfast.text.asked import KINDS, LANGUAGES, read_request
 DATA = Path(__file__).parents[2] / "bench" / "data"
 PHRASES = [
     json.loads(line)
-    for name in ("control_phrases.jsonl", "control_phrases_own.jsonl")
+    for name in sorted(path.name for path in DATA.glob("control_phrases*.jsonl"))
     for line in (DATA / name).read_text("utf-8").splitlines()
 ]
 
@@ -26,20 +26,20 @@ def shares(phrases, key):
     return {name: right[name] / count for name, count in every.items()}
 
 
-def test_nine_of_ten_requests_of_every_kind_are_understood():
+def test_nineteen_of_twenty_known_requests_of_every_kind_are_understood():
     found = shares([one for one in PHRASES if one["label"] != "none"], "label")
     assert set(found) == set(KINDS)
-    assert {kind: share for kind, share in found.items() if share < 0.9} == {}
+    assert {kind: share for kind, share in found.items() if share < 0.95} == {}
 
 
-def test_nine_of_ten_requests_in_every_language_are_understood():
+def test_nineteen_of_twenty_known_requests_in_every_language_are_understood():
     found = shares([one for one in PHRASES if one["label"] != "none"], "lang")
     assert set(found) == set(LANGUAGES)
-    assert {language: share for language, share in found.items() if share < 0.9} == {}
+    assert {language: share for language, share in found.items() if share < 0.95} == {}
 
 
-def test_look_alikes_have_no_effect_in_98_of_100():
-    assert shares([one for one in PHRASES if one["label"] == "none"], "label")["none"] >= 0.98
+def test_known_look_alikes_have_no_effect_in_99_of_100():
+    assert shares([one for one in PHRASES if one["label"] == "none"], "label")["none"] >= 0.99
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,14 @@ def test_look_alikes_have_no_effect_in_98_of_100():
         ("please don't remember what I told you today", "forget_session"),
         ("No. Don't keep this. None of it, the whole chat.", "forget_session"),
         ("I told you to save nothing for a while. You can remember things again.", "resume"),
+        ("I asked you not to save. That no longer applies.", "resume"),
+        ("Ich hatte dich gebeten, nichts zu merken. Das gilt nicht mehr.", "resume"),
+        ("Te dije que no anotaras nada. Eso ya no vale.", "resume"),
+        ("Je t'avais demandé de ne rien noter. Ce n'est plus valable.", "resume"),
+        ("Я просил ничего не записывать. Это больше не действует.", "resume"),
+        ("之前我让你别记录。现在不用管了。", "resume"),
+        ("記録しないでと言ったけど、もう大丈夫です。", "resume"),
+        ("Pretend we never talked today, save nothing.", "forget_session"),
     ],
 )
 def test_a_request_is_read_by_its_meaning(text, kind):
@@ -66,6 +74,10 @@ def test_a_request_is_read_by_its_meaning(text, kind):
         "```\n# forget everything we said\n```\nWhy does this fail?",
         "// don't remember any of this conversation",
         "Don't forget to run the tests.",
+        "There is a typo in my function. Remove it, please.",
+        "Oh, forget it.",
+        "Ach, vergiss es.",
+        "I'll also keep in mind that pricing is not a one-time task.",
         "x" * 5_000,
         "",
     ],
@@ -77,6 +89,17 @@ def test_what_is_quoted_translated_coded_or_talk_asks_for_nothing(text):
 def test_a_pronoun_stands_for_what_was_said_before():
     asked = read_request("My cat Tom died. Please forget what you know about him.")
     assert (asked.kind, asked.topic) == ("forget_topic", "My cat Tom died")
+
+
+def test_deleting_it_is_about_memory_only_where_memory_was_spoken_of():
+    asked = read_request("It bothers me that you still know my weight. Delete it, please.")
+    assert (asked.kind, asked.topic) == ("forget_topic", "It bothers me that you still know my weight")
+    assert read_request("The last line of my poem is weak. Delete it, please.") is None
+
+
+def test_a_pause_that_was_taken_back_leaves_the_rest_of_the_message():
+    asked = read_request("Hello. I asked you not to save. That no longer applies. What is on today?")
+    assert asked.rest == "Hello. What is on today?"
 
 
 def test_a_slip_of_the_finger_is_overlooked_but_no_other_word_is_changed():

@@ -11,13 +11,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ModelFailed
 from ..models.chat import Complete
 from ..store.base import Writer
 from ..text.answers import line, object_in
+from ..text.control import command
 from ..text.fences import neutralise
 from ..text.screen import shorten
 from ..text.tokens import query_terms
@@ -66,11 +67,22 @@ def of_substance(turn: Memory, words: Vocabulary) -> bool:
     return len(query_terms(turn.content)) >= 2 or len(turn.content.split()) >= 3
 
 
+def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
+    """A turn without what it asks of memory itself: "what do you know about me?" is not what a session is about."""
+    if turn.role not in PEOPLE:
+        return turn
+    whole, asked = command(turn.content), words.asked(turn.content)
+    if asked is not None and asked.kind != "remember":
+        return replace(turn, content=asked.rest)
+    return replace(turn, content="") if whole and not whole.name.startswith("remember") else turn
+
+
 def arc(turns: Sequence[Memory], words: Vocabulary, complete: Complete | None) -> Arc | None:
     """The arc of a session's turns, by a model or without one; None when there is nothing to sum up.
 
     What the model raises is raised; ModelFailed when it says nothing that can be used.
     """
+    turns = [one for turn in turns if (one := _without_requests(turn, words)).content]
     said = [turn for turn in turns if of_substance(turn, words)]
     if len(said) < FEWEST_TURNS:
         return None

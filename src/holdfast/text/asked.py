@@ -16,8 +16,11 @@ The grammar is data, in the table `asked` of `control_cues/`, one file a languag
 - `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends in a question mark;
 - `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
 - `parts`: named alternatives, which patterns and other parts use as {name};
+- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than what follows;
+- `known`: words that tell that a memory has something, without which "delete it" is about something else;
+- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds no longer;
 - one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back` a pronoun for
-  something said before.
+  something said before, `weak` one that counts only where `known` is found before it.
 """
 
 from __future__ import annotations
@@ -87,6 +90,9 @@ class _Grammar:
     tags: re.Pattern[str]
     questions: re.Pattern[str]
     rest: re.Pattern[str]
+    past: re.Pattern[str]
+    known: re.Pattern[str]
+    withdrawn: re.Pattern[str]
     last: re.Pattern[str]
     fold: bool
     spelling: Mapping[str, str]
@@ -107,6 +113,8 @@ class _Found:
     span: tuple[int, int]
     back: bool
     """Whether it is about something that was said before, by a pronoun."""
+    weak: bool
+    """Whether the pronoun counts only where what was said before is about memory."""
     start: int
 
 
@@ -143,6 +151,9 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     if grammar.nothing.search(said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
+    withdrawn = _withdrawal(grammar, sentences)
+    if withdrawn is not None:
+        return MemoryRequest("resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :])))
     first: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
         spelled = _spelled(grammar, sentence)
@@ -155,7 +166,8 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         if grammar.fold:  # the topic as it was written
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
         before, after = sentences[:place], sentences[place + 1 :]
-        kind, topic = _settled(grammar, found, spelled, before, after)
+        # Folding moves no character, so that a topic can be taken from the sentence as it was written.
+        kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
         if kind is None:
             continue
         request = MemoryRequest(kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after)))
@@ -164,6 +176,15 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         elif {first.kind, kind} == {"pause", "resume"}:
             first = request  # "I asked you to save nothing for a while. You can go on now.": the later word counts
     return first
+
+
+def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
+    """The place of the sentence that, alone or with the next, takes back an earlier request to keep nothing."""
+    for place, sentence in enumerate(sentences):
+        both = " ".join((sentence, *sentences[place + 1 : place + 2]))
+        if grammar.withdrawn.search(_spelled(grammar, both[:LONGEST_SENTENCE])):
+            return place
+    return None
 
 
 def _sentences(said: str) -> Iterator[str]:
@@ -189,7 +210,8 @@ def _first(grammar: _Grammar, sentence: str) -> _Found | None:
                 parts = match.groupdict()
                 topic = parts.get("topic") or ""
                 span = match.span("topic") if topic else (0, 0)
-                return _Found(kind, topic.strip(_ENDS), span, bool(parts.get("back")), start)
+                weak = bool(parts.get("weak"))
+                return _Found(kind, topic.strip(_ENDS), span, weak or bool(parts.get("back")), weak, start)
     return None
 
 
@@ -211,41 +233,67 @@ def _settled(
     grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
 ) -> tuple[Kind | None, str]:
     """The kind and the topic, given what else is said: pronouns stand for what came before."""
+    if found.kind == "pause" and _has(grammar, grammar.past, sentence):
+        return "forget_session", ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
-        if any(grammar.rest.search(one) for one in (sentence[found.start :], *after)):
-            return "forget_session", ""
-        said = _meant(grammar, [*before, sentence[: found.start]])
-        other = _refers(grammar, said)
-        if other is not None or not said:
-            return other or "forget_last", ""
-        return found.kind, said.strip(_ENDS)
-    if found.kind == "remember" and not found.topic:
+        return _forgotten(grammar, found, sentence, before, after)
+    if found.kind == "remember":
+        return _remembered(grammar, found, sentence, before, after)
+    return found.kind, found.topic
+
+
+def _forgotten(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the matter named before."""
+    if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
+        return None, ""  # "There is a typo in my text. Remove it." is about the text
+    if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
+        return "forget_session", ""
+    said = _meant(grammar, [*before, sentence[: found.start]])
+    other = _refers(grammar, said)
+    if other is not None or not said:
+        return other or "forget_last", ""
+    return found.kind, said.strip(_ENDS)
+
+
+def _remembered(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be remembered, which may stand before or after the request; nothing where it is only talk."""
+    if not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         if not said and after:
             said = after[0]  # "Remember this for me. I'm left-handed."
         return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
-    if found.kind == "remember" and (aside or not grammar.personal.search(found.topic)):
-        # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
-        asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
-        # Elsewhere a comma before what is to be remembered is plain grammar.
-        told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
-        return (None, "") if asks or told_as_truth else ("remember", found.topic)
-    return found.kind, found.topic
+    if not aside and _has(grammar, grammar.personal, found.topic):
+        return "remember", found.topic
+    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
+    asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
+    # Elsewhere a comma before what is to be remembered is plain grammar.
+    told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
+    return (None, "") if asks or told_as_truth else ("remember", found.topic)
 
 
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
     """What a pronoun stands for: the last thing said before it, of what people say of themselves if there is any."""
     said = [one for one in reversed(earlier) if one.strip(_ENDS)]
-    own = (one for one in said if grammar.personal.search(one) or grammar.last.search(one) or grammar.rest.search(one))
+    cues = (grammar.personal, grammar.last, grammar.rest)
+    own = (one for one in said if any(_has(grammar, cue, one) for cue in cues))
     return next(own, said[0] if said else "")
 
 
 def _refers(grammar: _Grammar, said: str) -> Kind | None:
     """Whether a pronoun stands for a message or a conversation that was just named."""
-    if grammar.rest.search(said):
+    if _has(grammar, grammar.rest, said):
         return "forget_session"
-    return "forget_last" if grammar.last.search(said) else None
+    return "forget_last" if _has(grammar, grammar.last, said) else None
+
+
+def _has(grammar: _Grammar, cue: re.Pattern[str], text: str) -> bool:
+    """Whether a cue stands in a text, spelled as the grammar spells it."""
+    return bool(cue.search(_spelled(grammar, text)))
 
 
 def _spelled(grammar: _Grammar, sentence: str) -> str:
@@ -339,6 +387,9 @@ def _load(code: str) -> _Grammar:
         tags=compiled(cues["tags"]),
         questions=compiled(cues["questions"]),
         rest=compiled(cues["rest"]),
+        past=compiled(cues["past"]),
+        known=compiled(cues["known"]),
+        withdrawn=compiled(cues["withdrawn"]),
         last=compiled("{last}"),
         fold=bool(cues.get("fold")),
         spelling=spelling,
