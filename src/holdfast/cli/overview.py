@@ -36,7 +36,7 @@ WAYS = (
 def tell() -> None:
     """Prints the map: one screen, with colours only where a terminal wants them."""
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if _coloured() else ("", "", "")
-    print(f"{bold}holdfast {__version__}{plain}  long-term memory for AI agents: one file, no key, no network\n")
+    print(f"{bold}holdfast {__version__}{plain}  long-term memory for AI agents: one file, no key, offline\n")
     for way in WAYS:
         print(f"  {way.wish:<22}{bold}{way.start}{plain}\n  {'':<22}{dim}then: {way.then}{plain}")
     print("\nEvery command: holdfast --help     One of them: holdfast recall --help")
