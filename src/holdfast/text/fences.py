@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from .invisible import is_format
+from .invisible import HIDDEN, is_format
 from .later import later
 
 TAG = "holdfast-memory"
@@ -33,11 +33,10 @@ _BLANK_LINE = re.compile(r"\n[ \t\r>|]*(?=\n)")
 
 # The same marks after somebody, or some client, changed them.
 _LOOKALIKES = dict(zip("аеорсухіјѕһԁкмтвнοανικυρ01", "aeopcyxijshdkmtbhoavikypol", strict=True))
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _AS_IT_LOOKS = str.maketrans(
     {
         **_LOOKALIKES,
-        **dict.fromkeys(INVISIBLE, ""),
+        **dict.fromkeys(HIDDEN, ""),
         **{chr(0xFF41 + number): chr(97 + number) for number in range(26)},  # full-width letters
         "＜": "<",
     }

@@ -24,6 +24,8 @@ _EMPTY = frozenset(
 )  # fmt: skip
 # What turns the direction of the text after it.
 TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# What can stand inside a word without changing how it looks, among it the soft hyphen and the zero-width space.
+HIDDEN = frozenset({*JOINERS, *TURNS, "\u00ad", "\u200b", "\u2060", "\ufeff"})
 
 
 def is_format(char: str) -> bool:

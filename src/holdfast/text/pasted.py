@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from .fences import INVISIBLE, memory_blocks
+from .fences import memory_blocks
+from .invisible import HIDDEN
 from .later import later
 
 MEMORY, CODE, QUOTED, MAIL, TALK, SHELL, MACHINE, DOCUMENT, MARKUP, MIDDLE = (
@@ -134,7 +135,7 @@ _QUOTED_SENTENCE = later(r"[.!?…。！？,][\"'”’»“」』]$|[.!?]\s")
 _SHORT_QUOTE = 6  # words; from there on a quotation is more than a title
 
 
-_UNSEEN = str.maketrans(dict.fromkeys(INVISIBLE, ""))  # what nobody sees must not hide a mark
+_UNSEEN = str.maketrans(dict.fromkeys(HIDDEN, ""))  # what nobody sees must not hide a mark
 _LOG_LINE = later(r"\s{0,8}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
