@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import typer
+from opentelemetry import trace
 from ruamel.yaml import YAML
 
 import holdfast
@@ -43,6 +44,12 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("LOGNAME", "ann")
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # as on a terminal: lines come in the order in which they are printed
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    # A page that sets up tracing would otherwise trace every later test of this process.
+    monkeypatch.setattr(
+        trace,
+        "set_tracer_provider",
+        lambda provider: monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider),
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
