@@ -27,6 +27,8 @@ def schema(hf, tmp_path):
         yield schemathesis.openapi.from_url(live.url + "openapi.json")
 
 
+# Hypothesis looks whether `random` moved while it drew an example; here a thread of the server may have moved it.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 def test_no_request_breaks_the_server_and_every_answer_is_as_the_schema_says(schema):
     routes = [route.ok() for route in schema.get_all_operations()]
     assert len(routes) > 30
