@@ -21,7 +21,7 @@ import apsw
 
 from common import finish, median, quantile, texts, timed
 from holdfast import Holdfast, Settings
-from holdfast.store.rows import MEMORY_COLUMNS
+from holdfast.storage.schema import MEMORY_COLUMNS
 from ingest import BATCH, bare_rows, insert_bare, open_bare
 
 Row = tuple[object, ...]

@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from holdfast.agent.utterance import heard_as
+from holdfast.agents.utterance import heard_as
 
 DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")

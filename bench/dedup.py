@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import finish, median, texts
-from holdfast.models.embed import embedder_for
+from holdfast.extraction.similarity.dedup import duplicate, first_duplicate
+from holdfast.models.embeddings.base import embedder_for
 from holdfast.types import Triple
-from holdfast.write.dedup import duplicate, first_duplicate
 
 PAIRS = Path(__file__).parent / "data" / "dedup_pairs.jsonl"
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from common import finish, median, timed
-from holdfast.pipelines.extract.rules import RuleExtractor
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.rules import RuleExtractor
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
-from holdfast.write.candidates import Candidate
 
 DATA = Path(__file__).parent / "data" / "extraction.jsonl"
 SAID_AT = 1_767_225_600_000_000  # the first day of 2026

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from common import finish, median, questions, texts, timed
 from holdfast import config
-from holdfast.files.places import init_project
 from holdfast.memory import Holdfast
+from holdfast.records.roots import init_project
 
 TOLD = ("SessionStart", "UserPromptSubmit")
 EVENTS = (*TOLD, "Stop", "SessionEnd")

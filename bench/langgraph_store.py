@@ -18,8 +18,8 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from common import finish, median, timed
-from holdfast.adapters.langgraph import HoldfastStore
 from holdfast.config import Settings
+from holdfast.integrations.langgraph import HoldfastStore
 from holdfast.memory import Holdfast
 
 MOST_AGAINST_SQLITE = 10.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common import finish, median, timed
-from holdfast.pipelines.extract.notes import CATEGORIES, Note, find_notes
+from holdfast.extraction.coding import CATEGORIES, Note, find_notes
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
 

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from common import finish
-from holdfast import Settings, evaluation
+from holdfast import Settings, benchmark
 from postgres import server
 
 
@@ -32,15 +32,15 @@ def main() -> None:
     parser.add_argument("--models", default="static")
     parser.add_argument("--url")
     options = parser.parse_args()
-    pools = list(islice(evaluation.DATASETS[options.dataset](options.path), options.limit))
+    pools = list(islice(benchmark.DATASETS[options.dataset](options.path), options.limit))
     settings = Settings(embedding_models=options.models)
     with server(options.url) as url, tempfile.TemporaryDirectory() as folder:
-        lite = evaluation.evaluate(pools, Path(folder) / "memory.db", settings)
-        post = evaluation.evaluate(pools, url, settings)
+        lite = benchmark.evaluate(pools, Path(folder) / "memory.db", settings)
+        post = benchmark.evaluate(pools, url, settings)
     shares = [overlap(one.ranked, two.ranked) for one, two in zip(lite, post, strict=True)]
     same = sum(one.ranked[:10] == two.ranked[:10] for one, two in zip(lite, post, strict=True))
     found = {
-        name: evaluation.report(answers)["turns"]["all"]["R@10"]
+        name: benchmark.report(answers)["turns"]["all"]["R@10"]
         for name, answers in (("sqlite", lite), ("postgres", post))
     }
     finish(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from common import median
-from holdfast.evaluation import DEPTHS, Answer, Asked, Pool, answered, report
+from holdfast.benchmark import DEPTHS, Answer, Asked, Pool, answered, report
 from rankings import document, spoken
 from vectors import Vectors, served
 

@@ -22,7 +22,7 @@ import psycopg
 
 from common import finish, median, quantile, questions, texts, timed
 from holdfast import Holdfast, Settings
-from holdfast.models.static import StaticEmbedder
+from holdfast.models.embeddings.static import StaticEmbedder
 from recall import BATCH, MODEL, stages
 
 ASKED = 60

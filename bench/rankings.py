@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from holdfast.evaluation import DEPTHS, Answer, Asked, Pool, answered
+from holdfast.benchmark import DEPTHS, Answer, Asked, Pool, answered
 from holdfast.text.stopwords import STOP_WORDS
 from vectors import Vectors
 

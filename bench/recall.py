@@ -21,9 +21,9 @@ import numpy as np
 
 from common import finish, median, quantile, questions, resident_megabytes, texts
 from holdfast import Holdfast, Settings
-from holdfast.models.static import StaticEmbedder
-from holdfast.search import arms
-from holdfast.search import recall as recall_
+from holdfast.models.embeddings.static import StaticEmbedder
+from holdfast.retrieval import candidates
+from holdfast.retrieval import recall as recall_
 from holdfast.types import Scope
 
 MODEL = StaticEmbedder.identity
@@ -101,19 +101,19 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
     lap("analyse")
     corpus = hf.store.corpus(where.scopes, query.terms)
     lap("corpus")
-    views = arms.vectors(hf.store, hf.tiers, query, where)
+    views = candidates.vectors(hf.store, hf.tiers, query, where)
     lap("embed")
-    words = hf.store.by_text(where, arms.rarest(query.terms, corpus), arms.DEPTH)
+    words = hf.store.by_text(where, candidates.rarest(query.terms, corpus), candidates.DEPTH)
     lap("words")
-    near = [hf.store.by_vector(where, view.model, view.vector, arms.DEPTH) for view in views]
+    near = [hf.store.by_vector(where, view.model, view.vector, candidates.DEPTH) for view in views]
     lap("meaning")
     ranked = {"words": words} | {f"meaning ({view.tier})": pairs for view, pairs in zip(views, near, strict=True)}
-    found = arms.fetch(hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()})
+    found = candidates.fetch(hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()})
     lap("fetch")
-    similarity = arms.similarities(hf.store, where, views, ranked, found)
+    similarity = candidates.similarities(hf.store, where, views, ranked, found)
     lap("similarity")
     order = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
-    recall_.rank(engine, arms.Gathered(query, corpus, order, found, similarity, views))
+    recall_.rank(engine, candidates.Gathered(query, corpus, order, found, similarity, views))
     lap("rank")
     return times
 

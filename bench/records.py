@@ -19,8 +19,8 @@ from pathlib import Path
 
 from common import finish, median, questions, timed
 from holdfast import config
-from holdfast.files.places import Place, project_place
 from holdfast.memory import Holdfast
+from holdfast.records.roots import Place, project_place
 from hook import fill
 
 

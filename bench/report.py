@@ -57,7 +57,7 @@ class Options:
 
     def pools(self, name: str) -> list[Any]:
         """The conversations of a data set; one of them where a sample will do."""
-        from holdfast.evaluation import DATASETS
+        from holdfast.benchmark import DATASETS
 
         path = self.dataset(name)
         assert path is not None, f"no file of {name}"
@@ -78,9 +78,9 @@ class Part:
 def recall(name: str, variant: str, options: Options) -> Figures:
     """Holdfast's own figures on a data set; the same as `holdfast bench`, but no text is embedded twice."""
     from holdfast import Settings
-    from holdfast.evaluation import evaluate, report
-    from holdfast.models.static import StaticEmbedder
-    from holdfast.models.tiers import Tiers
+    from holdfast.benchmark import evaluate, report
+    from holdfast.models.embeddings.static import StaticEmbedder
+    from holdfast.models.embeddings.tiers import Tiers
 
     models, fusion = VARIANTS[variant]
     tiers = Tiers.of(StaticEmbedder(), _vectors(options, _encoder())) if "arctic" in models else None
@@ -92,8 +92,8 @@ def recall(name: str, variant: str, options: Options) -> Figures:
 
 def rankings(name: str, options: Options) -> Figures:
     """The figures of plain rankings on a data set."""
-    from holdfast.evaluation import report
-    from holdfast.models.static import StaticEmbedder
+    from holdfast.benchmark import report
+    from holdfast.models.embeddings.static import StaticEmbedder
     from rankings import answers
 
     models = {"the quick model": _vectors(options, StaticEmbedder())}
@@ -117,7 +117,7 @@ def peers(name: str, options: Options) -> Figures:
 
 
 def _encoder() -> Any:
-    from holdfast.models.onnx import OnnxEmbedder
+    from holdfast.models.embeddings.onnx import OnnxEmbedder
 
     return OnnxEmbedder()
 

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.models.embed import Embedder, embedder_for
-from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features
-from holdfast.search.fuse import LEXICAL, Weights, linear
-from holdfast.search.query import Query, analyse
-from holdfast.store.base import Corpus
+from holdfast.models.embeddings.base import Embedder, embedder_for
+from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage, features
+from holdfast.retrieval.fusion import LEXICAL, Weights, linear
+from holdfast.retrieval.query import Query, analyse
+from holdfast.storage.protocol import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope, from_datetime
 

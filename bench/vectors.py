@@ -21,7 +21,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.models.embed import Embedder
+from holdfast.models.embeddings.base import Embedder
 
 Rows = NDArray[np.float32]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from holdfast import Holdfast, Settings
-from holdfast.files.past import survey, take_in
 from holdfast.memory.opened import author_of
 from holdfast.memory.project import project_at
+from holdfast.projects.past_sessions import survey, take_in
 from holdfast.types import from_datetime
 
 ROOT = Path(__file__).parents[1]

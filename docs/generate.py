@@ -118,7 +118,7 @@ def _testing() -> Iterator[str]:
 
     yield "## A store of your own\n"
     yield (
-        "`Holdfast(store, scopes)` opens a memory over any object that keeps the promises of `holdfast.store.Store`. "
+        "`Holdfast(store, scopes)` opens a memory over any object that keeps the promises of `holdfast.storage.Store`. "
         "`holdfast.testing` has them as tests, for pytest.\n"
     )
     told = [part for part in (inspect.getdoc(testing) or "").split("\n\n") if not part.startswith("Belongs here")]
@@ -233,8 +233,8 @@ def _openapi() -> dict[str, Any]:
 
     from holdfast.audit import open_audit
     from holdfast.feedback import open_feedback
+    from holdfast.server.api_keys import KeyFile
     from holdfast.server.app import create_app
-    from holdfast.server.keys import KeyFile
 
     settings, nowhere = holdfast.Settings(embedding_models="none"), ":memory:"
     with (
@@ -286,7 +286,7 @@ OUTCOMES = {"allow": "yes", "propose": "proposes", "refuse": "no"}
 
 def permissions_page() -> str:
     """Who may do what, from the table that the code goes by."""
-    from holdfast.write import permissions
+    from holdfast.ingest import permissions
 
     parts = [
         "# Who may do what",
@@ -310,7 +310,7 @@ def permissions_page() -> str:
 
 
 def _permission_rows() -> str:
-    from holdfast.write import permissions
+    from holdfast.ingest import permissions
 
     head = f"| verb | state | {' | '.join(permissions.ACTORS)} |\n|---|---|{'---|' * len(permissions.ACTORS)}\n"
     rows = (

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, settings
 from holdfast.config import Settings
 from holdfast.memory import Holdfast
 from holdfast.memory.given import scopes_of
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 from holdfast.types import from_datetime
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def postgres_server(
 @pytest.fixture(scope="session")
 def postgres_tables(postgres_server: PostgresServer) -> str:
     """The URL of a database with our tables: one for all tests of a worker, for making them takes a while."""
-    from holdfast.store.postgres import PostgresStore
+    from holdfast.storage.postgres import PostgresStore
 
     name = f"tables_{uuid4().hex}"
     postgres_server.create_database(name)

@@ -13,10 +13,10 @@ import httpx
 from holdfast.audit import open_audit
 from holdfast.feedback import open_feedback
 from holdfast.memory import Holdfast
+from holdfast.server.api_keys import KeyFile
 from holdfast.server.app import create_app
-from holdfast.server.keys import KeyFile
-from holdfast.server.limits import Buckets
-from holdfast.server.run import listening, run, url_of
+from holdfast.server.process import listening, run, url_of
+from holdfast.server.ratelimit import Buckets
 
 
 class Live:

@@ -19,14 +19,14 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import Implementation
 
-from holdfast.cli.stdio import tools_for
+from holdfast.cli.fast_mcp import tools_for
 from holdfast.config import Settings
-from holdfast.listening import answer
+from holdfast.embedded_server import answer
 from holdfast.memory import Holdfast
-from holdfast.server.keys import KeyFile
+from holdfast.server.api_keys import KeyFile
+from holdfast.server.mcp.dispatch import Methods
 from holdfast.server.mcp.http import PATH, create_app
-from holdfast.server.mcp.methods import Methods
-from holdfast.server.run import listening, url_of
+from holdfast.server.process import listening, url_of
 
 HOLDFAST = (sys.executable, "-m", "holdfast")
 WORDS = {"HOLDFAST_EMBEDDING_MODELS": "none"}

@@ -167,9 +167,9 @@ def _in_shell(command: str) -> str:
 
 def _yaml(code: str) -> None:
     """A role file, a compose file or holdfast.yaml, read as we read it; a part of a role is put into one."""
-    from holdfast.agent.role import load_compose, load_role
+    from holdfast.agents.role import load_compose, load_role
     from holdfast.config import PROJECT_KEYS, project_file
-    from holdfast.pipelines.project.setup import settings_from
+    from holdfast.extraction.coding.project_settings import settings_from
 
     said = YAML(typ="safe").load(textwrap.dedent(code))
     if "apiVersion" in said:
@@ -186,13 +186,13 @@ def _yaml(code: str) -> None:
 def _toml(code: str) -> None:
     """config.toml, or else a vocabulary, read as we read it."""
     from holdfast import config
-    from holdfast.write.vocabulary import vocabulary
+    from holdfast.extraction.vocabulary import vocabulary
 
     if tomllib.loads(code).keys() <= {known.name for known in fields(Settings)}:
         config.load({}, _file("config.toml", code))
     else:
         file = _file("vocabulary.toml", code)
-        copytree(str(files("holdfast.write") / "cues"), file.with_name("cues"))  # the folder that it may name
+        copytree(str(files("holdfast.ingest") / "cues"), file.with_name("cues"))  # the folder that it may name
         vocabulary(str(file))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.text.screen import counted
+from holdfast.text.terminal import counted
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 # What we count, as people read it. A value in an f-string before one of these is a count that is never singular.
@@ -54,7 +54,7 @@ def test_every_count_in_the_source_agrees_with_its_noun():
         for line, value, behind in f_strings(ast.parse(path.read_text("utf-8")))
         if COUNT.match(behind) and not NAMES.search(value) and f"{{{value}}}{behind}" not in ALLOWED
     ]
-    assert wrong == [], "use counted() of text/screen.py"
+    assert wrong == [], "use counted() of text/terminal.py"
 
 
 def test_every_count_on_the_page_agrees_with_its_noun():

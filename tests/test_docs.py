@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 import holdfast
 from holdfast import errors
 from holdfast.config import Settings
-from holdfast.pipelines.project.setup import ProjectSettings, settings_from
+from holdfast.extraction.coding.project_settings import ProjectSettings, settings_from
 from pages import FILES, Walk, blocks
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast import InvalidInput, Settings
-from holdfast.evaluation import evaluate, locomo, longmemeval, per_question, report
+from holdfast.benchmark import evaluate, locomo, longmemeval, per_question, report
 from holdfast.types import iso
 
 OFFLINE = Settings(embedding_models="none")

@@ -20,7 +20,7 @@ WITHOUT = """
 import sys
 from holdfast import Holdfast
 from holdfast.cli.app import run
-from holdfast.server.mcp.methods import Methods
+from holdfast.server.mcp.dispatch import Methods
 
 with Holdfast.open("memory.db", scope="user:ann") as hf:
     hf.remember("Prefers green tea")
@@ -77,12 +77,12 @@ for command in (
 for module in ("pydantic_ai", "openai_agents", "langgraph"):
     print(module)
     try:
-        import_module(f"holdfast.adapters.{module}")
+        import_module(f"holdfast.integrations.{module}")
     except ImportError as error:
         assert isinstance(error, HoldfastError)
         print(error)
 print("anthropic")
-from holdfast.adapters.anthropic import memory_tool
+from holdfast.integrations.anthropic import memory_tool
 try:
     memory_tool(Holdfast.open(":memory:", scope="user:ann", settings=Settings(embedding_models="none")))
 except HoldfastError as error:
@@ -94,7 +94,7 @@ with Holdfast.open(":memory:", scope="user:ann", settings=settings) as hf:
     assert hf.recall("which tea?")[0].memory.id == tea.id  # words do meanwhile
     print(hf.stats()["problems"])
 print("model")
-from holdfast.models.chat import complete_for
+from holdfast.models.llm.chat import complete_for
 try:
     complete_for("openai:gpt-5-mini", environ={"OPENAI_API_KEY": "none"})("Good morning")
 except HoldfastError as error:
@@ -130,13 +130,13 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
 ALONE = {
     "server": "from holdfast.server.app import create_app",
     "mcp,server": "from holdfast.server.mcp.http import create_app",
-    "agent": "from holdfast.agent.runner import RoleAgent; from holdfast.agent import chat, daemon; chat.app",
-    "postgres": "from holdfast.store.postgres import PostgresStore",
-    "llm": "from holdfast.adapters.pydantic_ai import HoldfastMemory\n"
-    "from holdfast.models.chat import chat_model; chat_model('openai', 'gpt-5-mini', key='none')",
-    "openai-agents": "from holdfast.adapters.openai_agents import HoldfastMemory",
-    "langgraph": "from holdfast.adapters.langgraph import HoldfastStore",
-    "anthropic": "from holdfast.adapters.anthropic import memory_tool; import anthropic",
+    "agent": "from holdfast.agents.runner import RoleAgent; from holdfast.agents import chat, daemon; chat.app",
+    "postgres": "from holdfast.storage.postgres import PostgresStore",
+    "llm": "from holdfast.integrations.pydantic_ai import HoldfastMemory\n"
+    "from holdfast.models.llm.chat import chat_model; chat_model('openai', 'gpt-5-mini', key='none')",
+    "openai-agents": "from holdfast.integrations.openai_agents import HoldfastMemory",
+    "langgraph": "from holdfast.integrations.langgraph import HoldfastStore",
+    "anthropic": "from holdfast.integrations.anthropic import memory_tool; import anthropic",
     "telemetry": "import opentelemetry.trace, holdfast.telemetry",
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Holdfast, InvalidInput, NotFound
 from holdfast.errors import ScopeError
-from holdfast.store import InMemoryStore
+from holdfast.storage import InMemoryStore
 
 HUGE = 10**30
 

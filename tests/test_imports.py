@@ -41,7 +41,7 @@ def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_
     quick = "import os, sys; os.environ['HOLDFAST_EMBEDDING_MODELS'] = 'static'"
     code = f"{quick}; {command}; from holdfast.cli import main; "
     slow = ("asyncio", "dataclasses", "inspect", "logging", "pydantic")
-    ours = ("holdfast.write.guard", "holdfast.pipelines.task", "holdfast.store.writer")
+    ours = ("holdfast.ingest.sanitize", "holdfast.extraction.job_types", "holdfast.storage.transaction")
     heavy = (name for name in HEAVY if name not in ("apsw", "Stemmer"))
     assert loaded(code + main, (*heavy, *slow, *ours)) == []
 
@@ -78,9 +78,9 @@ def test_a_recall_with_the_quick_model_does_not_load_the_better_one():
 
 
 def test_a_package_gives_its_modules_when_they_are_asked_for_and_nothing_else():
-    code = "from holdfast import pipelines; import sys; before = 'holdfast.pipelines.decay' in sys.modules; "
-    done = loaded(code + "assert not before; pipelines.decay.decay", ("holdfast.pipelines.decay",))
-    assert done == ["holdfast.pipelines.decay"]
+    code = "from holdfast import pipelines; import sys; before = 'holdfast.maintenance.decay' in sys.modules; "
+    done = loaded(code + "assert not before; pipelines.decay.decay", ("holdfast.maintenance.decay",))
+    assert done == ["holdfast.maintenance.decay"]
     with pytest.raises(AttributeError, match="no attribute 'decoy'"):
         pipelines.decoy  # noqa: B018
     assert not hasattr(pipelines, "__wrapped__")

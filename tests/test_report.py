@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.evaluation import locomo
+from holdfast.benchmark import locomo
 from holdfast.models.fake import FakeEmbedder
 
 BENCH = Path(__file__).parents[1] / "bench"

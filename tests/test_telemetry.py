@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from holdfast import telemetry
-from holdfast.aio import AsyncHoldfast
+from holdfast.async_client import AsyncHoldfast
 from holdfast.errors import NotFound
 from holdfast.memory import Holdfast
 

@@ -15,10 +15,10 @@ import numpy as np
 from wire import Asked, Turn, embed, serve
 
 from holdfast import Holdfast, Settings
-from holdfast.models.onnx import OnnxEmbedder
-from holdfast.models.static import StaticEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.store import open_store
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.static import StaticEmbedder
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import open_store
 from holdfast.types import Micros, Scope
 
 

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
-    from .aio import AsyncHoldfast
+    from .async_client import AsyncHoldfast
     from .config import Settings
+    from .context.session_context import Context
+    from .erasure.receipt import Receipt
     from .errors import Conflict, HoldfastError, InvalidInput, NotFound, Refused, StoreError
     from .memory import Holdfast
-    from .pipelines.receipt import Receipt
-    from .search.context import Context
-    from .search.why import Why
+    from .retrieval.explain import Why
     from .types import Edge, Event, Hit, Memory, Scope, Session
 
 _HOMES = {

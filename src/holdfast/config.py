@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InvalidInput, UnknownSetting, meant, reason
-from .modes import ALIASES, MODES
+from .retention_mode import ALIASES, MODES
 from .values import dataclass, field, fields
 
 PREFIX = "HOLDFAST_"

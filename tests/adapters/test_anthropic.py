@@ -15,8 +15,8 @@ from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.anthropic import async_memory_tool, memory_tool
 from holdfast.config import Settings
+from holdfast.integrations.anthropic import async_memory_tool, memory_tool
 from holdfast.memory import Holdfast
 
 WORDS = Settings(embedding_models="none")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.exchange import FORMATS, take_in, written
-from holdfast.adapters.exchange.json_values import Problem, values
-from holdfast.adapters.mem0 import Memory
 from holdfast.config import Settings
+from holdfast.importers import FORMATS, take_in, written
+from holdfast.importers.json_values import Problem, values
+from holdfast.integrations.mem0 import Memory
 from holdfast.memory import Holdfast
 from holdfast.types import Scope, Triple, from_datetime
 
@@ -202,7 +202,7 @@ def test_a_knowledge_graph_is_recalled(hf):
 
 
 def test_a_knowledge_graph_is_the_one_that_the_server_has(hf):
-    from holdfast.adapters.graph import Graph
+    from holdfast.integrations.knowledge_graph import Graph
 
     graph = Graph(hf)
     graph.create_entities([{"name": "Ann", "entityType": "person", "observations": ["Bakes"]}])
@@ -213,7 +213,7 @@ def test_a_knowledge_graph_is_the_one_that_the_server_has(hf):
 
 
 def test_items_of_langgraph_are_items_here(hf):
-    from holdfast.adapters.langgraph import HoldfastStore
+    from holdfast.integrations.langgraph import HoldfastStore
 
     item = {"namespace": ["users", "ann"], "key": "tea", "value": {"likes": "oolong", "cups": 3},
             "created_at": "2025-01-01T10:00:00+00:00", "updated_at": "2025-02-01T10:00:00+00:00"}  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.exchange import FORMATS, take_in, written
-from holdfast.adapters.graph import Graph
 from holdfast.errors import NotFound
+from holdfast.importers import FORMATS, take_in, written
+from holdfast.integrations.knowledge_graph import Graph
 from holdfast.memory import Holdfast
 from mcp_clients import by_pipe, connected
 

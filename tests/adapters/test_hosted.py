@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from holdfast import AsyncHoldfast, InvalidInput
-from holdfast.adapters import langgraph, openai_agents, pydantic_ai
-from holdfast.adapters.anthropic import memory_tool
-from holdfast.adapters.mem0 import Memory
+from holdfast.integrations import langgraph, openai_agents, pydantic_ai
+from holdfast.integrations.anthropic import memory_tool
+from holdfast.integrations.mem0 import Memory
 
 ADAPTERS = [
     langgraph.HoldfastStore,

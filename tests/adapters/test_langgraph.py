@@ -20,8 +20,8 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from holdfast.adapters.langgraph import HoldfastStore
 from holdfast.config import Settings
+from holdfast.integrations.langgraph import HoldfastStore
 from holdfast.memory import Holdfast
 from holdfast.types import to_datetime
 

@@ -12,9 +12,9 @@ import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from holdfast.adapters.langgraph import AsyncHoldfastStore, HoldfastStore
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput
+from holdfast.integrations.langgraph import AsyncHoldfastStore, HoldfastStore
 from holdfast.memory import Holdfast
 
 WORDS = Settings(embedding_models="none")

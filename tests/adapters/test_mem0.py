@@ -7,9 +7,9 @@ import inspect
 
 import pytest
 
-from holdfast.adapters.mem0 import AsyncMem0, AsyncMemory, Mem0, Memory
-from holdfast.adapters.mem0.filters import matches, names_owner, users_in
 from holdfast.errors import InvalidInput
+from holdfast.integrations.mem0 import AsyncMem0, AsyncMemory, Mem0, Memory
+from holdfast.integrations.mem0.mem0_filters import matches, names_owner, users_in
 from holdfast.types import Scope, iso
 
 ANN = {"user_id": "ann"}

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.adapters.exchange import FORMATS, take_in
-from holdfast.adapters.mem0 import AsyncMemory, Memory
-from holdfast.adapters.mem0.ids import ACTOR, OWNERS
 from holdfast.errors import InvalidInput
+from holdfast.importers import FORMATS, take_in
+from holdfast.integrations.mem0 import AsyncMemory, Memory
+from holdfast.integrations.mem0.ids import ACTOR, OWNERS
 
 SAME = [(5, "5"), (0, "0"), (True, "True"), (1.5, "1.5"), (" ann ", "ann"), ("\tann\n", "ann"), ("Ann:x/y@z", None)]
 SAME += [(UUID(int=7), str(UUID(int=7))), ("用户", None)]

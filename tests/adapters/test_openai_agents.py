@@ -25,9 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from holdfast.adapters.openai_agents import HoldfastMemory, HoldfastSession, cut
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, MissingExtra, ModelFailed, StoreBusy, StoreClosed
+from holdfast.integrations.openai_agents import HoldfastMemory, HoldfastSession, cut
 from holdfast.memory import Holdfast
 
 BOAT = "Ann's boat is called Heron"
@@ -406,7 +406,7 @@ def test_what_is_said_in_one_run_is_known_in_the_next_process(hf, next_process):
         "from agents import Agent, RunConfig, Runner, set_tracing_disabled\n"
         "from agents.testing import ScriptedModel, assistant_message\n"
         "from holdfast import Holdfast, Settings\n"
-        "from holdfast.adapters.openai_agents import HoldfastMemory\n"
+        "from holdfast.integrations.openai_agents import HoldfastMemory\n"
         "set_tracing_disabled(True)\n"
         "model = ScriptedModel([[assistant_message('Heron')]])\n"
         "settings = Settings(embedding_models='none')\n"
@@ -576,7 +576,7 @@ def test_what_is_forgotten_before_another_try_is_gone_from_it(hf):
 
 
 def test_a_missing_framework_names_the_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "holdfast.adapters.openai_agents")
+    monkeypatch.delitem(sys.modules, "holdfast.integrations.openai_agents")
     monkeypatch.setitem(sys.modules, "agents", None)
     with pytest.raises(MissingExtra, match=r"holdfast\[openai-agents\]"):
-        importlib.import_module("holdfast.adapters.openai_agents")
+        importlib.import_module("holdfast.integrations.openai_agents")

@@ -13,8 +13,8 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolRetu
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from holdfast.adapters.pydantic_ai import HoldfastMemory
 from holdfast.errors import InvalidInput, MissingExtra
+from holdfast.integrations.pydantic_ai import HoldfastMemory
 
 BOAT = "Ann's boat is called Heron"
 ASKED = "What is my boat called?"
@@ -70,7 +70,7 @@ def test_what_is_said_in_one_run_is_known_in_the_next_process(hf, next_process):
         "from pydantic_ai.messages import ModelResponse, TextPart\n"
         "from pydantic_ai.models.function import FunctionModel\n"
         "from holdfast import Holdfast, Settings\n"
-        "from holdfast.adapters.pydantic_ai import HoldfastMemory\n"
+        "from holdfast.integrations.pydantic_ai import HoldfastMemory\n"
         "def model(messages, info):\n"
         "    print(messages[-1].parts[0].content)\n"
         "    return ModelResponse([TextPart('Heron')])\n"
@@ -295,7 +295,7 @@ def test_a_session_needs_a_name(hf):
 
 
 def test_a_missing_framework_names_the_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "holdfast.adapters.pydantic_ai")
+    monkeypatch.delitem(sys.modules, "holdfast.integrations.pydantic_ai")
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     with pytest.raises(MissingExtra, match=r"holdfast\[llm\]"):
-        importlib.import_module("holdfast.adapters.pydantic_ai")
+        importlib.import_module("holdfast.integrations.pydantic_ai")

@@ -16,16 +16,16 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input, Markdown, Static
 
-from holdfast.agent.chat import app as app_module
-from holdfast.agent.chat import chat
-from holdfast.agent.chat import panel as panel_module
-from holdfast.agent.chat.app import HELP, NOT_SAVED, ChatApp
-from holdfast.agent.chat.panel import MemoryPanel
-from holdfast.agent.chat.prompt import Prompt
-from holdfast.agent.chat.talk import Exchange, Line, call_line
-from holdfast.agent.conversation import Conversation
-from holdfast.agent.role import load_role
-from holdfast.agent.runner import RoleAgent, Watcher
+from holdfast.agents.conversation import Conversation
+from holdfast.agents.role import load_role
+from holdfast.agents.runner import RoleAgent, Watcher
+from holdfast.agents.tui import app as app_module
+from holdfast.agents.tui import chat
+from holdfast.agents.tui import panel as panel_module
+from holdfast.agents.tui.app import HELP, NOT_SAVED, ChatApp
+from holdfast.agents.tui.panel import MemoryPanel
+from holdfast.agents.tui.prompt import Prompt
+from holdfast.agents.tui.talk import Exchange, Line, call_line
 from holdfast.errors import HoldfastError, StoreBusy
 
 SOON = 100  # seconds after which a test gives up waiting

@@ -13,9 +13,9 @@ from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
 from holdfast import config
-from holdfast.agent.compose import up
-from holdfast.agent.memory import RoleMemory
-from holdfast.agent.role import load_compose, load_role
+from holdfast.agents.compose import up
+from holdfast.agents.memory import RoleMemory
+from holdfast.agents.role import load_compose, load_role
 from holdfast.errors import InvalidInput
 from servers import free_port
 
@@ -246,7 +246,7 @@ def test_two_services_cannot_have_the_same_port(stage):
 
 
 def test_on_a_server_they_share_a_scope_of_their_own(stage, monkeypatch):
-    from holdfast.agent import compose
+    from holdfast.agents import compose
 
     stage.role("a", HOOK)
     url = "postgresql://db.example/team"

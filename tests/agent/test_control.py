@@ -9,13 +9,13 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agent.control import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING
-from holdfast.agent.conversation import Conversation
-from holdfast.agent.role import load_role
-from holdfast.agent.runner import RoleAgent, Watcher
-from holdfast.agent.utterance import understood
+from holdfast.agents.conversation import Conversation
+from holdfast.agents.memory_commands import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING
+from holdfast.agents.role import load_role
+from holdfast.agents.runner import RoleAgent, Watcher
+from holdfast.agents.utterance import understood
 from holdfast.errors import Refused
-from holdfast.text.control import answer, command
+from holdfast.text.spoken_commands import answer, command
 
 DATA = Path(__file__).parent.parent / "data"
 LABELLED = [

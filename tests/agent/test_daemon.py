@@ -16,10 +16,10 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agent.daemon import Service, serve
-from holdfast.agent.role import load_role
-from holdfast.agent.runner import RoleAgent
-from holdfast.agent.triggers import Firing
+from holdfast.agents.daemon import Service, serve
+from holdfast.agents.role import load_role
+from holdfast.agents.runner import RoleAgent
+from holdfast.agents.triggers import Firing
 from holdfast.errors import InvalidInput
 
 SOON = 100  # seconds after which a test gives up waiting
@@ -248,7 +248,7 @@ def test_a_trigger_that_cannot_work_leaves_no_session_behind(agent, clock):
 
 HANGING = """
 import threading
-from holdfast.agent.daemon import stop_on_signals
+from holdfast.agents.daemon import stop_on_signals
 stop = threading.Event()
 stop_on_signals(stop)
 print("ready", flush=True)

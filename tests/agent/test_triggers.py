@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from holdfast import config
-from holdfast.agent import triggers
-from holdfast.agent.role import load_role
-from holdfast.agent.triggers import Firing, WebhookThread
+from holdfast.agents import triggers
+from holdfast.agents.role import load_role
+from holdfast.agents.triggers import Firing, WebhookThread
 from holdfast.errors import InvalidInput
 from holdfast.types import from_datetime
 from servers import free_port

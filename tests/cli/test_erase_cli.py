@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast.audit import open_audit
-from holdfast.pipelines.receipt import Receipt
+from holdfast.erasure.receipt import Receipt
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.store.base import Spent
+from holdfast.storage.protocol import Spent
 from holdfast.types import DAY, system_clock
 
 
@@ -103,8 +103,8 @@ def test_what_is_due_is_told_in_words_under_headings(cli, hf):
 
 
 def test_every_task_of_maintenance_can_be_told_in_words():
-    from holdfast.cli.living import WHAT_IS_DONE
-    from holdfast.pipelines.work import TASKS
+    from holdfast.cli.commands.maintain import WHAT_IS_DONE
+    from holdfast.maintenance.job_runner import TASKS
 
     assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
 

@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from holdfast.cli import app as app_
 from holdfast.cli import main
-from holdfast.cli.quick import answered, understood
-from holdfast.cli.recalling import recall
+from holdfast.cli.fast_path import answered, understood
+from holdfast.cli.fast_recall import recall
 
 PLAIN = (
     ["tea"],

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.cli.review import read_sheet, sheet
-from holdfast.text.difference import marked, word_diff
+from holdfast.cli.commands.review import read_sheet, sheet
+from holdfast.cli.word_diff import marked, word_diff
+from holdfast.extraction.approval import Weighed
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.reconcile import Add
 from holdfast.types import Memory, Scope
-from holdfast.write.approval import Weighed
-from holdfast.write.candidates import Candidate
-from holdfast.write.reconcile import Add
 from terminals import bare, editor
 
 

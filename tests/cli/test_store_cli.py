@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from holdfast.memory import Holdfast
-from holdfast.store import SQLiteStore, migrate
-from holdfast.store.migrate import Migration, migrations
-from holdfast.store.postgres import PostgresStore
+from holdfast.storage import SQLiteStore, migrations_runner
+from holdfast.storage.migrations_runner import Migration, migrations
+from holdfast.storage.postgres import PostgresStore
 from holdfast.testing.scene import ANN, fact, put, unit
 
 
@@ -45,7 +45,7 @@ def one_more_migration(monkeypatch):
         steps = migrations(backend)
         return (*steps, Migration(len(steps) + 1, "9999_later.sql", "CREATE TABLE later (number bigint)"))
 
-    return lambda: monkeypatch.setattr(migrate, "migrations", known)
+    return lambda: monkeypatch.setattr(migrations_runner, "migrations", known)
 
 
 @pytest.fixture

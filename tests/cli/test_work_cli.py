@@ -14,11 +14,11 @@ from uuid import uuid4
 
 import pytest
 
-from holdfast.models import tiers
+from holdfast.extraction.job_types import worker_name
+from holdfast.maintenance.embedding_jobs import STEP
+from holdfast.models.embeddings import tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.pipelines.embed import STEP
-from holdfast.pipelines.task import worker_name
-from holdfast.store import open_store
+from holdfast.storage import open_store
 from holdfast.types import Scope
 
 MODEL = "fake:bag-of-words"

@@ -14,10 +14,10 @@ from projects import Builder, Shop
 from provider import Provider
 
 from holdfast import Holdfast, Settings
-from holdfast.agent.living import Keeper
-from holdfast.agent.memory import RoleMemory
-from holdfast.agent.role import load_role
-from holdfast.agent.runner import RoleAgent
+from holdfast.agents.memory import RoleMemory
+from holdfast.agents.role import load_role
+from holdfast.agents.runner import RoleAgent
+from holdfast.integrations.agent_tools import Keeper
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 ROLE = """\

@@ -16,13 +16,13 @@ from pathlib import Path
 import psutil
 
 from holdfast import config
-from holdfast.agent.hooks import log
-from holdfast.files.places import init_project, places_around
+from holdfast.coding_agents.hooks import log
 from holdfast.memory import Holdfast
+from holdfast.records.roots import init_project, places_around
 
 Answered = namedtuple("Answered", "code out err seconds")
 PATIENCE = 100  # seconds that anything may take on a crowded machine
-HURRIED = """from holdfast.agent.hooks import answer
+HURRIED = """from holdfast.coding_agents.hooks import answer
 answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
 from holdfast.cli import main
 main()"""

@@ -10,9 +10,9 @@ from typing import Any
 from provider import Provider
 
 from holdfast import config
-from holdfast.files.building import project_around
 from holdfast.memory import Holdfast
 from holdfast.memory.project import project_at
+from holdfast.projects.discovery import project_around
 from holdfast.types import DAY, Micros, Scope, system_clock
 
 PATIENCE = 100  # seconds that anything may take on a crowded machine

@@ -10,10 +10,10 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolRetu
 from pydantic_ai.models.function import FunctionModel
 from scripted import calling, seen_by
 
-from holdfast.agent.autonomous import pursue
-from holdfast.agent.conversation import Conversation
-from holdfast.agent.exchange import import_memories
-from holdfast.pipelines.consolidate import BUSY, asked, parse
+from holdfast.agents.autonomous import pursue
+from holdfast.agents.conversation import Conversation
+from holdfast.extraction.episodes import BUSY, asked, parse
+from holdfast.importers.initrunner_json import import_memories
 
 NONE = "embeddings: {provider: none}"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.agent.embeddings import choose
-from holdfast.agent.models import answering, consolidating
-from holdfast.agent.role import load_role
+from holdfast.agents.embeddings import choose
+from holdfast.agents.models import answering, consolidating
+from holdfast.agents.role import load_role
 from holdfast.errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, InvalidInput, MissingKey
 
 

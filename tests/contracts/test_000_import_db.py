@@ -21,9 +21,9 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from holdfast.agent.importdb import ImportedDatabase, import_database, opening, taking
 from holdfast.errors import Conflict, InvalidInput, StoreBusy, TooLarge
-from holdfast.store import SQLiteStore
+from holdfast.importers.initrunner import ImportedDatabase, detect, import_database, write_memories
+from holdfast.storage import SQLiteStore
 from holdfast.types import STATUSES, from_datetime
 
 JUNE = datetime(2025, 6, 1, 10, tzinfo=UTC)
@@ -536,30 +536,30 @@ def test_a_change_that_broke_off_is_not_read(apart, memory):
 
 def test_a_file_that_never_stops_changing_is_not_read(old, memory, monkeypatch):
     looks = iter(range(10_000))
-    monkeypatch.setattr(opening, "_PAUSE", 0)
-    monkeypatch.setattr(opening, "_looks", lambda path: [(next(looks), 0)])
+    monkeypatch.setattr(detect, "_PAUSE", 0)
+    monkeypatch.setattr(detect, "_looks", lambda path: [(next(looks), 0)])
     with pytest.raises(StoreBusy, match="Stop the agent"):
         import_database(old.path, memory)
     assert not memory.exists
 
 
 def test_a_file_that_changes_while_it_is_copied_is_copied_again(old, memory, monkeypatch):
-    copyfile, late = opening.shutil.copyfile, [lambda: old.memory("At the last moment")]
+    copyfile, late = detect.shutil.copyfile, [lambda: old.memory("At the last moment")]
 
     def slowly(source, target):
         copyfile(source, target)
         if late:
             late.pop()()
 
-    monkeypatch.setattr(opening, "_PAUSE", 0)
-    monkeypatch.setattr(opening.shutil, "copyfile", slowly)
+    monkeypatch.setattr(detect, "_PAUSE", 0)
+    monkeypatch.setattr(detect.shutil, "copyfile", slowly)
     assert import_database(old.path, memory).memories == 1
 
 
 def test_a_change_right_after_another_is_seen_where_times_go_in_steps(old, memory, monkeypatch):
     old.memory("Before")
     step, now, changed = 0.01, [0.0], [0]
-    copyfile, late = opening.shutil.copyfile, ["Behind"]
+    copyfile, late = detect.shutil.copyfile, ["Behind"]
 
     def sleep(seconds):
         now[0] += seconds
@@ -570,9 +570,9 @@ def test_a_change_right_after_another_is_seen_where_times_go_in_steps(old, memor
             old.connection.execute("UPDATE memories SET content = ?", (late.pop(),))  # which leaves the size as it was
             changed[0] = int(now[0] / step)
 
-    monkeypatch.setattr(opening, "time", SimpleNamespace(sleep=sleep))
-    monkeypatch.setattr(opening, "_look", lambda file: (4096, changed[0]))
-    monkeypatch.setattr(opening.shutil, "copyfile", slowly)
+    monkeypatch.setattr(detect, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(detect, "_look", lambda file: (4096, changed[0]))
+    monkeypatch.setattr(detect.shutil, "copyfile", slowly)
     import_database(old.path, memory)
     assert [one.content for one in held(memory)] == ["Behind"]
 
@@ -618,7 +618,7 @@ def test_a_file_that_may_not_be_read_is_refused(old, memory, monkeypatch):
     def refuse(source, target):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(opening.shutil, "copyfile", refuse)
+    monkeypatch.setattr(detect.shutil, "copyfile", refuse)
     with pytest.raises(InvalidInput, match=r"Cannot read .*: Permission denied"):
         import_database(old.close(), memory)
 
@@ -639,7 +639,7 @@ def test_an_import_that_broke_off_between_its_halves_is_completed_by_the_next(ol
         raise Conflict("no")
 
     with monkeypatch.context() as broken, pytest.raises(Conflict):
-        broken.setattr(taking, "_restored", fail)
+        broken.setattr(write_memories, "_restored", fail)
         import_database(path, memory)
     assert held(memory) == []
     done = import_database(path, memory)

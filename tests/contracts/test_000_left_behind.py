@@ -10,11 +10,11 @@ import pytest
 from initrunner_files import OldDatabase
 
 from holdfast import config
-from holdfast.agent.initrunner import is_database
-from holdfast.agent.role import load_role
-from holdfast.agent.runner import RoleAgent
+from holdfast.agents.initrunner import is_database
+from holdfast.agents.role import load_role
+from holdfast.agents.runner import RoleAgent
 from holdfast.errors import StoreCorrupt
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 
 
 def old_database(path: Path) -> Path:

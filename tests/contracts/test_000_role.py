@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.agent.role import load_compose, load_role
+from holdfast.agents.role import load_compose, load_role
 from holdfast.errors import InvalidInput
 
 QUICK_START = """\

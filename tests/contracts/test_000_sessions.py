@@ -19,8 +19,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import FunctionModel
 from scripted import calling, seen_by
 
-from holdfast.agent import sessions
-from holdfast.agent.conversation import Conversation
+from holdfast.agents import sessions
+from holdfast.agents.conversation import Conversation
 from holdfast.errors import ModelFailed
 
 

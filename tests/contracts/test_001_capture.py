@@ -9,10 +9,10 @@ import pytest
 from living import talk
 
 from holdfast import Holdfast, Settings
-from holdfast.agent.living import Keeper
+from holdfast.integrations.agent_tools import Keeper
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 from holdfast.types import Scope
 
 

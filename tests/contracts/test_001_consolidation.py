@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from living import done, facts, talk
 
 from holdfast import Holdfast, Settings
-from holdfast.agent.living import Keeper
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.learn import LEARN
-from holdfast.pipelines.task import Task, Worker
-from holdfast.pipelines.work import once
-from holdfast.store.base import Author
+from holdfast.extraction.job_types import Task, Worker
+from holdfast.extraction.session_extraction import LEARN
+from holdfast.integrations.agent_tools import Keeper
+from holdfast.maintenance.job_runner import once
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage.protocol import Author
 
 OFFLINE = Settings(embedding_models="none")
 SAID = (

@@ -6,13 +6,13 @@ import pytest
 from living import done, talk
 
 from holdfast import InvalidInput
-from holdfast.agent.living import Keeper
+from holdfast.extraction.job_types import Worker
+from holdfast.integrations.agent_tools import Keeper
+from holdfast.maintenance.job_runner import once
+from holdfast.maintenance.plan import outlook
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.entities.patterns import PatternRecogniser
-from holdfast.models.entities.strategies import Recognition, standard
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.outlook import outlook
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import once
+from holdfast.models.entities.select import Recognition, standard
 
 
 class Broken:

@@ -9,10 +9,10 @@ import pytest
 from living import done, facts, talk
 
 from holdfast import Holdfast, InvalidInput, Settings
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.schedule import Entry, schedule
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import plan, work_once
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.job_runner import plan, work_once
+from holdfast.maintenance.schedule import Entry, schedule
+from holdfast.models.embeddings.tiers import Tiers
 
 OFFLINE = Settings(embedding_models="none")
 

@@ -86,7 +86,7 @@ def test_entities_find_what_the_words_do_not(ann):
 
 
 def test_yo_25_what_is_put_away_is_gone_from_every_way_of_looking(open_memory):
-    from holdfast.agent.living import Keeper
+    from holdfast.integrations.agent_tools import Keeper
 
     hf = open_memory("user:ann")
     tools = {function.__name__: function for function in Keeper(hf).get_tools()}

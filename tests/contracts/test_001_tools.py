@@ -12,7 +12,7 @@ from pydantic_ai.models.test import TestModel
 from scripted import calling
 
 from holdfast import InvalidInput
-from holdfast.agent import living
+from holdfast.integrations import agent_tools
 
 SIX = {"search_memory", "remember_fact", "correct_fact", "confirm_fact", "memory_stats", "get_entity_info"}
 OTHER_SIX = {
@@ -38,9 +38,9 @@ def test_the_tools_of_the_reader_are_not_among_those_of_the_talker(keeper):
     assert {function.__name__ for function in keeper.get_consolidator_tools()} == OTHER_SIX
 
 
-@pytest.mark.parametrize("functions", [living.talking, living.consolidating])
+@pytest.mark.parametrize("functions", [agent_tools.talking, agent_tools.consolidating])
 def test_they_are_tools_of_a_pydantic_ai_agent_that_are_described(ann, functions):
-    tools = living.toolset(functions(ann)).tools
+    tools = agent_tools.toolset(functions(ann)).tools
     assert len(tools) == 6
     for tool in tools.values():
         assert tool.description
@@ -50,13 +50,13 @@ def test_they_are_tools_of_a_pydantic_ai_agent_that_are_described(ann, functions
 
 def test_an_agent_calls_them(ann):
     model = TestModel(call_tools=["memory_stats", "search_memory"])
-    agent = Agent(model, toolsets=[living.toolset(living.talking(ann))])
+    agent = Agent(model, toolsets=[agent_tools.toolset(agent_tools.talking(ann))])
     assert "counts" in json.loads(asyncio.run(agent.run("what do you know?")).output)["memory_stats"]
 
 
 def test_a_model_that_gets_an_argument_wrong_is_told_and_may_try_again(ann):
     steps = [("search_memory", {"query": "tea", "kind": "semantic"}), ("search_memory", {"query": "tea"})]
-    agent = Agent(calling(*steps), toolsets=[living.toolset(living.talking(ann))])
+    agent = Agent(calling(*steps), toolsets=[agent_tools.toolset(agent_tools.talking(ann))])
     messages = asyncio.run(agent.run("what do I drink?")).all_messages()
     assert "Unknown kind 'semantic'" in str(messages[2].parts[0].content)
     assert messages[4].parts[0].content == {"memories": [], "found": False}

@@ -12,11 +12,11 @@ from pydantic_ai.models.function import FunctionModel
 from textual.widgets import Static
 
 from holdfast import config
-from holdfast.agent.autonomous import pursue
-from holdfast.agent.chat.app import ChatApp
-from holdfast.agent.chat.prompt import Prompt
-from holdfast.agent.conversation import Conversation
-from holdfast.agent.project import ProjectMemory
+from holdfast.agents.autonomous import pursue
+from holdfast.agents.conversation import Conversation
+from holdfast.agents.project import ProjectMemory
+from holdfast.agents.tui.app import ChatApp
+from holdfast.agents.tui.prompt import Prompt
 from holdfast.memory import Holdfast
 from holdfast.types import Scope, system_clock
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 
 from holdfast import config
+from holdfast.extraction.coding.project_settings import Building, ProjectSettings, settings_from
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance import project_build
 from holdfast.memory import Holdfast
-from holdfast.pipelines.project import artifacts, run
-from holdfast.pipelines.project.setup import Building, ProjectSettings, settings_from
-from holdfast.pipelines.task import Worker
-from holdfast.store.base import Author
+from holdfast.projects import artifacts
+from holdfast.storage.protocol import Author
 from holdfast.types import Scope, new_id
 
 PROJECT, OTHER = Scope("project", "shop-1a2b3c4d"), Scope("project", "blog-5e6f7a8b")
@@ -73,16 +74,16 @@ class Yard:
         )
 
     def build(self, model=None, *, scope=PROJECT, **building):
-        return run.build_memory(self.worker(scope=scope, default=model, **building))
+        return project_build.build_memory(self.worker(scope=scope, default=model, **building))
 
     def plan(self, scope=PROJECT, **building):
-        return run.plan(self.hf.store, scope, replace(self.building, **building), self.clock())
+        return project_build.plan(self.hf.store, scope, replace(self.building, **building), self.clock())
 
     def file(self, name, scope=PROJECT):
         return (self.building.folder(scope) / name).read_text("utf-8")
 
     def files(self, scope=PROJECT):
-        return run.standing(self.hf.store, scope, self.building).files
+        return project_build.standing(self.hf.store, scope, self.building).files
 
     def author(self):
         return Author("cli:ann", new_id("run", self.clock()), self.clock(), "project")
@@ -258,7 +259,7 @@ def test_op_23_the_small_model_puts_together_and_the_default_stands_in(yard):
     yard.talk("thread-1")
     yard.clock.forward(hours=13)
     default, smol = Model(), Model()
-    run.build_memory(yard.worker(default=default, smol=smol))
+    project_build.build_memory(yard.worker(default=default, smol=smol))
     assert (default.calls, smol.calls) == ((1, 0), (0, 1))
 
 
@@ -294,12 +295,12 @@ def test_op_16_what_is_no_longer_produced_disappears(yard):
     two = PHASE_TWO | {"skills": [*PHASE_TWO["skills"], {"name": "Other", "content": "Stays."}]}
     yard.build(Model(second=two))
     assert "skills/deploy-playbook/scripts/deploy.sh" in yard.files()
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model(second=PHASE_TWO | {"skills": [{"name": "Deploy Playbook", "content": "New."}, two["skills"][1]]}))
     assert [name for name in yard.files() if name.startswith("skills/")] == [
         "skills/deploy-playbook/SKILL.md", "skills/other/SKILL.md",
     ]  # fmt: skip
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model(second=PHASE_TWO | {"skills": [two["skills"][1]]}))
     assert [name for name in yard.files() if name.startswith("skills/")] == ["skills/other/SKILL.md"]
     assert not (yard.building.folder(PROJECT) / "skills" / "deploy-playbook").exists()
@@ -352,7 +353,7 @@ def test_op_12_enqueued_with_an_older_clock_it_is_built_again(yard):
     yard.build(Model())
     (job,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
     yard.clock.forward(hours=-5)
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     (again,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
     assert (again.watermark, again.retries_left, again.retry_at) == (job.done_watermark + 1, 3, None)
     model = Model()
@@ -364,12 +365,12 @@ def test_op_13_a_builder_that_lost_its_lease_writes_nothing(yard):
     yard.talk("thread-1")
     yard.clock.forward(hours=13)
     yard.build(Model())
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
 
     class Slow(Model):
         def __call__(self, prompt):
             yard.clock.forward(seconds=181)  # the lease runs out, and another builder takes the job
-            assert run.build_memory(yard.worker(default=Model())).files
+            assert project_build.build_memory(yard.worker(default=Model())).files
             return super().__call__(prompt)
 
     late = Slow(second=PHASE_TWO | {"memory_md": "Too late."})
@@ -386,7 +387,7 @@ def test_never_two_builders(yard):
     class Watched(Model):
         def __call__(self, prompt):
             if "# Raw memories" in prompt:
-                others.append(run.build_memory(yard.worker(default=Model())))
+                others.append(project_build.build_memory(yard.worker(default=Model())))
             return super().__call__(prompt)
 
     assert yard.build(Watched()).files
@@ -402,7 +403,7 @@ def test_projects_do_not_meet(yard):
     assert "pnpm" in yard.file("MEMORY.md")
     assert "Hugo" not in yard.file("MEMORY.md")
     assert "Hugo" in yard.file("MEMORY.md", OTHER)
-    run.clear(yard.hf.store, PROJECT, yard.building, yard.author())
+    project_build.clear(yard.hf.store, PROJECT, yard.building, yard.author())
     assert (yard.files(), "MEMORY.md" in yard.files(OTHER)) == ([], True)
     assert yard.build(scope=OTHER).read == 0
     assert yard.build().read == 1
@@ -465,7 +466,7 @@ def test_rules_build_the_same_files(yard):
     assert [name for name in yard.files() if name.endswith("SKILL.md")]
     assert "pnpm" in yard.file("memory_summary.md")
     before = {name: yard.file(name) for name in yard.files()}
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build()
     assert {name: yard.file(name) for name in yard.files()} == before
 
@@ -482,7 +483,7 @@ def test_what_a_person_wrote_between_the_marks_stays(yard):
     assert "<!-- yours:begin -->\nAsk Ann first.\n<!-- yours:end -->" in yard.file("MEMORY.md")
     assert "Vite" in yard.file("MEMORY.md")
     yard.clock.forward(hours=1)
-    run.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model())
     assert "Ask Ann first." in yard.file("MEMORY.md"), "a text without such a region gets one"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import config
-from holdfast.cli.outcome import PARTLY
+from holdfast.cli.exit_codes import PARTLY
 from holdfast.memory import Holdfast
 from past.tidewatch import Past, me
 from past.written import claude_code, codex, write_all

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.pipelines.project.inject import guidance
-from holdfast.pipelines.project.payload import MARKER, payload, truncated, within
-from holdfast.pipelines.project.setup import Building, ProjectSettings, memory_folder
+from holdfast.extraction.coding.project_settings import Building, ProjectSettings, memory_folder
+from holdfast.projects.guidance import guidance
+from holdfast.projects.transcript_json import MARKER, payload, truncated, within
 from holdfast.text.budget import count_tokens
 from holdfast.text.fences import strip_fences
 from holdfast.types import Memory, Scope

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from projects import BUILT, PATIENCE, SECOND
 
-from holdfast.files.building import project_around
 from holdfast.memory import Holdfast
+from holdfast.projects.discovery import project_around
 from holdfast.types import system_clock
 from past.tidewatch import Past, it, me
 from past.written import claude_code

@@ -13,9 +13,9 @@ import pytest
 from hosts import EVENTS, HOSTS, PATIENCE, Project, ask, claude_code, codex, command, context, entries, when_finished
 
 from holdfast import config
-from holdfast.agent.hooks import log
-from holdfast.agent.hooks.events import MOST_CHARACTERS
-from holdfast.agent.hooks.finish import LEASE, TRANSCRIPT, TURN, finish
+from holdfast.coding_agents.hooks import log
+from holdfast.coding_agents.hooks.after_session import LEASE, TRANSCRIPT, TURN, finish
+from holdfast.coding_agents.hooks.events import MOST_CHARACTERS
 from holdfast.text.fences import strip_fences
 
 both = pytest.mark.parametrize("tool", HOSTS)
@@ -277,8 +277,8 @@ def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subpr
 
 LATE = """
 import threading
-from holdfast.agent.hooks import answer, recalling, run
-from holdfast.search import recall
+from holdfast.coding_agents.hooks import answer, recalling, run
+from holdfast.retrieval import recall
 begun = threading.Event()
 
 def over_when_it_has_begun(self, seconds):
@@ -352,17 +352,17 @@ def test_how_often_hooks_were_late_is_told(here, cli, monkeypatch):
 
 
 def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tmp_path):
-    from holdfast.agent.hooks import answer
-    from holdfast.agent.hooks.install import entries_for
-    from holdfast.agent.hooks.places import target
+    from holdfast.coding_agents.hooks import deadline
+    from holdfast.coding_agents.hooks.install import entries_for
+    from holdfast.coding_agents.hooks.locations import target
 
     (waits,) = {one["timeout"] for ours in entries_for(target("codex", "user", tmp_path)).values() for one in ours}
-    assert waits / 2 < answer.TIME < 0.8 * waits
+    assert waits / 2 < deadline.TIME < 0.8 * waits
 
 
 SLOW = """
 import sys, threading
-from holdfast.agent.hooks import answer, run
+from holdfast.coding_agents.hooks import answer, run
 answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
 run.respond = lambda *_, **__: (threading.Event().wait({work}), ('{{"work": 1}}', "told"))[1]
 run.main(["SessionStart"])

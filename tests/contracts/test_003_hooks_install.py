@@ -15,10 +15,10 @@ from hosts import EVENTS, claude_code
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agent.hooks import install
-from holdfast.agent.hooks.places import Target, target
+from holdfast.coding_agents.config_files import put
+from holdfast.coding_agents.hooks import install
+from holdfast.coding_agents.hooks.locations import Target, target
 from holdfast.errors import Conflict
-from holdfast.files.others import put
 from terminals import Terminal
 
 TOOLS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"}
@@ -349,7 +349,7 @@ def test_an_entry_in_a_config_toml_that_was_rewritten_is_not_guessed_at(cli, pro
 
 
 def test_status_says_what_is_installed_where_and_when_it_last_ran(cli, project):
-    from holdfast.agent.hooks import log
+    from holdfast.coding_agents.hooks import log
 
     assert cli("hook", "install", "codex", "--project", "--yes").code == 0
     log.note(event="SessionStart", tool="codex", outcome="told", ms=120)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.config import default_store
-from holdfast.files.places import project_place
-from holdfast.store import Filter, SQLiteStore
+from holdfast.records.roots import project_place
+from holdfast.storage import Filter, SQLiteStore
 from records import Repository
 
 TICKET = """\

@@ -13,10 +13,10 @@ import pytest
 from scripted import calling, seen_by
 
 from holdfast import Conflict, Holdfast
-from holdfast.agent.memory import from_outside
-from holdfast.cli.places import GUIDES
+from holdfast.agents.memory import from_outside
+from holdfast.cli.record_roots import GUIDES
 from holdfast.config import default_store
-from holdfast.files.places import project_place
+from holdfast.records.roots import project_place
 from holdfast.types import Edge
 from records import CATEGORIES, Repository, body, by_hand, frontmatter
 from terminals import editor

@@ -8,8 +8,8 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agent.conversation import Conversation
-from holdfast.agent.spoken import NOTHING, TOO_LITTLE, USAGE
+from holdfast.agents.chat_transcript import NOTHING, TOO_LITTLE, USAGE
+from holdfast.agents.conversation import Conversation
 from holdfast.audit import open_audit
 from holdfast.errors import InvalidInput
 

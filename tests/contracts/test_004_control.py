@@ -6,7 +6,7 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agent.conversation import Conversation
+from holdfast.agents.conversation import Conversation
 
 FILE = "{embeddings: {provider: none}, scope: 'user:%s'}"
 SERVER = "{embeddings: {provider: none}, store_path: '%s', scope: 'user:%s'}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import open_store
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import open_store
 from holdfast.types import Scope, Triple
 from live_server import serving
 

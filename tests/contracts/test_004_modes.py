@@ -15,9 +15,9 @@ import pytest
 from holdfast import Holdfast, InvalidInput, Settings
 from holdfast.config import load
 from holdfast.errors import HoldfastError, OwnerMissing
-from holdfast.modes import MODES, effective, mode_of
-from holdfast.owners import hash_session_id, iso_now, owner_scope, resolve_owner_id
-from holdfast.store import InMemoryStore, SQLiteStore
+from holdfast.retention_mode import MODES, effective, mode_of
+from holdfast.scopes import hash_session_id, iso_now, owner_scope, resolve_owner_id
+from holdfast.storage import InMemoryStore, SQLiteStore
 from holdfast.types import Scope
 
 SECRET = "heliotrope"
@@ -291,7 +291,7 @@ def test_a_guest_at_a_terminal_leaves_no_history(write_role, tmp_path):
 
 
 def test_a_guest_is_told_that_there_is_nothing_to_control(write_role, agent_of):
-    from holdfast.agent.conversation import Conversation
+    from holdfast.agents.conversation import Conversation
 
     talk = Conversation(agent_of(write_role(), mode="guest"))
     assert "guest mode" in talk.say("what do you remember about me?").text

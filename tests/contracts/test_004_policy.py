@@ -11,10 +11,10 @@ import pytest
 from couch import Model, end, finds, known, talk
 
 from holdfast import Holdfast, Settings
+from holdfast.context.companion import GUEST, format_working_memory_entries
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.search.working import GUEST, format_working_memory_entries
-from holdfast.store import open_store
+from holdfast.storage import open_store
 from holdfast.text.tokens import dedup_tokens, index_terms, query_terms
 from holdfast.types import DAY, Scope, Triple
 

@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.adapters.layers import LayeredStore, find_near_duplicate
-from holdfast.aio import AsyncHoldfast
+from holdfast.async_client import AsyncHoldfast
 from holdfast.errors import HoldfastError
+from holdfast.extraction.candidate import Candidate
+from holdfast.integrations.companion_store import LayeredStore, find_near_duplicate
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.store import open_store
+from holdfast.storage import open_store
 from holdfast.types import Scope, Triple
-from holdfast.write.candidates import Candidate
 
 FACTS, ARCS, RULES = ("ann", "semantic"), ("ann", "episodic"), ("ann", "procedural")
 BOBS = ("bob", "semantic")

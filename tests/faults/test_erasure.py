@@ -19,11 +19,11 @@ import apsw
 import pytest
 
 from holdfast.errors import NotFound
-from holdfast.files.places import Place
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.job_runner import drain
 from holdfast.memory import Holdfast
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
-from holdfast.store.base import KnownFile, Writer
+from holdfast.records.roots import Place
+from holdfast.storage.protocol import KnownFile, Writer
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 
 HOLDING = Path(__file__).parent / "holding.py"
@@ -456,7 +456,7 @@ CRASH = """
 import os, sys
 from holdfast.config import Settings
 from holdfast.memory import Holdfast
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 SQLiteStore.scrub = lambda self, wait=0.0: os._exit(9)
 hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=Settings(embedding_models="none"), background=False)
 hf.purge(sys.argv[2])

@@ -26,10 +26,10 @@ import worker
 from holdfast.config import Settings
 from holdfast.errors import Conflict, StoreBusy, StoreError, StoreReadOnly
 from holdfast.memory import Holdfast
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.store import Filter, Writer
-from holdfast.store.postgres import PostgresStore, connections, replica, statements
+from holdfast.storage import Filter, Writer
+from holdfast.storage.postgres import PostgresStore, connections, replica, scoped_session
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -514,7 +514,7 @@ class TestLostAnswers:
     def test_a_connection_lost_inside_a_batch_leaves_all_or_nothing(
         self, url: str, proxy: Proxy, share: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(statements, "ROWS_TOGETHER", 50)  # so that it travels in many parts
+        monkeypatch.setattr(scoped_session, "ROWS_TOGETHER", 50)  # so that it travels in many parts
         batch = [f"note {n} of a long batch about green tea and blue boats" for n in range(300)]
         size = 3 * sum(map(len, batch))  # a part of what travels
         with Holdfast.open(proxy.url(url), scope="user:ann", settings=WORDS_ONLY, background=False) as hf:
@@ -820,7 +820,7 @@ class TestForks:
         put(store, fact("before"))
         program = (
             "import os, sys\n"
-            "from holdfast.store.postgres import PostgresStore\n"
+            "from holdfast.storage.postgres import PostgresStore\n"
             "from holdfast.testing.scene import ANN, listed\n"
             "store = PostgresStore(sys.argv[1])\n"
             "listed(store)\n"

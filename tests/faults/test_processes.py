@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import worker
 
-from holdfast.store import Filter, SQLiteStore
+from holdfast.storage import Filter, SQLiteStore
 from holdfast.types import STATUSES, Scope
 
 SECONDS = float(os.environ.get("FAULT_SECONDS", "5"))  # it lasts at least so long, and until enough has happened

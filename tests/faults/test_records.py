@@ -13,9 +13,9 @@ import pytest
 
 from holdfast.config import Settings
 from holdfast.errors import Conflict
-from holdfast.files.places import Place, init_project
 from holdfast.memory import Holdfast
-from holdfast.store import SQLiteStore
+from holdfast.records.roots import Place, init_project
+from holdfast.storage import SQLiteStore
 
 OFFLINE = Settings(embedding_models="none")
 

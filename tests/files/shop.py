@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.config import Settings
-from holdfast.files.follow import Followed
-from holdfast.files.places import Place, assistant_place, init_project
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.records.file_sync import Followed
+from holdfast.records.roots import Place, assistant_place, init_project
+from holdfast.storage import SQLiteStore
 from holdfast.types import Memory
 
 RECORD = """---

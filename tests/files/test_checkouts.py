@@ -7,7 +7,7 @@ import shutil
 import pytest
 from shop import Shop, contents
 
-from holdfast.files.places import project_place
+from holdfast.records.roots import project_place
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
-from holdfast.files.evidence import Evidence, fingerprint, noted, runs
-from holdfast.files.freshness import check, freshness, looked_at
-from holdfast.files.places import Place
-from holdfast.files.tree import MOST_BYTES, Tree
+from holdfast.records.evidence import Evidence, fingerprint, noted, runs
+from holdfast.records.freshness import check, freshness, looked_at
+from holdfast.records.roots import Place
+from holdfast.records.worktree import MOST_BYTES, Tree
 from holdfast.types import Memory, Scope
 
 CODE = [

@@ -9,7 +9,7 @@ from shop import file_of
 
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, NotFound, Refused
-from holdfast.files import extract as extracting
+from holdfast.records import session_notes as extracting
 
 POSTGRES = "We'll use Postgres instead of SQLite because we need concurrent writers."
 TOLD = "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers."

@@ -13,9 +13,9 @@ from shop import RECORD, contents
 from holdfast.config import Settings
 from holdfast.errors import Refused, StoreReadOnly
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
-from holdfast.store.base import Author
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import SQLiteStore
+from holdfast.storage.protocol import Author
 from holdfast.types import STATUSES, Edge
 
 
@@ -366,7 +366,7 @@ def test_a_read_only_project_can_be_read(shop):
 
 def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeypatch):
     for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
-        monkeypatch.setattr(f"holdfast.store.{module}.BUSY_MILLISECONDS", 1)
+        monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
     shop.record("a", "Use tea.")
     shop.follow()
     shop.record("b", "Use rum.")
@@ -411,7 +411,7 @@ def test_a_store_that_cannot_be_written_is_no_matter_when_nothing_changed(shop):
 
 
 def test_many_files_are_followed_piece_by_piece(shop, monkeypatch):
-    monkeypatch.setattr("holdfast.files.follow.CHUNK", 10)
+    monkeypatch.setattr("holdfast.records.file_sync.CHUNK", 10)
     for number in range(35):
         shop.record(f"r{number:02}")
     told = []

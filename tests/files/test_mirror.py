@@ -6,10 +6,10 @@ import pytest
 from shop import contents, file_of
 
 from holdfast.errors import Conflict, InvalidInput, NotFound, Refused
-from holdfast.files.disk import write_whole
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.records.atomic_files import write_whole
+from holdfast.storage import SQLiteStore
 from holdfast.types import STATUSES, Edge
 
 # As a person may have written it: with a comment, a key of their own, and values in their own way.

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.files.places import (
+from holdfast.records.roots import (
     assistant_place,
     folder_to_make,
     init_project,

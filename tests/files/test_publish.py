@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import Conflict, InvalidInput, Refused
-from holdfast.files import disk
-from holdfast.files.places import Place
-from holdfast.files.publish import NOTHING, Room, compose, publish, usefulness, withdraw, worth_telling
-from holdfast.files.region import find, put
+from holdfast.records import atomic_files
+from holdfast.records.managed_region import find, put
+from holdfast.records.publish import NOTHING, Room, compose, publish, usefulness, withdraw, worth_telling
+from holdfast.records.roots import Place
 from holdfast.text.budget import count_tokens
 from holdfast.types import DAY, Memory, Scope
 
@@ -214,11 +214,11 @@ def test_a_folder_a_missing_folder_and_a_pipe_are_refused(tmp_path, tell):
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(file, tell, monkeypatch):
-    def draft(path, content, mode, real=disk._draft):
+    def draft(path, content, mode, real=atomic_files._draft):
         path.write_bytes(b"somebody was quicker")
         return real(path, content, mode)
 
-    monkeypatch.setattr(disk, "_draft", draft)
+    monkeypatch.setattr(atomic_files, "_draft", draft)
     with pytest.raises(Conflict):
         tell(file)
     assert file.read_bytes() == b"somebody was quicker"

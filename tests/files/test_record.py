@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from shop import RECORD
 
 from holdfast.errors import InvalidInput
-from holdfast.files.places import Place, check_category
-from holdfast.files.record import derived_id, document_of, file_name, patched, record_of
+from holdfast.records.markdown import derived_id, document_of, file_name, patched, record_of
+from holdfast.records.roots import Place, check_category
 from holdfast.text.frontmatter import Broken, split
 from holdfast.types import DAY, Scope, from_datetime, iso
 

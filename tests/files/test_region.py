@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
-from holdfast.files.region import find, put, take_out
+from holdfast.records.managed_region import find, put, take_out
 from holdfast.text.fences import neutralise, strip_echoes, strip_fences
 
 BEGIN, END = "<!-- holdfast:begin -->", "<!-- holdfast:end -->"

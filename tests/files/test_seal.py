@@ -9,18 +9,18 @@ import pytest
 from shop import Shop, contents, file_of
 
 from holdfast.errors import StoreReadOnly
-from holdfast.files import follow
-from holdfast.files.listing import Listing
-from holdfast.files.places import CATEGORIES, Place
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import SQLiteStore
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.records import file_sync
+from holdfast.records.roots import CATEGORIES, Place
+from holdfast.records.scan import Listing
+from holdfast.storage import SQLiteStore
 
 
 @pytest.fixture
 def sealed(shop, monkeypatch):
     """A project whose two records are as many as are sealed, and are sealed."""
-    monkeypatch.setattr(follow, "MANY", 2)
+    monkeypatch.setattr(file_sync, "MANY", 2)
     shop.record("tea", "Drink tea.")
     shop.record("rum", "Drink rum.", category="incidents")
     shop.follow()
@@ -89,7 +89,7 @@ def test_a_change_is_followed_and_then_sealed(sealed, change):
     for _ in range(2):
         assert sealed.follow().read == 0
     left = [*sealed.place.records.rglob("*.md")]
-    assert bool(seal_of(sealed)) == (len(left) >= follow.MANY)
+    assert bool(seal_of(sealed)) == (len(left) >= file_sync.MANY)
     assert sealed.open().doctor() == []
 
 
@@ -160,7 +160,7 @@ def test_a_store_that_cannot_be_written_is_not_sealed_and_read_all_the_same(shop
     shop.record("tea", "Drink tea.")
     shop.record("rum", "Drink rum.")
     shop.follow()
-    monkeypatch.setattr(follow, "MANY", 2)
+    monkeypatch.setattr(file_sync, "MANY", 2)
     with opened(shop, Unwritable(shop.store, clock=shop.clock)) as hf:
         assert contents(hf, "tea") == ["Drink tea."] and hf.followed.warnings == []
     assert seal_of(shop) == ""

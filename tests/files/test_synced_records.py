@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from shop import Shop, file_of
 
-from holdfast.files.places import Place
 from holdfast.memory.opened import author_of
+from holdfast.records.roots import Place
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
-from holdfast.files.urls import read_url
+from holdfast.records.memory_urls import read_url
 
 
 @pytest.fixture

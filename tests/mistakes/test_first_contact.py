@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli import app as app_
+from holdfast.cli.environment import EXTRAS, _file_system
 from holdfast.cli.overview import WAYS
-from holdfast.cli.surroundings import EXTRAS, _file_system
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
 GROUPS = ("audit", "compose", "entity", "feedback", "hook", "memory", "project", "record", "session", "store")

@@ -72,7 +72,7 @@ def test_a_home_that_cannot_be_written(cli, monkeypatch):
 
 def test_a_store_that_another_process_holds(cli, kept, folder, monkeypatch):
     for module in ("sqlite", "sqlite_file"):
-        monkeypatch.setattr(f"holdfast.store.{module}.BUSY_MILLISECONDS", 50)
+        monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 50)
     other = apsw.Connection(str(folder / "memory.db"))
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -92,7 +92,7 @@ def test_a_port_that_is_taken(cli):
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
 def test_a_second_daemon_of_one_role_is_not_started(cli, folder):
-    from holdfast.agent.alone import alone
+    from holdfast.agents.single_instance import alone
 
     role = folder / "role.yaml"
     role.write_text(

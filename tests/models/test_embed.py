@@ -11,13 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import DimensionMismatchError, EmbedderError, InvalidInput
-from holdfast.models import packs
-from holdfast.models.embed import Embedder, embedder_for
+from holdfast.models.embeddings import packs
+from holdfast.models.embeddings.base import Embedder, embedder_for
+from holdfast.models.embeddings.checks import checked
+from holdfast.models.embeddings.mapped import Vocabulary
+from holdfast.models.embeddings.onnx import MAX_TOKENS, OnnxEmbedder
+from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.models.fake import FakeEmbedder, Fault
-from holdfast.models.mapped import Vocabulary
-from holdfast.models.onnx import MAX_TOKENS, OnnxEmbedder
-from holdfast.models.static import StaticEmbedder
-from holdfast.models.vectors import checked
 
 LOCAL: dict[str, Embedder] = {"static": StaticEmbedder(), "arctic": OnnxEmbedder(), "fake": FakeEmbedder()}
 ODD = [
@@ -203,10 +203,10 @@ def test_an_unknown_spec_is_answered_with_the_valid_ones(spec: str) -> None:
 
 def test_importing_the_package_loads_no_heavy_library() -> None:
     code = """if True:
-        import sys, holdfast.models.embed, holdfast.models.packs
+        import sys, holdfast.models.embeddings.base, holdfast.models.embeddings.packs
         heavy = {'numpy', 'tokenizers', 'onnxruntime', 'pydantic_ai'} & set(sys.modules)
         assert not heavy, heavy
-        embedder = holdfast.models.embed.embedder_for('arctic', environ={})
+        embedder = holdfast.models.embeddings.base.embedder_for('arctic', environ={})
         assert 'onnxruntime' not in sys.modules
     """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import EmbedderError
-from holdfast.models import packs
+from holdfast.models.embeddings import packs
 
 
 @pytest.mark.parametrize("name", packs.PACKS)

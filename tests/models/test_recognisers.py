@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from holdfast.models.entities import Found, resolve
 from holdfast.models.entities.base import NOWHERE
-from holdfast.models.entities.lists import listed
+from holdfast.models.entities.gazetteer import listed
 from holdfast.models.entities.llm import LLMRecogniser
 from holdfast.models.entities.names import NameRecogniser
 from holdfast.models.entities.patterns import PatternRecogniser
+from holdfast.models.entities.select import Recognition, standard
 from holdfast.models.entities.spacy import SpacyRecogniser
-from holdfast.models.entities.strategies import Recognition, standard
 
 patterns, names = PatternRecogniser(), NameRecogniser()
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from holdfast.errors import DimensionMismatchError, EmbedderError, InvalidInput, MissingExtra
-from holdfast.models import remote
-from holdfast.models.bridge import wait_for
-from holdfast.models.embed import embedder_for
-from holdfast.models.remote import RemoteEmbedder
+from holdfast.models.embeddings import remote
+from holdfast.models.embeddings.base import embedder_for
+from holdfast.models.embeddings.remote import RemoteEmbedder
+from holdfast.models.llm.run_sync import wait_for
 from servers import free_port
 
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from holdfast.errors import ModelFailed
-from holdfast.pipelines.arc import arc, of_substance
+from holdfast.extraction.summaries import arc, of_substance
+from holdfast.extraction.vocabulary import vocabulary
 from holdfast.types import Memory, Scope
-from holdfast.write.vocabulary import vocabulary
 
 WORDS = vocabulary("general")
 ANN = Scope("user", "ann")

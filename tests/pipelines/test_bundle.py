@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from holdfast import Conflict, InvalidInput, NotFound, Refused
 from holdfast.errors import StoreError
-from holdfast.pipelines.bundle import import_bundle
-from holdfast.store.base import Author
-from holdfast.store.rows import to_json
+from holdfast.replication.bundle import import_bundle
+from holdfast.storage.protocol import Author
+from holdfast.storage.schema import to_json
 from holdfast.types import Scope, Triple
 
 

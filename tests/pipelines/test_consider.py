@@ -8,9 +8,9 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import ModelFailed, NotFound
-from holdfast.pipelines.consider import Reading, consider, usual
-from holdfast.store import Author
-from holdfast.write.candidates import Advice, Candidate
+from holdfast.extraction.candidate import Advice, Candidate
+from holdfast.extraction.turn_extraction import Reading, consider, usual
+from holdfast.storage import Author
 
 EVERY = ("active", "held", "proposed", "archived", "superseded")
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from test_bundle import steps, take
 
 from holdfast import Conflict, Holdfast, InvalidInput, NotFound, Refused, StoreError
-from holdfast.pipelines import bundle, copy
-from holdfast.pipelines.copy import NOUNS, copy_store
-from holdfast.store import SQLiteStore, Store
-from holdfast.store.postgres import PostgresStore
+from holdfast.replication import bundle, copy
+from holdfast.replication.copy import NOUNS, copy_store
+from holdfast.storage import SQLiteStore, Store
+from holdfast.storage.postgres import PostgresStore
 from holdfast.testing.scene import ANN, BOB, TEAM, fact, put, put_one, set_status, unit, write
 from holdfast.types import Entity, Scope, Triple
 
@@ -260,8 +260,8 @@ def test_a_copy_killed_in_the_middle_goes_on(
     place = target.location if kind == "sqlite" else request.getfixturevalue("postgres_store_url")
     script = (
         "import sys\n"
-        "from holdfast.pipelines.copy import copy_store\n"
-        "from holdfast.store import open_store\n"
+        "from holdfast.replication.copy import copy_store\n"
+        "from holdfast.storage import open_store\n"
         "source, target = map(open_store, sys.argv[1:])\n"
         "copy_store(source, target, progress=lambda rows: print(rows, flush=True))\n"
     )

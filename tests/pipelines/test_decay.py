@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Settings
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.decay import DAY, DECAY, RATE, Decayed, decay, fades_at, last_use, plan, retention
-from holdfast.pipelines.task import Due, Task, Worker
-from holdfast.store.base import Author
+from holdfast.extraction.approval import PROPOSAL_DAYS
+from holdfast.extraction.job_types import Due, Task, Worker
+from holdfast.maintenance.decay import DAY, DECAY, RATE, Decayed, decay, fades_at, last_use, plan, retention
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage.protocol import Author
 from holdfast.types import Job, Memory, Scope
-from holdfast.write.approval import PROPOSAL_DAYS
 
 OFFLINE = Settings(embedding_models="none")
 ANN = Scope("user", "ann")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.enrich import ENRICH, candidates
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.entity_jobs import ENRICH, candidates
+from holdfast.maintenance.job_runner import drain
+from holdfast.models.embeddings.tiers import Tiers
 
 OFFLINE = Settings(embedding_models="none")
 

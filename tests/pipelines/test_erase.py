@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
+from holdfast.erasure import derived
+from holdfast.erasure.receipt import Receipt
 from holdfast.errors import Conflict, InvalidInput, NotFound, Refused
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines import derived
-from holdfast.pipelines.receipt import Receipt
-from holdfast.store import SQLiteStore
-from holdfast.store.postgres import PostgresStore
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import SQLiteStore
+from holdfast.storage.postgres import PostgresStore
 from holdfast.types import STATUSES, Edge, Scope
 
 ANN = Scope("user", "ann")

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.pipelines.extract.languages import language, languages_of
-from holdfast.pipelines.extract.retell import retell
-from holdfast.pipelines.extract.rules import RuleExtractor
-from holdfast.pipelines.extract.speech import own_words, sentences
-from holdfast.pipelines.extract.verbs import third_person
+from holdfast.extraction.candidate import grounded
+from holdfast.extraction.patterns import language, languages_of
+from holdfast.extraction.rules import RuleExtractor
+from holdfast.extraction.speech import own_words, sentences
+from holdfast.extraction.third_person import retell
+from holdfast.extraction.verb_forms import third_person
 from holdfast.text.fences import fence
-from holdfast.text.pasted import LONG_TURN
+from holdfast.text.pasted_text import LONG_TURN
 from holdfast.types import Memory, Scope
-from holdfast.write.candidates import grounded
 
 MARCH_2026 = 1_773_100_800_000_000  # the tenth, a Tuesday
 

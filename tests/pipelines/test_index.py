@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
-from holdfast.files import indexing
-from holdfast.files.places import init_project
-from holdfast.files.sources import sources_of
-from holdfast.pipelines.index import Indexer, Source
-from holdfast.pipelines.index.chunks import HARDLY_MORE, SIZE, WHOLE_CODE, chunks
-from holdfast.pipelines.index.run import MOST_TRANSCRIPT_BYTES
-from holdfast.pipelines.index.tickets import markdown, tickets
-from holdfast.store import Filter, open_store
-from holdfast.store.base import Author
+from holdfast.ingest.documents import Indexer, Source
+from holdfast.ingest.documents.chunking import HARDLY_MORE, SIZE, WHOLE_CODE, chunks
+from holdfast.ingest.documents.indexer import MOST_TRANSCRIPT_BYTES
+from holdfast.ingest.documents.tickets import markdown, tickets
+from holdfast.records import source_indexing
+from holdfast.records.roots import init_project
+from holdfast.records.source_lists import sources_of
+from holdfast.storage import Filter, open_store
+from holdfast.storage.protocol import Author
 from holdfast.text.fences import fence
 from holdfast.types import STATUSES, Edge, new_id
 
@@ -181,7 +181,7 @@ class Project:
         self.outside.mkdir()
 
     def holds(self, transcript):
-        return indexing.was_held_in(self.place, transcript)
+        return source_indexing.was_held_in(self.place, transcript)
 
     def write(self, name, text):
         path = self.folder / name
@@ -195,7 +195,7 @@ class Project:
         named = [Path(path) for path in paths] or None
         if named:
             self.sources.note(named)
-        return indexing.follow(indexer, self.sources, named)
+        return source_indexing.follow(indexer, self.sources, named)
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import Conflict
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.consider import Reading, usual
-from holdfast.pipelines.learn import LEARN, keep, learn, read
-from holdfast.pipelines.settle import pages
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
-from holdfast.store import Author
+from holdfast.extraction.apply import pages
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.job_types import Worker
+from holdfast.extraction.session_extraction import LEARN, keep, learn, read
+from holdfast.extraction.turn_extraction import Reading, usual
+from holdfast.maintenance.job_runner import drain
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import Author
 from holdfast.types import Triple
-from holdfast.write.candidates import Candidate
 
 OFFLINE = Settings(embedding_models="none")
 

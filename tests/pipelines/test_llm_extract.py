@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from holdfast.pipelines.extract.llm import LLMExtractor
-from holdfast.text.answers import objects_in
+from holdfast.extraction.llm_extractor import LLMExtractor
+from holdfast.models.llm.json_output import objects_in
 from holdfast.types import ID_PREFIXES, Memory, Scope, Triple, new_id, system_clock
 
 ANN = Scope("user", "ann")

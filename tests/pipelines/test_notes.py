@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.pipelines.extract.notes import CATEGORIES, ask_for_notes, find_notes
-from holdfast.pipelines.extract.notes.commands import bare, covers, is_narrow, is_trivial, program, purpose, wraps
-from holdfast.pipelines.extract.notes.errors import telling_line
-from holdfast.pipelines.extract.notes.llm import PAGE_TOKENS
-from holdfast.pipelines.extract.notes.note import LONGEST_TEXT, LONGEST_TITLE, sentence, title_of, within
-from holdfast.pipelines.extract.notes.sides import chooses_against
-from holdfast.pipelines.extract.notes.words import words
-from holdfast.text.control import LANGUAGES
+from holdfast.extraction.coding import CATEGORIES, ask_for_notes, find_notes
+from holdfast.extraction.coding.choices import chooses_against
+from holdfast.extraction.coding.cue_words import words
+from holdfast.extraction.coding.error_lines import telling_line
+from holdfast.extraction.coding.llm_notes import PAGE_TOKENS
+from holdfast.extraction.coding.note import LONGEST_TEXT, LONGEST_TITLE, sentence, title_of, within
+from holdfast.extraction.coding.shell_commands import bare, covers, is_narrow, is_trivial, program, purpose, wraps
+from holdfast.text.spoken_commands import LANGUAGES
 from holdfast.types import Memory, Scope
 
-NOTES = files("holdfast.pipelines.extract.notes")
+NOTES = files("holdfast.extraction.coding")
 
 
 def user(text):

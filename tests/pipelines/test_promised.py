@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.pipelines.bundle import comparable
-from holdfast.store import SQLiteStore
-from holdfast.store.postgres import PostgresStore
+from holdfast.replication.bundle import comparable
+from holdfast.storage import SQLiteStore
+from holdfast.storage.postgres import PostgresStore
 
 SCOPE = "user:ann"
 

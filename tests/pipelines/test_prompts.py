@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.pipelines.prompts import prompt
+from holdfast.extraction.prompts import prompt
 
 
 def test_a_slot_is_filled_and_braces_in_what_fills_it_stay():

@@ -11,12 +11,12 @@ import pytest
 
 from holdfast import Holdfast, NotFound, Settings
 from holdfast.errors import EmbedderError
+from holdfast.maintenance.embedding_catchup import catch_up
+from holdfast.maintenance.embedding_jobs import STEP
+from holdfast.maintenance.job_runner import Upgrader
+from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import REST_AFTER_FAILURE
-from holdfast.pipelines.catchup import catch_up
-from holdfast.pipelines.embed import STEP
-from holdfast.pipelines.work import Upgrader
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 
 
 class Tiring(FakeEmbedder):
@@ -221,8 +221,8 @@ def test_stopping_at_any_moment_ends_the_thread(hf):
 
 def test_an_open_memory_has_a_background_that_ends_when_it_is_closed(fake):
     from holdfast import Holdfast
-    from holdfast.models.tiers import Tiers
-    from holdfast.store import SQLiteStore
+    from holdfast.models.embeddings.tiers import Tiers
+    from holdfast.storage import SQLiteStore
     from holdfast.types import Scope
 
     hf = Holdfast(SQLiteStore(":memory:"), [Scope("user", "ann")], tiers=Tiers.of(fake), background=True)

@@ -6,10 +6,10 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import ModelFailed
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.reflect import REFLECT, digest, due, week
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.job_runner import drain
+from holdfast.maintenance.reflection import REFLECT, digest, due, week
+from holdfast.models.embeddings.tiers import Tiers
 
 OFFLINE = Settings(embedding_models="none")
 

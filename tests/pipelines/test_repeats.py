@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import StoreClosed
-from holdfast.pipelines.consider import turns_of
-from holdfast.pipelines.index import Indexer, Source
-from holdfast.pipelines.index.placing import fixed_id
-from holdfast.store.base import Author
+from holdfast.extraction.turn_extraction import turns_of
+from holdfast.ingest.documents import Indexer, Source
+from holdfast.ingest.documents.upsert import fixed_id
+from holdfast.storage.protocol import Author
 from holdfast.text.reference import read_in
 from holdfast.transcripts import reader_for
 from holdfast.types import Scope, new_id

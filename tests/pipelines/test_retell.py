@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.pipelines.test_extract import extract, one
 
-from holdfast.pipelines.extract.retell import retell
+from holdfast.extraction.third_person import retell
 
 LANGUAGES = {
     "de": "Ich mag My Neighbor Totoro.",

@@ -8,9 +8,9 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import InvalidInput
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.schedule import Entry, maintain, next_time, once, schedule
-from holdfast.pipelines.task import Worker
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.schedule import Entry, maintain, next_time, once, schedule
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.types import iso
 
 OFFLINE = Settings(embedding_models="none")

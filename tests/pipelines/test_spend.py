@@ -8,11 +8,11 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import CapReached
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.job_runner import drain
+from holdfast.maintenance.plan import outlook
 from holdfast.memory.project import project_of
-from holdfast.pipelines.outlook import outlook
-from holdfast.pipelines.spend import ANSWER, Caps, Meter
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
+from holdfast.models.llm.budget import ANSWER, Caps, Meter
 from holdfast.types import DAY, Scope
 
 ANN = Scope.parse("user:ann")

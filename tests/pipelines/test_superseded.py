@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from holdfast.aio import AsyncHoldfast
+from holdfast.async_client import AsyncHoldfast
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.server.mcp.methods import Methods
-from holdfast.store import open_store
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.server.mcp.dispatch import Methods
+from holdfast.storage import open_store
 
 ASKED = "Where do I live?"
 OLD = "The user lives in Lisbon"

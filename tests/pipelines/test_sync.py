@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast, HoldfastError, InvalidInput, Settings, StoreError
 from holdfast.errors import StoreCorrupt, StoreTooNew
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.sync import Run, Synced, sync
-from holdfast.store import SQLiteStore, Store
-from holdfast.store.lineage import is_purged
-from holdfast.store.postgres import PostgresStore
-from holdfast.store.rows import TABLES, promised
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.replication.sync import Run, Synced, sync
+from holdfast.storage import SQLiteStore, Store
+from holdfast.storage.merge import is_purged
+from holdfast.storage.postgres import PostgresStore
+from holdfast.storage.schema import TABLES, promised
 from holdfast.testing.scene import ANN, BOB
 from holdfast.types import Triple
 
@@ -376,8 +376,8 @@ def test_whoever_meets_whom_in_any_order_ends_equal(clock: Any, machines: int, s
 
 CUT_OFF = """
 import os, signal, sys
-from holdfast.pipelines.sync import Run, sync
-from holdfast.store import SQLiteStore
+from holdfast.replication.sync import Run, sync
+from holdfast.storage import SQLiteStore
 from holdfast.types import Scope, system_clock
 
 left = int(sys.argv[3])

@@ -14,14 +14,14 @@ import worker_process
 
 from holdfast.config import Settings
 from holdfast.errors import Conflict, EmbedderError, StoreBusy, StoreClosed, StoreError
+from holdfast.extraction.job_types import LEASE, REVIVAL, Due, Kind, Worker, worker_name
+from holdfast.maintenance import job_runner
+from holdfast.maintenance.embedding_jobs import STEP
+from holdfast.maintenance.job_runner import BACKOFF, Upgrader, drain, plan, work_once
 from holdfast.memory import Holdfast
+from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE, Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import REST_AFTER_FAILURE, Tiers
-from holdfast.pipelines import work
-from holdfast.pipelines.embed import STEP
-from holdfast.pipelines.task import LEASE, REVIVAL, Due, Kind, Worker, worker_name
-from holdfast.pipelines.work import BACKOFF, Upgrader, drain, plan, work_once
-from holdfast.store import Filter, open_store
+from holdfast.storage import Filter, open_store
 from holdfast.types import Memory, Scope
 
 ANN, BOB, EVE = Scope("user", "ann"), Scope("user", "bob"), Scope("user", "eve")
@@ -335,7 +335,7 @@ def summing(yard, monkeypatch):
     now = yard.clock()
     fact = Memory("fact_sum", ANN, "fact", "sum", created_at=now, updated_at=now, event_time=now)
     kind = Kind("sum", due=lambda worker: [Due(ANN, "any", 1)], run=lambda task: lambda writer: writer.add(fact))
-    monkeypatch.setitem(work.KINDS, "sum", kind)
+    monkeypatch.setitem(job_runner.KINDS, "sum", kind)
     return kind
 
 
@@ -353,7 +353,7 @@ def test_what_a_job_writes_is_not_there_when_its_lease_was_lost(yard, summing, m
         yard.clock.now += LEASE
         return summing.run(task)
 
-    monkeypatch.setitem(work.KINDS, "sum", Kind("sum", due=summing.due, run=slowly))
+    monkeypatch.setitem(job_runner.KINDS, "sum", Kind("sum", due=summing.due, run=slowly))
     worker = yard.worker()
     plan(worker, ["sum"])
     assert work_once(worker, ["sum"]).status == "running"
@@ -364,7 +364,7 @@ def test_a_conflict_in_what_a_job_writes_fails_it(yard, summing, monkeypatch):
     def refused(writer):
         raise Conflict("changed meanwhile")
 
-    monkeypatch.setitem(work.KINDS, "sum", Kind("sum", due=summing.due, run=lambda task: refused))
+    monkeypatch.setitem(job_runner.KINDS, "sum", Kind("sum", due=summing.due, run=lambda task: refused))
     plan(yard.worker(), ["sum"])
     assert work_once(yard.worker(), ["sum"]).error == "changed meanwhile"
 
@@ -383,13 +383,13 @@ def test_a_worker_looks_for_new_work_until_it_is_stopped(yard):
         else:
             worker.stop.set()
 
-    work.work(worker, interval=0, told=tell)
+    job_runner.work(worker, interval=0, told=tell)
     assert told == [ANN, BOB]
 
 
 def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplog):
     worker, real = yard.worker(), yard.store.claim
-    rest = ["works"] * (len(work.ALWAYS) - 1)  # each round asks for every kind of job
+    rest = ["works"] * (len(job_runner.ALWAYS) - 1)  # each round asks for every kind of job
     answers = iter(["works", *rest, "away", *rest, "end"])
 
     def claim(*args, **options):
@@ -401,7 +401,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplo
         return real(*args, **options)
 
     monkeypatch.setattr(yard.store, "claim", claim)
-    work.work(worker, interval=0)
+    job_runner.work(worker, interval=0)
     assert next(answers, None) is None
     assert "trying again in 0 seconds: away" in caplog.text
 
@@ -410,10 +410,10 @@ def test_a_store_that_does_not_work_at_first_or_was_closed_ends_the_worker(yard,
     with monkeypatch.context() as patched:
         patched.setattr(yard.store, "claim", lambda *args, **options: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            work.work(yard.worker(), interval=0)
+            job_runner.work(yard.worker(), interval=0)
     yard.remember(ANN)
     with pytest.raises(StoreClosed):
-        work.work(yard.worker(), interval=0, told=lambda job: yard.store.close())
+        job_runner.work(yard.worker(), interval=0, told=lambda job: yard.store.close())
 
 
 # In the background of a program

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 
+from holdfast.extraction.job_types import Worker
+from holdfast.maintenance.job_runner import drain
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.pipelines.task import Worker
-from holdfast.pipelines.work import drain
-from holdfast.store import open_store
+from holdfast.storage import open_store
 
 HOLDING = "holding a job"
 

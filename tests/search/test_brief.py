@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.context.brief import FORMATS, Verdict, brief, fitting
 from holdfast.errors import InvalidInput
-from holdfast.search.brief import FORMATS, Verdict, brief, fitting
 from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
 from holdfast.types import Hit, Memory, Reasons, Scope, from_datetime

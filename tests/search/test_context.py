@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.store import Author
+from holdfast.ingest.commit import Draft, build
+from holdfast.storage import Author
 from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
-from holdfast.write.commit import Draft, build
 
 STABLE, OPEN, CLOSE = "## Learned Procedures and Policies", f"<{TAG} ", f"</{TAG}>"
 

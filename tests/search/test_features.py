@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.features import ENCODER, NAMES, STATIC, Passage, features, tiers
-from holdfast.search.fuse import linear, weights
-from holdfast.search.query import analyse
-from holdfast.store.base import Corpus
+from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage, features, tiers
+from holdfast.retrieval.fusion import linear, weights
+from holdfast.retrieval.query import analyse
+from holdfast.storage.protocol import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
 

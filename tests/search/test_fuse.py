@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.features import ENCODER, NAMES, STATIC, Passage
-from holdfast.search.fuse import LEXICAL, Weights, linear, reciprocal_rank, signals, situation, weights
+from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage
+from holdfast.retrieval.fusion import LEXICAL, Weights, linear, reciprocal_rank, signals, situation, weights
 from holdfast.types import Memory, Scope
 
 BOTH = f"{ENCODER}+{STATIC}"

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Settings, evaluation
-from holdfast.evaluation import Answer
+from holdfast import Settings, benchmark
+from holdfast.benchmark import Answer
 
 EXCERPT = Path(__file__).parent.parent / "data" / "longmemeval_excerpt.json"
 
 
 def both(dataset: str, path: Path, folder: Path, url: str, limit: int | None = None) -> tuple[list[Answer], ...]:
     """The answers of both stores to the same questions about the same turns."""
-    pools = list(islice(evaluation.DATASETS[dataset](path), limit))
+    pools = list(islice(benchmark.DATASETS[dataset](path), limit))
     settings = Settings(embedding_models="static")
-    return tuple(evaluation.evaluate(pools, place, settings) for place in (folder / "memory.db", url))
+    return tuple(benchmark.evaluate(pools, place, settings) for place in (folder / "memory.db", url))
 
 
 def expect_the_same(lite: list[Answer], post: list[Answer], *, identical: float) -> None:
-    first, second = (evaluation.report(answers)["turns"]["all"]["R@10"] for answers in (lite, post))
+    first, second = (benchmark.report(answers)["turns"]["all"]["R@10"] for answers in (lite, post))
     assert abs(first - second) <= 0.01
     shared = [len({*one.ranked[:10]} & {*two.ranked[:10]}) / 10 for one, two in zip(lite, post, strict=True)]
     assert sum(shared) / len(shared) >= 0.95
@@ -33,7 +33,7 @@ def expect_the_same(lite: list[Answer], post: list[Answer], *, identical: float)
 def test_both_stores_rank_an_excerpt_of_longmemeval_alike(tmp_path: Path, postgres_store_url: str) -> None:
     lite, post = both("longmemeval", EXCERPT, tmp_path, postgres_store_url)
     assert len(lite) == len(post) == 24
-    assert evaluation.report(lite)["turns"]["all"]["R@10"] > 0.6  # there was something to find
+    assert benchmark.report(lite)["turns"]["all"]["R@10"] > 0.6  # there was something to find
     expect_the_same(lite, post, identical=0.8)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.query import analyse
+from holdfast.retrieval.query import analyse
 
 NOW = 1_689_768_000_000_000  # 19 July 2023
 PEOPLE = ("Caroline", "Melanie Smith")

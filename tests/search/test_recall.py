@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Settings
+from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import REST_AFTER_FAILURE
 from holdfast.types import from_datetime
 
 DAY = 86_400_000_000

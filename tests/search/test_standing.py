@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.search.standing import standing
-from holdfast.store import Filter
+from holdfast.context.project_rules import standing
+from holdfast.storage import Filter
 from holdfast.text.budget import count_tokens
 from holdfast.text.fences import strip_fences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import NotFound, Settings
-from holdfast.search.arms import DEPTH
+from holdfast.retrieval.candidates import DEPTH
 
 
 def test_a_recalled_memory_has_its_rank_and_reasons(hf):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from holdfast.server.conversations import Conversations
+from holdfast.server.session_watch import Conversations
 from live_server import serving
 
 SAID = "My name is Ann. I live in Lisbon and I work as a nurse."

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from holdfast.server.keys import KeyFile
-from holdfast.server.limits import Buckets
+from holdfast.server.api_keys import KeyFile
+from holdfast.server.ratelimit import Buckets
 from live_server import serving
 
 TEA, BREAD = "Prefers green tea to coffee", "Bakes bread on Sundays"
@@ -297,7 +297,7 @@ def test_a_body_that_does_not_arrive_is_not_waited_for():
     """Slow enough for a person on a train, not for somebody who holds connections open."""
     import asyncio
 
-    from holdfast.server.gate import Gate
+    from holdfast.server.request_guards import Gate
 
     async def never():
         await asyncio.sleep(3600)
@@ -344,7 +344,7 @@ def test_a_busy_store_asks_to_try_again():
     from starlette.requests import Request
 
     from holdfast.errors import StoreBusy
-    from holdfast.server.problems import tell_ours
+    from holdfast.server.problem_json import tell_ours
 
     answer = asyncio.run(tell_ours(Request({"type": "http", "state": {}}), StoreBusy()))
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")

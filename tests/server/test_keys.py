@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from holdfast.errors import InvalidInput, NotFound, ScopeError
-from holdfast.server.keys import KeyFile
+from holdfast.server.api_keys import KeyFile
 
 
 @pytest.fixture

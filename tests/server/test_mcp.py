@@ -12,8 +12,8 @@ import httpx
 import pytest
 from mcp import MCPError
 
-from holdfast.files.places import init_project
 from holdfast.memory import Holdfast
+from holdfast.records.roots import init_project
 from holdfast.server.mcp.tools import TOOLS
 from mcp_clients import by_http, by_pipe, connected, served, shown
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import StdioServerParameters
 
+from holdfast.coding_agents.config_files import Change, put
 from holdfast.errors import Conflict
-from holdfast.files.others import Change, put
 from holdfast.server.mcp.clients import CLIENTS, Target, levels
 from holdfast.server.mcp.install import found, with_ours, without_ours
 from mcp_clients import WORDS, connected

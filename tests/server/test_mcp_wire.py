@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from holdfast.server.mcp.methods import Methods
+from holdfast.server.mcp.dispatch import Methods
 from holdfast.server.mcp.stdio import serve
 
 META = "io.modelcontextprotocol/"

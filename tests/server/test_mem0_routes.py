@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.server.keys import KeyFile
+from holdfast.server.api_keys import KeyFile
 from live_server import serving
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store import SQLiteStore, Store
-from holdfast.store.postgres import PostgresStore
+from holdfast.storage import SQLiteStore, Store
+from holdfast.storage.postgres import PostgresStore
 
 Opener = Callable[[], Store]
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from holdfast.errors import Conflict, NotFound, Refused
-from holdfast.store import Filter, Store, Writer
+from holdfast.ingest import commit
+from holdfast.ingest.capture import turn
+from holdfast.ingest.commit import Draft
+from holdfast.storage import Filter, Store, Writer
 from holdfast.testing.scene import ANN, BOB, START, link, write
 from holdfast.text.tokens import index_terms
 from holdfast.types import STATUSES, Memory, Scope
-from holdfast.write import commit
-from holdfast.write.capture import turn
-from holdfast.write.commit import Draft
 
 WORDS = ("tea", "coffee", "river", "москва", "東京", "geneve", "seven", "blue")
 SESSIONS = ("morning", "evening")

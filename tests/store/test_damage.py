@@ -13,11 +13,11 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import NotFound, RowDamaged
-from holdfast.pipelines.copy import copy_store
-from holdfast.store import SQLiteStore
-from holdfast.store.damage import QUARANTINED
-from holdfast.store.postgres import PostgresStore
-from holdfast.store.rows import TABLES
+from holdfast.replication.copy import copy_store
+from holdfast.storage import SQLiteStore
+from holdfast.storage.damage import QUARANTINED
+from holdfast.storage.postgres import PostgresStore
+from holdfast.storage.schema import TABLES
 
 WORDS = Settings(embedding_models="static")
 NOT_UTF8 = "CAST(CAST({column} AS BLOB) || x'ff' AS TEXT)"  # one byte that no UTF-8 text has

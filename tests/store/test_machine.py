@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 from machine import StoreMachine
 
-from holdfast.store import SQLiteStore, Store
-from holdfast.store.postgres import PostgresStore
+from holdfast.storage import SQLiteStore, Store
+from holdfast.storage.postgres import PostgresStore
 from servers import empty_tables
 
 

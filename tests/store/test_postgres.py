@@ -25,14 +25,14 @@ from test_sqlite import answer, answers, forked, scene
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, StoreBusy, StoreError, StoreTooNew
 from holdfast.memory import Holdfast
-from holdfast.models.tiers import Tiers
-from holdfast.store import Filter, SQLiteStore, Store
-from holdfast.store import migrate as migrations
-from holdfast.store.migrate import Migration
-from holdfast.store.migrate import migrations as known_migrations
-from holdfast.store.postgres import PostgresStore, connections, explaining, schema, statements
-from holdfast.store.postgres.connections import Connections
-from holdfast.store.postgres.statements import APP, WORKER
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.storage import Filter, SQLiteStore, Store
+from holdfast.storage import migrations_runner as migrations
+from holdfast.storage.migrations_runner import Migration
+from holdfast.storage.migrations_runner import migrations as known_migrations
+from holdfast.storage.postgres import PostgresStore, connections, driver_errors, schema, scoped_session
+from holdfast.storage.postgres.connections import Connections
+from holdfast.storage.postgres.scoped_session import APP, WORKER
 from holdfast.testing.narrowing import populate
 from holdfast.testing.scene import (
     ANN,
@@ -581,7 +581,7 @@ class TestSettingUp:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute("DROP TABLE holdfast.spend, holdfast.files, holdfast.messages")
+            connection.execute("DROP TABLE holdfast.spend, holdfast.records, holdfast.messages")
             connection.execute("DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace")
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
             connection.execute("UPDATE holdfast.meta SET value = '1' WHERE key = 'schema'")
@@ -1139,7 +1139,7 @@ class TestErrors:
         ],
     )
     def test_a_location_has_no_password(self, url: str, location: str) -> None:
-        assert explaining.without_password(url) == location
+        assert driver_errors.without_password(url) == location
         assert SECRET not in repr(Connections(url, location))
 
     @pytest.mark.parametrize(
@@ -1154,7 +1154,7 @@ class TestErrors:
     def test_a_url_that_cannot_be_understood_is_not_repeated(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
         with pytest.raises(InvalidInput, match="percent sign") as raised:
             PostgresStore(url)
-        assert SECRET not in told(raised.value) + caplog.text + explaining.without_password(url)
+        assert SECRET not in told(raised.value) + caplog.text + driver_errors.without_password(url)
 
     def test_a_password_is_in_no_error_and_no_log(
         self, own_server: PostgresServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -1267,7 +1267,7 @@ class TestErrors:
     def test_a_batch_of_long_texts_is_stored_in_pieces(
         self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(statements, "BYTES_TOGETHER", 10_000)
+        monkeypatch.setattr(scoped_session, "BYTES_TOGETHER", 10_000)
         put(store, *(fact(f"note {n} " + "x" * (n * 700)) for n in range(40)))
         assert [len(text) for text in listed(store)] == [len(f"note {n} ") + n * 700 for n in range(40)]
         assert list(store.check()) == []

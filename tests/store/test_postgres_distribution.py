@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from holdfast.errors import StoreError
-from holdfast.store.postgres import distribution
-from holdfast.store.postgres.distribution import DISTRIBUTED, LOCAL, REFERENCE
+from holdfast.storage.postgres import citus
+from holdfast.storage.postgres.citus import DISTRIBUTED, LOCAL, REFERENCE
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_nothing_stands_on_what_citus_cannot_spread(catalogue: psycopg.Connectio
 
 
 def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
-    plan = distribution.statements('my "db"')
+    plan = citus.statements('my "db"')
     assert plan[0] == 'ALTER DATABASE "my ""db""" SET citus.propagate_set_commands = \'local\''
     for table in (*DISTRIBUTED, *REFERENCE, *LOCAL):
         assert sum(f"('holdfast.{table}'" in statement for statement in plan) == 1
@@ -97,13 +97,13 @@ def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
 
 def test_a_table_of_a_later_version_is_spread_beside_the_others() -> None:
     spread = [table for table in DISTRIBUTED if table != "messages"]
-    (statement,) = distribution.statements("db", spread)
+    (statement,) = citus.statements("db", spread)
     assert statement == (
         "SELECT create_distributed_table('holdfast.messages', 'scope', colocate_with => 'holdfast.totals')"
     )
-    assert distribution.statements("db", DISTRIBUTED) == []
+    assert citus.statements("db", DISTRIBUTED) == []
 
 
 def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(postgres_store_url: str) -> None:
     with pytest.raises(StoreError, match="CREATE EXTENSION citus"):
-        distribution.distribute(postgres_store_url)
+        citus.distribute(postgres_store_url)

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from holdfast.errors import StoreError
-from holdfast.store.base import Filter
-from holdfast.store.postgres import PostgresStore, indexes
+from holdfast.storage.postgres import PostgresStore, hnsw
+from holdfast.storage.protocol import Filter
 from holdfast.testing.scene import ANN, BOB, MODEL, brute_force, fact, put, set_status, unit
 
 SIZE = 400
@@ -18,7 +18,7 @@ SIZE = 400
 @pytest.fixture
 def store(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
     """A store in which Ann has more vectors than are compared one by one, and Bob has few."""
-    monkeypatch.setattr(indexes, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(hnsw, "EXACT_UP_TO", 100)
     store = PostgresStore(postgres_store_url)
     for scope, count in ((ANN, SIZE), (BOB, 20)):
         stored = put(store, *(fact(f"number {number}", scope=scope) for number in range(count)))
@@ -69,7 +69,7 @@ def explained_search(store: PostgresStore) -> str:
     number = store.numbers([ANN])[0]
     with store._primary.transaction(sight) as connection:
         ((model,),) = connection.execute("SELECT number FROM models").fetchall()
-        connection.execute(indexes.SEARCHING)
+        connection.execute(hnsw.SEARCHING)
         rows = connection.execute(
             f"EXPLAIN SELECT v.seq FROM vectors v WHERE v.scope = {number} AND v.model = {model} AND v.seq NOT IN "
             f"(SELECT m.seq FROM memories m WHERE m.scope = {number} AND m.status <> 'active') "

@@ -20,16 +20,10 @@ from typing import Any
 import apsw
 import pytest
 
-from holdfast.errors import (
-    InvalidInput,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreTooNew,
-)
-from holdfast.store import Filter, SQLiteStore, Writer
-from holdfast.store.migrate import migrations
-from holdfast.store.sqlite_file import APPLICATION_ID, status
+from holdfast.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew
+from holdfast.storage import Filter, SQLiteStore, Writer
+from holdfast.storage.migrations_runner import migrations
+from holdfast.storage.sqlite.connection import APPLICATION_ID, status
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -316,7 +310,7 @@ import json, os, pathlib, sys
 pathlib.Path("/").as_uri()  # newer Pythons import for this on first use
 sys.path.insert(0, os.environ["PYTHONPATH"])
 from holdfast.errors import HoldfastError
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 from holdfast.testing.scene import fact, found, listed, put, unit, MODEL, ANN, Filter
 preloaded = SQLiteStore(":memory:")  # whatever has to be imported is imported while we may read it
 preloaded.add_vectors([ANN], MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
@@ -417,7 +411,7 @@ class TestReadOnly:
 FULL = """
 import json, os, resource, signal, sys
 from holdfast.errors import StoreError
-from holdfast.store import SQLiteStore
+from holdfast.storage import SQLiteStore
 from holdfast.testing.scene import fact, listed, put, truth
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that the write fails instead of ending us
 store = SQLiteStore(sys.argv[1])

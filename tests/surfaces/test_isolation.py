@@ -16,12 +16,12 @@ import pytest
 from apart import BOB, World, give_ann_a_memory, give_bob_a_memory, same_everywhere
 
 from holdfast.config import Settings
-from holdfast.files.places import Place
 from holdfast.memory import Holdfast
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.models.tiers import Tiers
-from holdfast.server.keys import KeyFile
-from holdfast.store import open_store
+from holdfast.records.roots import Place
+from holdfast.server.api_keys import KeyFile
+from holdfast.storage import open_store
 from holdfast.types import STATUSES, Scope
 from live_server import serving
 
@@ -396,7 +396,7 @@ MCP_TOOLS = {
 
 
 def test_no_mcp_tool_or_resource_reaches_another_owner(worlds):
-    from holdfast.server.mcp.methods import Methods, Rejected
+    from holdfast.server.mcp.dispatch import Methods, Rejected
     from holdfast.server.mcp.tools import TOOLS as OFFERED
 
     assert [tool.name for tool in OFFERED] == list(MCP_TOOLS), "a new tool: how could it cross owners?"
@@ -421,24 +421,26 @@ def test_no_mcp_tool_or_resource_reaches_another_owner(worlds):
 
 
 def test_every_tool_has_a_recipe(worlds):
-    from holdfast.agent import living
-    from holdfast.agent.tools import MemoryTools
+    from holdfast.agents.tools import MemoryTools
+    from holdfast.integrations import agent_tools
 
     hf = worlds[0].hf
-    assert {tool.__name__ for tool in (*living.talking(hf), *living.consolidating(hf))} == set(TOOLS)
+    assert {tool.__name__ for tool in (*agent_tools.talking(hf), *agent_tools.consolidating(hf))} == set(TOOLS)
     assert {name for name in vars(MemoryTools) if not name.startswith("_")} == set(ROLE_TOOLS)
 
 
 def test_no_tool_of_an_agent_reaches_another_owner(worlds):
     from types import SimpleNamespace
 
-    from holdfast.agent import living
+    from holdfast.integrations import agent_tools
 
     views = [world.hf.scoped(BOB) for world in worlds]
     for view in views:
         view.actor = "agent:assistant"
     tools = [
-        SimpleNamespace(**{tool.__name__: tool for tool in (*living.talking(view), *living.consolidating(view))})
+        SimpleNamespace(
+            **{tool.__name__: tool for tool in (*agent_tools.talking(view), *agent_tools.consolidating(view))}
+        )
         for view in views
     ]
     for name, recipe in TOOLS.items():
@@ -446,9 +448,9 @@ def test_no_tool_of_an_agent_reaches_another_owner(worlds):
 
 
 def test_no_tool_of_a_role_reaches_another_owner(worlds, clock, tmp_path):
-    from holdfast.agent.memory import RoleMemory
-    from holdfast.agent.role import load_role
-    from holdfast.agent.tools import MemoryTools
+    from holdfast.agents.memory import RoleMemory
+    from holdfast.agents.role import load_role
+    from holdfast.agents.tools import MemoryTools
 
     with ExitStack() as stack:
         tools = []

@@ -13,7 +13,7 @@ import pytest
 from scenario import STORY, World
 
 from holdfast import config
-from holdfast.aio import AsyncHoldfast
+from holdfast.async_client import AsyncHoldfast
 from holdfast.memory import Holdfast
 from live_server import serving
 from mcp_clients import by_pipe, connected, served

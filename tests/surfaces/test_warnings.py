@@ -16,9 +16,9 @@ import apsw
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.agent.memory import RoleMemory
-from holdfast.agent.role import load_role
-from holdfast.server.mcp.methods import WARNINGS, Methods
+from holdfast.agents.memory import RoleMemory
+from holdfast.agents.role import load_role
+from holdfast.server.mcp.dispatch import WARNINGS, Methods
 from live_server import serving
 
 SCOPE = "user:ann"

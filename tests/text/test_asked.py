@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.utterance import heard_as
-from holdfast.text.asked import KINDS, LANGUAGES, read_request
+from holdfast.agents.utterance import heard_as
+from holdfast.text.memory_requests import KINDS, LANGUAGES, read_request
 
 DATA = Path(__file__).parents[2] / "bench" / "data"
 PHRASES = [

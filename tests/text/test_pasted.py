@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.text.fences import fence
-from holdfast.text.pasted import (
+from holdfast.text.pasted_text import (
     CODE,
     DOCUMENT,
     LONG_TURN,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.text.later import later
+from holdfast.text.lazy_regex import later
 
 SOURCES = Path(holdfast.__file__).parent
 # Until 3.11.4 a possessive repeat of a group keeps what its last, failed round had read. `(?>(?:…)+)` says the same.

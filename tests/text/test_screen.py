@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.text.fences import neutralise
 from holdfast.text.invisible import JOINERS, is_blank
-from holdfast.text.screen import escaped, plain
+from holdfast.text.terminal import escaped, plain
 
 EVERY = [chr(code) for code in range(sys.maxunicode + 1)]
 CONTROLS = [char for char in EVERY if unicodedata.category(char) == "Cc" and char not in "\t\n"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.when import BEGINNING, END, spans
+from holdfast.text.time_expressions import BEGINNING, END, spans
 from holdfast.types import from_datetime
 
 NOW = from_datetime(datetime(2023, 7, 19, 12, tzinfo=UTC))  # a Wednesday

@@ -7,7 +7,7 @@ from heard import DATA, append, held, one, read, said, write
 
 from holdfast.transcripts import READERS, reader_for
 from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.values import micros
+from holdfast.transcripts.json_fields import micros
 
 READER = ClaudeCode()
 SESSION = next((DATA / "claude_code").glob("*.jsonl"))

@@ -8,7 +8,7 @@ from heard import DATA, one, said, write
 
 from holdfast.transcripts import reader_for
 from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.values import micros
+from holdfast.transcripts.json_fields import micros
 
 READER = Codex()
 SESSION = next((DATA / "codex").glob("*.jsonl"))

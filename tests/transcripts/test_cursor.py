@@ -9,7 +9,7 @@ from heard import DATA, one, read, said
 
 from holdfast.transcripts import reader_for
 from holdfast.transcripts.cursor import CursorEditor
-from holdfast.transcripts.values import micros
+from holdfast.transcripts.json_fields import micros
 
 READER = CursorEditor()
 LINES = next((DATA / "cursor").rglob("*.jsonl"))

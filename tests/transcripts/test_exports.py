@@ -10,7 +10,7 @@ from heard import DATA, one, read, said
 from holdfast.transcripts import reader_for
 from holdfast.transcripts.chatgpt import ChatGPT
 from holdfast.transcripts.claude_ai import ClaudeAi
-from holdfast.transcripts.documents import elements
+from holdfast.transcripts.json_documents import elements
 
 CHATGPT = DATA / "chatgpt" / "conversations.json"
 CLAUDE = DATA / "claude_ai" / "conversations.json"

@@ -8,7 +8,7 @@ from heard import DATA, one, said
 
 from holdfast.transcripts import reader_for
 from holdfast.transcripts.generic import Generic
-from holdfast.transcripts.values import micros
+from holdfast.transcripts.json_fields import micros
 
 READER = Generic()
 LINES, MARKDOWN = DATA / "generic" / "chat.jsonl", DATA / "generic" / "chat.md"

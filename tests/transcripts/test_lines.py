@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.transcripts import READERS, Cursor
 from holdfast.transcripts.generic import Generic
-from holdfast.transcripts.lines import MOST_LINE
+from holdfast.transcripts.line_reader import MOST_LINE
 
 READER = Generic()
 HELLO, AGAIN = {"role": "user", "content": "Hello."}, {"role": "user", "content": "Again."}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from heard import DATA, write
 
-from holdfast.files.past import survey
-from holdfast.transcripts.projects import found_sessions
+from holdfast.projects.past_sessions import survey
+from holdfast.transcripts.discovery import found_sessions
 
 
 def put(source: str, target: Path, changed: int) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.text.fences import fence
-from holdfast.transcripts.calls import LIMIT, condense, output_of
-from holdfast.transcripts.words import own_words
+from holdfast.transcripts.tool_calls import LIMIT, condense, output_of
+from holdfast.transcripts.user_text import own_words
 
 TAGS = ["<skill>", "</skill>", "<system-reminder>", "</system-reminder>", "<user_query>", "a ", "\n"]
 INJECTED = fence("- Mira likes tea", block_id="ctx_1", label="from memory")

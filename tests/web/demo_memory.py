@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.config import Settings
+from holdfast.ingest.entity_linking import link
 from holdfast.memory import Holdfast
-from holdfast.models.entities.strategies import standard
-from holdfast.store.base import Writer
+from holdfast.models.entities.select import standard
+from holdfast.storage.protocol import Writer
 from holdfast.types import Edge, Memory, Micros, Triple, from_datetime, system_clock
-from holdfast.write.entities import link
 
 OWNER = "ann"
 DAY = timedelta(days=1) // timedelta(microseconds=1)

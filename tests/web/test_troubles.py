@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from serving import serving
 from visits import watched
 
-from holdfast.server.keys import KeyFile
+from holdfast.server.api_keys import KeyFile
 
 PEANUTS = "Tomasz cannot have peanuts"
 

@@ -6,12 +6,12 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import Conflict, NeedsPerson, NotFound
-from holdfast.pipelines.schedule import once
-from holdfast.pipelines.task import Worker
-from holdfast.store import SQLiteStore
-from holdfast.store.postgres import PostgresStore
+from holdfast.extraction.job_types import Worker
+from holdfast.extraction.reconcile import Add, Bump, Coexist, Supersede
+from holdfast.maintenance.schedule import once
+from holdfast.storage import SQLiteStore
+from holdfast.storage.postgres import PostgresStore
 from holdfast.types import Edge, Scope, Triple
-from holdfast.write.reconcile import Add, Bump, Coexist, Supersede
 
 OFFLINE = Settings(embedding_models="none")
 ANN = Scope("user", "ann")

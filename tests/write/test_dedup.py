@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.contrast import contrasts
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.similarity.dedup import LONGEST, Match, duplicate, first_duplicate, merge_batch
+from holdfast.text.negation import contrasts
 from holdfast.types import Memory, Scope, Triple
-from holdfast.write.candidates import Candidate
-from holdfast.write.dedup import LONGEST, Match, duplicate, first_duplicate, merge_batch
 
 
 @dataclass(frozen=True)

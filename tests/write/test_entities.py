@@ -8,12 +8,12 @@ from itertools import count
 import pytest
 
 from holdfast.errors import Conflict, InvalidInput, NotFound
+from holdfast.ingest import entity_linking
+from holdfast.ingest.commit import Draft, build
 from holdfast.models.entities import Found
-from holdfast.models.entities.strategies import standard
-from holdfast.store.base import Author
+from holdfast.models.entities.select import standard
+from holdfast.storage.protocol import Author
 from holdfast.types import Scope
-from holdfast.write import entities
-from holdfast.write.commit import Draft, build
 
 ANN = Scope("user", "ann")
 _runs = count(1)
@@ -43,13 +43,13 @@ class Registry:
         """Stores a text and links what it mentions."""
         memory = self.keep(text)
         found = standard().recognise(text, strategy)
-        return memory, self(lambda writer: entities.link(writer, memory, found, at=self.hf.clock()))
+        return memory, self(lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock()))
 
     def mention(self, text, *names, type_="person"):
         """Stores a text and links these names."""
         memory = self.keep(text)
         found = [Found(name, type_, -1, -1, 1.0, name) for name in names]
-        return memory, self(lambda writer: entities.link(writer, memory, found, at=self.hf.clock()))
+        return memory, self(lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock()))
 
     def named(self, name):
         """The one entity that goes by a folded name."""
@@ -94,7 +94,7 @@ class TestLink:
         registry.remember("@bob is here", "fast")
         memory = registry.keep("Иваном")
         found = [Found("BOB", "person", 0, 3, 1.0, "Bobby"), Found("Bobby", "person", -1, -1, 1.0, "Bobby")]
-        linked = registry(lambda writer: entities.link(writer, memory, found, at=registry.hf.clock()))
+        linked = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
         assert [(one.name, set(one.aliases)) for one in linked] == [("bob", {"@bob", "Bobby"})]
         assert registry.all() == [("bob", "person", 2)]
 
@@ -103,20 +103,20 @@ class TestLink:
         odd = [("2026-03-18", "date"), ("", "person"), (" \n", "person"), ("x" * 300, "url"), ("ﷺ" * 20, "person")]
         found = [Found(name, type_, -1, -1, 1.0, name) for name, type_ in odd]
         found.append(Found("a\0b\ud800", "person", -1, -1, 1.0, "y" * 5000))
-        linked = registry(lambda writer: entities.link(writer, memory, found, at=registry.hf.clock()))
+        linked = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
         assert [(one.name, one.aliases) for one in linked] == [("a\ufffdb\ufffd", ())]
 
     def test_linking_again_changes_nothing(self, registry):
         memory, linked = registry.remember("@bob shipped #apollo", "fast")
         found = standard().recognise(memory.content)
-        again = registry(lambda writer: entities.link(writer, memory, found, at=registry.hf.clock()))
+        again = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
         assert again == linked
         assert registry.store.events([ANN], run=registry.run) == []
 
     def test_a_memory_that_is_not_there_cannot_mention(self, registry):
         memory = registry.keep("@bob").with_(id="fact_nobody")
         with pytest.raises(NotFound):
-            registry(lambda writer: entities.link(writer, memory, standard().recognise("@bob"), at=1))
+            registry(lambda writer: entity_linking.link(writer, memory, standard().recognise("@bob"), at=1))
         assert registry.all() == []
 
     def test_undo_takes_links_and_new_entities_back(self, registry):
@@ -134,7 +134,7 @@ class TestMerge:
 
     def test_names_and_mentions_move_to_the_one_that_is_kept(self, registry):
         keep, other = self.two(registry)
-        merged = registry(lambda writer: entities.merge(writer, keep, [other, other, keep]))
+        merged = registry(lambda writer: entity_linking.merge(writer, keep, [other, other, keep]))
         assert (merged.id, merged.name, merged.aliases) == (keep.id, "Robert Smith", ("Bob",))
         assert registry.all() == [("Robert Smith", "person", 3)]
         registry.mention("Bob again", "Bob")
@@ -143,7 +143,7 @@ class TestMerge:
     def test_merging_is_undone_exactly(self, registry):
         keep, other = self.two(registry)
         before = registry.store.entities([ANN])
-        registry(lambda writer: entities.merge(writer, keep, [other]))
+        registry(lambda writer: entity_linking.merge(writer, keep, [other]))
         merge = registry.run
         registry.mention("Bob after the merge", "Bob")
         registry.hf.undo(merge)
@@ -155,18 +155,18 @@ class TestMerge:
     def test_a_summary_is_not_lost(self, registry):
         keep, other = self.two(registry)
         registry(lambda writer: writer.put_entity(replace(other, summary="a friend")))
-        assert registry(lambda writer: entities.merge(writer, keep, [other])).summary == "a friend"
+        assert registry(lambda writer: entity_linking.merge(writer, keep, [other])).summary == "a friend"
 
     def test_entities_of_two_scopes_stay_apart(self, registry):
         keep, other = self.two(registry)
         with pytest.raises(InvalidInput):
-            registry(lambda writer: entities.merge(writer, keep, [replace(other, scope=Scope("user", "bob"))]))
+            registry(lambda writer: entity_linking.merge(writer, keep, [replace(other, scope=Scope("user", "bob"))]))
 
     def test_who_is_gone_cannot_be_merged(self, registry):
         keep, other = self.two(registry)
-        registry(lambda writer: entities.merge(writer, keep, [other]))
+        registry(lambda writer: entity_linking.merge(writer, keep, [other]))
         with pytest.raises(NotFound):
-            registry(lambda writer: entities.merge(writer, keep, [other]))
+            registry(lambda writer: entity_linking.merge(writer, keep, [other]))
 
 
 class TestSplit:
@@ -179,7 +179,7 @@ class TestSplit:
 
     def test_names_become_an_entity_with_the_memories_that_contain_them(self, registry):
         old = self.one(registry)
-        new = registry(lambda writer: entities.split(writer, old, ["ann lee", "@ANNIE"], at=registry.hf.clock()))
+        new = registry(lambda writer: entity_linking.split(writer, old, ["ann lee", "@ANNIE"], at=registry.hf.clock()))
         assert (new.name, new.type, new.aliases) == ("Ann Lee", "person", ("@annie",))
         assert registry.told(new) == ["@annie wrote", "ＡＮＮ  ＬＥＥ again", "Ann and Ann Lee", "Ann Lee left"]
         assert registry.told(old) == ["Joannann", "Ann and Ann Lee", "Ann came"]
@@ -188,7 +188,7 @@ class TestSplit:
     def test_splitting_is_undone(self, registry):
         old = self.one(registry)
         before = registry.store.entities([ANN])
-        registry(lambda writer: entities.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
+        registry(lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
         registry.hf.undo(registry.run)
         assert registry.store.entities([ANN]) == before
 
@@ -196,7 +196,7 @@ class TestSplit:
         memory, _ = registry.mention("昨日田中さんに会いました", "佐藤")
         registry(lambda writer: writer.put_entity(replace(registry.named("佐藤"), aliases=("田中",))))
         old = registry.named("佐藤")
-        new = registry(lambda writer: entities.split(writer, old, ["田中"], at=registry.hf.clock()))
+        new = registry(lambda writer: entity_linking.split(writer, old, ["田中"], at=registry.hf.clock()))
         assert registry.told(new) == [memory.content]
         assert registry.told(old) == []
 
@@ -205,53 +205,53 @@ class TestSplit:
         old = self.one(registry)
         before = registry.all()
         with pytest.raises(error):
-            registry(lambda writer: entities.split(writer, old, names, at=registry.hf.clock()))
+            registry(lambda writer: entity_linking.split(writer, old, names, at=registry.hf.clock()))
         assert registry.all() == before
 
     def test_a_name_that_another_entity_has_cannot_be_split_off(self, registry):
         old = self.one(registry)
         (lee,) = registry.mention("the other", "Lee Ann")[1]
-        registry(lambda writer: entities.rename(writer, lee, "ann lee"))
+        registry(lambda writer: entity_linking.rename(writer, lee, "ann lee"))
         with pytest.raises(Conflict, match="Merge"):
-            registry(lambda writer: entities.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
+            registry(lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
 
 
 class TestRename:
     def test_the_old_name_stays_as_an_alias(self, registry):
         (bob,) = registry.remember("@bob is here", "fast")[1]
-        renamed = registry(lambda writer: entities.rename(writer, bob, "  Bob  Smith "))
+        renamed = registry(lambda writer: entity_linking.rename(writer, bob, "  Bob  Smith "))
         assert (renamed.id, renamed.name, renamed.aliases) == (bob.id, "Bob Smith", ("@bob", "bob"))
         registry.remember("@bob left", "fast")
         assert registry.all() == [("Bob Smith", "person", 2)]
 
     def test_another_case_is_no_other_name(self, registry):
         (ivan,) = registry.mention("x", "иван")[1]
-        renamed = registry(lambda writer: entities.rename(writer, ivan, "Иван"))
+        renamed = registry(lambda writer: entity_linking.rename(writer, ivan, "Иван"))
         assert (renamed.name, renamed.aliases) == ("Иван", ())
 
     def test_a_type_may_change_with_it(self, registry):
         (apollo,) = registry.mention("x", "Apollo")[1]
-        assert registry(lambda writer: entities.rename(writer, apollo, "Apollo", "project")).type == "project"
+        assert registry(lambda writer: entity_linking.rename(writer, apollo, "Apollo", "project")).type == "project"
         registry.hf.undo(registry.run)
         assert registry.all() == [("Apollo", "person", 1)]
 
     def test_aliases_that_came_meanwhile_are_kept(self, registry):
         (bob,) = registry.mention("x", "bob")[1]
         registry.remember("@bob", "fast")
-        assert registry(lambda writer: entities.rename(writer, bob, "Rob")).aliases == ("@bob", "bob")
+        assert registry(lambda writer: entity_linking.rename(writer, bob, "Rob")).aliases == ("@bob", "bob")
 
     @pytest.mark.parametrize("name", ["", " ", "x" * 201])
     def test_a_name_must_be_one(self, registry, name):
         (bob,) = registry.mention("x", "bob")[1]
         with pytest.raises(Exception, match=r"name|limit"):
-            registry(lambda writer: entities.rename(writer, bob, name))
+            registry(lambda writer: entity_linking.rename(writer, bob, name))
         assert registry.all() == [("bob", "person", 1)]
 
     def test_unknown_types_and_names_of_others_are_refused(self, registry):
         (bob,) = registry.mention("x", "bob")[1]
         registry.mention("y", "Rob")
         with pytest.raises(InvalidInput):
-            registry(lambda writer: entities.rename(writer, bob, "Bob", "date"))
+            registry(lambda writer: entity_linking.rename(writer, bob, "Bob", "date"))
         with pytest.raises(Conflict, match="Merge"):
-            registry(lambda writer: entities.rename(writer, bob, "ROB"))
-        assert registry(lambda writer: entities.rename(writer, bob, "ROB", "project")).type == "project"
+            registry(lambda writer: entity_linking.rename(writer, bob, "ROB"))
+        assert registry(lambda writer: entity_linking.rename(writer, bob, "ROB", "project")).type == "project"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.adapters.anthropic import MemoryFiles
-from holdfast.adapters.mem0 import Memory as Mem0Memory
-from holdfast.agent.living import talking
 from holdfast.errors import NeedsPerson
-from holdfast.server.mcp.methods import Methods
-from holdfast.store import SQLiteStore
-from holdfast.store.base import Author
-from holdfast.store.postgres import PostgresStore
+from holdfast.ingest import commit, permissions
+from holdfast.ingest.permissions import ACTORS, VERBS
+from holdfast.integrations.agent_tools import talking
+from holdfast.integrations.anthropic import MemoryFiles
+from holdfast.integrations.mem0 import Memory as Mem0Memory
+from holdfast.server.mcp.dispatch import Methods
+from holdfast.storage import SQLiteStore
+from holdfast.storage.postgres import PostgresStore
+from holdfast.storage.protocol import Author
 from holdfast.types import STATUSES
-from holdfast.write import commit, permissions
-from holdfast.write.permissions import ACTORS, VERBS
 
 NAMES = {
     "person": "cli:ann", "program": "library", "agent": "agent:helper", "importer": "import:notes", "model": "worker:w",

@@ -7,10 +7,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.config import Settings
-from holdfast.text.fences import fence
-from holdfast.types import Memory, Scope, Triple
-from holdfast.write.candidates import Advice, Candidate
-from holdfast.write.policy import (
+from holdfast.extraction.candidate import Advice, Candidate
+from holdfast.extraction.policy import (
     ACTIONS,
     HELD,
     MODEL,
@@ -23,7 +21,9 @@ from holdfast.write.policy import (
     short,
     withdrawn,
 )
-from holdfast.write.vocabulary import vocabulary
+from holdfast.extraction.vocabulary import vocabulary
+from holdfast.text.fences import fence
+from holdfast.types import Memory, Scope, Triple
 
 GENERAL, COUCH = Policy(vocabulary("general")), Policy(vocabulary("couch"))
 ANN = Scope("user", "ann")

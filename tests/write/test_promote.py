@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.extraction.promotion import Held, arc_score, clusters, promote
 from holdfast.types import Triple
-from holdfast.write.promote import Held, arc_score, clusters, promote
 
 BELIEF = "one mistake means I'm incompetent"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import InvalidInput
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.vocabulary import vocabulary
 from holdfast.types import Triple
-from holdfast.write.candidates import Candidate
-from holdfast.write.vocabulary import vocabulary
 
 GENERAL, COUCH = vocabulary("general"), vocabulary("couch")
 LANGUAGES = {"de", "en", "es", "fr", "ja", "ru", "zh"}

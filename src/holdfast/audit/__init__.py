@@ -1,7 +1,4 @@
-"""A log of safety events, apart from memory: it counts what happened and holds no word of what was said.
-
-Belongs here: safety events as levels and counts. Does not: a word of what was said, or a way to memory.
-"""
+"""Safety events as levels and counts, stored apart from memories."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from ..apart import Table
 from ..errors import InvalidInput, NotFound
-from ..owners import hash_session_id
+from ..scopes import hash_session_id
+from ..side_tables import Table
 from ..types import DAY, Clock, Micros, new_id, system_clock
 
 DAYS = 90  # how long an event is kept unless it is extended

@@ -1,8 +1,4 @@
-"""The command line: parse, call `Holdfast`, print.
-
-Belongs here: commands: options read, a verb called, its outcome printed. Does not: anything that the library should
-decide.
-"""
+"""Command line: parse options, call `Holdfast`, print the result."""
 
 from __future__ import annotations
 
@@ -22,10 +18,10 @@ def main() -> None:
         return
     if sys.argv[1:3] == ["hook", "run"] and not {"-h", "--help"} & set(sys.argv):
         # A host waits for the answer at every prompt.
-        from ..agent.hooks.run import main as answer
+        from ..coding_agents.hooks.handler import main as answer
 
         answer(sys.argv[3:])
-    from .outcome import outcome
+    from .exit_codes import outcome
 
     _settle_streams()
     sys.exit(outcome(_run))
@@ -48,7 +44,7 @@ def _run() -> int:
 
         tell()
         return 0
-    from .quick import answered
+    from .fast_path import answered
 
     code = None if completing else answered(sys.argv[1:])
     if code is None:

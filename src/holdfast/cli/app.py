@@ -14,9 +14,9 @@ import typer
 
 from .. import __version__
 from ..errors import HoldfastError, InvalidInput
-from .opening import here, moment, open_memory, text_or_stdin, way_back
-from .outcome import outcome
-from .show import json_time, when
+from .exit_codes import outcome
+from .open_store import here, moment, open_memory, text_or_stdin, way_back
+from .output import json_time, when
 
 # What commands begin and end with is found here too, beside their options.
 __all__ = ["here", "json_time", "moment", "open_memory", "text_or_stdin", "way_back", "when"]
@@ -170,7 +170,7 @@ def _parser(*modules: str) -> Any:
 
 def run(args: Sequence[str] | None = None) -> int:
     """Runs the command line; its exit code is that of `outcome`."""
-    from .fault import warn_in_lines
+    from .crash_report import warn_in_lines
 
     warn_in_lines()
     words = sys.argv[1:] if args is None else list(args)
@@ -211,7 +211,7 @@ def output_file(path: str) -> Path:
 
 def write_lines(file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None) -> int:
     """Writes a file all at once, for its owner only, because it holds memories; how many lines."""
-    from ..files.disk import write_whole
+    from ..records.atomic_files import write_whole
 
     count = 0
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
 from ..errors import HoldfastError
-from ..text.screen import plain, shorten
-from ..write.guard import without_secrets
-from . import show
+from ..ingest.sanitize import without_secrets
+from ..text.terminal import plain, shorten
+from . import output
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
-    from ..agent.conversation import Conversation
-    from ..agent.memory import RoleMemory
+    from ..agents.conversation import Conversation
+    from ..agents.memory import RoleMemory
     from ..types import Memory
 
 LATEST, SHOWN = 10, 100  # memories that /memory shows, and characters of each
@@ -105,7 +105,7 @@ def tell_waiting(memory: RoleMemory | None) -> None:
     except HoldfastError:
         return  # whoever uses the memory next will say what is wrong with it
     if memory and count:
-        print(show.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr)
+        print(output.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr)
 
 
 def _keeps(conversation: Conversation) -> bool:
@@ -153,7 +153,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
 
 
 def _turn(conversation: Conversation, prompt: str) -> bool:
-    from ..agent.runner import Watcher
+    from ..agents.runner import Watcher
 
     watcher = Watcher(text=_said, tool=_called)
     try:
@@ -217,7 +217,7 @@ def _tell_memory(conversation: Conversation, query: str) -> None:
 
 def _tell_each(memories: Sequence[Memory], *, nothing: str = "") -> None:
     for memory in memories:
-        print(show.typed(memory, SHOWN))
+        print(output.typed(memory, SHOWN))
     if not memories:
         print(nothing or "No memories found.")
 

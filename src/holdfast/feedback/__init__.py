@@ -1,7 +1,4 @@
-"""How sessions were found to be, apart from memory: a label each, and no word of what was said.
-
-Belongs here: labels that sessions were given. Does not: a word of what was said, or a way to memory.
-"""
+"""Feedback on sessions, stored apart from memories."""
 
 from __future__ import annotations
 

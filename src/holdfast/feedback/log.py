@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
-from ..apart import Table
 from ..errors import InvalidInput
-from ..owners import hash_session_id
+from ..scopes import hash_session_id
+from ..side_tables import Table
 from ..types import DAY, Clock, Micros, new_id, system_clock
 
 DAYS = 180

@@ -1,7 +1,4 @@
-"""The front door: class Holdfast, one short method per verb. The work is done by the packages below.
-
-Belongs here: class Holdfast, one short method a verb, in families. Does not: the work, which the packages below do.
-"""
+"""Class `Holdfast`, the public API: one short method per verb."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from .. import write
+from .. import extraction, ingest
 from ..errors import NeedsPerson
-from ..store import Writer
-from ..store.base import rests_on
+from ..storage import Writer
+from ..storage.protocol import rests_on
 from ..types import PROPOSAL_DAYS, Memories, Memory
 from .given import DatedFields, Ref, as_it_is, draft_of
 from .opened import Opened, author_of, who_of
@@ -30,32 +30,32 @@ class Approving(Opened):
         What is known, waiting or turned down word for word is not proposed again: that memory comes back as it is.
         """
         draft = draft_of(content=content, kind=kind, category=category, **fields)
-        memory = write.commit.build(draft, self.scopes[0], at=self.clock(), max_bytes=self.settings.max_content_bytes)
-        known = write.approval.said_before(self.store, memory)
+        memory = ingest.commit.build(draft, self.scopes[0], at=self.clock(), max_bytes=self.settings.max_content_bytes)
+        known = extraction.approval.said_before(self.store, memory)
         if known is not None:
             return known
-        proposed = write.approval.proposal(memory, by=self.actor, reason=reason)
+        proposed = extraction.approval.proposal(memory, by=self.actor, reason=reason)
         return self.write("propose", lambda writer: writer.add(proposed))
 
     def _propose_instead(self, old: Memory, new: Memory, reason: str) -> Memory:
         """Proposes `new` in the place of a memory that only a person may change; what waits already comes back."""
-        bare = {key: value for key, value in new.metadata.items() if key not in write.approval.DECIDED}
-        instead = new.with_(metadata={**bare, write.approval.REPLACES: old.id})
-        proposed = write.approval.proposal(instead, by=self.actor, reason=reason)
+        bare = {key: value for key, value in new.metadata.items() if key not in extraction.approval.DECIDED}
+        instead = new.with_(metadata={**bare, extraction.approval.REPLACES: old.id})
+        proposed = extraction.approval.proposal(instead, by=self.actor, reason=reason)
 
         def work(writer: Writer) -> Memory:
             as_it_is(writer, old)
-            return write.permitting.propose(writer, proposed)
+            return extraction.permission_checks.propose(writer, proposed)
 
         return self.write("propose", work)
 
     def proposals(self) -> Memories:
         """The memories that wait for a person, oldest first."""
-        return write.approval.waiting(self.store, self.scopes)
+        return extraction.approval.waiting(self.store, self.scopes)
 
-    def weigh(self, ref: Ref) -> write.approval.Weighed:
+    def weigh(self, ref: Ref) -> extraction.approval.Weighed:
         """What approving a proposal would do, and the memory that is nearest to it."""
-        return write.approval.weigh(self._engine(), self.get(ref), at=self.clock())
+        return extraction.approval.weigh(self._engine(), self.get(ref), at=self.clock())
 
     def approve(self, ref: Ref, content: str | None = None) -> Memory:
         """Lets a proposal become a memory, with `content` in other words; the memory that says it now comes back.
@@ -64,18 +64,18 @@ class Approving(Opened):
         proposed it unless that is a person.
         """
         proposed, at, limit = self.get(ref), self.clock(), self.settings.max_content_bytes
-        write.approval.check_waiting(proposed)
+        extraction.approval.check_waiting(proposed)
         self._check("approve", proposed)
-        edited = None if content is None else write.approval.edited(proposed, content, at=at, max_bytes=limit)
-        decision = write.approval.decided(self.store, edited or proposed, at=at)
+        edited = None if content is None else extraction.approval.edited(proposed, content, at=at, max_bytes=limit)
+        decision = extraction.approval.decided(self.store, edited or proposed, at=at)
         sources = rests_on(self.store, proposed)
 
         def work(writer: Writer) -> Memory:
             fresh = as_it_is(writer, proposed)
-            stands = write.approval.approve(
+            stands = extraction.approval.approve(
                 writer, fresh, decision, by=self.actor, at=at, edited=edited, sources=sources
             )
-            write.entities.note(writer, [stands], at=at)
+            ingest.entity_linking.note(writer, [stands], at=at)
             return stands
 
         return self.write("approve", work)
@@ -84,10 +84,12 @@ class Approving(Opened):
         """Turns a proposal down: it is put away, and not proposed again in the same words. NeedsPerson for an agent."""
         at = self.clock()
         self._check("reject", self.get(ref))
-        return self._change("reject", ref, lambda writer, one: write.approval.reject(writer, one, at=at, reason=reason))
+        return self._change(
+            "reject", ref, lambda writer, one: extraction.approval.reject(writer, one, at=at, reason=reason)
+        )
 
     def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
         """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
         if days != PROPOSAL_DAYS and not who_of(self, "reject").trusted:
             raise NeedsPerson("Only a person may say after how many days proposals expire.")
-        return write.approval.expire_stale(self.store, self.scopes, author_of(self, "expire"), days=days)
+        return extraction.approval.expire_stale(self.store, self.scopes, author_of(self, "expire"), days=days)

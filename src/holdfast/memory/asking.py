@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
-from .. import config, models, pipelines, write
+from .. import config, extraction, models
 
 if TYPE_CHECKING:
-    from ..models.chat import Complete
+    from ..models.llm.chat import Complete
     from ..types import Scope
     from .opened import Opened
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 def model_of(memory: Opened, spec: str | None = None) -> Complete | None:
     """The language model that the settings name, or the one that is named instead; None without a name."""
     settings, named = memory.settings, memory.settings.model if spec is None else spec
-    return models.chat.complete_for(
+    return models.llm.chat.complete_for(
         named, environ=config.environment(), base_url=settings.model_url, key_env=settings.model_key_env
     )
 
 
-def meter_of(memory: Opened) -> pipelines.spend.Meter:
+def meter_of(memory: Opened) -> models.llm.budget.Meter:
     """What holds the language models of one run to the caps that are set."""
-    caps = pipelines.spend.Caps(memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day)
-    return pipelines.spend.Meter(memory.store, memory.clock, caps)
+    caps = models.llm.budget.Caps(memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day)
+    return models.llm.budget.Meter(memory.store, memory.clock, caps)
 
 
 def metered(memory: Opened, complete: Complete | None) -> Complete | None:
@@ -33,20 +33,22 @@ def metered(memory: Opened, complete: Complete | None) -> Complete | None:
     return meter_of(memory).through(complete, memory.scopes[0])
 
 
-def reading_of(memory: Opened, complete: Complete | None = None) -> pipelines.consider.Reading:
+def reading_of(memory: Opened, complete: Complete | None = None) -> extraction.turn_extraction.Reading:
     """How conversations are read here: by the model that was given or set, or by rules."""
     settings = memory.settings
-    model = metered(memory, pipelines.consider.reliable(complete) if complete else model_of(memory))
-    return pipelines.consider.Reading(write.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes)
+    model = metered(memory, extraction.turn_extraction.reliable(complete) if complete else model_of(memory))
+    return extraction.turn_extraction.Reading(
+        extraction.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes
+    )
 
 
 def worker_of(
     memory: Opened, scopes: Sequence[Scope] | None, *, complete: Complete | None, stop: Event | None = None
-) -> pipelines.task.Worker:
+) -> extraction.job_types.Worker:
     """A worker for these scopes, or for all that there are, which does its jobs as the settings say."""
     settings = memory.settings
-    return pipelines.task.Worker(
+    return extraction.job_types.Worker(
         memory.store, memory.tiers, memory.clock, scopes, stop=stop or Event(), complete=complete,
-        meter=meter_of(memory), policy=write.policy.policy_of(settings), threshold=settings.decay_threshold,
+        meter=meter_of(memory), policy=extraction.policy.policy_of(settings), threshold=settings.decay_threshold,
         max_bytes=settings.max_content_bytes,
     )  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import pipelines, write
-from ..store import Writer
+from .. import extraction, ingest
+from ..storage import Writer
 from ..types import IDLE_MINUTES, Messages
 from .asking import reading_of
 from .given import most_of
 from .opened import Opened, author_of
 
 if TYPE_CHECKING:
-    from ..models.chat import Complete
-    from ..write.policy import Judged
+    from ..extraction.policy import Judged
+    from ..models.llm.chat import Complete
 
 
 class Conversing(Opened):
@@ -34,10 +34,12 @@ class Conversing(Opened):
         them are redacted.
         """
         scope, at = self.scopes[0], self.clock()
-        said = [write.guard.guard_data(body, name="A message") for body in bodies]
+        said = [ingest.sanitize.guard_data(body, name="A message") for body in bodies]
         return self.write(
             "append",
-            lambda writer: write.sessions.append(writer, scope, session, said, at=at, agent=agent, metadata=metadata),
+            lambda writer: ingest.session_log.append(
+                writer, scope, session, said, at=at, agent=agent, metadata=metadata
+            ),
         )
 
     def messages(self, session: str, *, last: int | None = None) -> Messages:
@@ -53,12 +55,12 @@ class Conversing(Opened):
         scope, at = self.scopes[0], self.clock()
         return self.write(
             "end",
-            lambda writer: write.sessions.end(writer, scope, session, at=at, reason=reason, metadata=metadata),
+            lambda writer: ingest.session_log.end(writer, scope, session, at=at, reason=reason, metadata=metadata),
         )
 
     def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
         """Ends the conversations of these scopes that have been silent for so long, and says which."""
-        ended = pipelines.learn.end_idle(self.store, self.scopes, author_of(self, "end"), minutes=minutes)
+        ended = extraction.session_extraction.end_idle(self.store, self.scopes, author_of(self, "end"), minutes=minutes)
         return [session.id for session in ended]
 
     def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
@@ -68,17 +70,21 @@ class Conversing(Opened):
         not fail the turn: nothing is written, `stats` says why, and the next time tries again.
         """
         reading, author = reading_of(self, complete), author_of(self, "consider")
-        return pipelines.consider.consider(self.store, self._session(session), reading, author)
+        return extraction.turn_extraction.consider(self.store, self._session(session), reading, author)
 
-    def learn(self, session: str | None = None, *, complete: Complete | None = None) -> pipelines.learn.Outcome:
+    def learn(
+        self, session: str | None = None, *, complete: Complete | None = None
+    ) -> extraction.session_extraction.Outcome:
         """Learns now what a conversation that has ended teaches, or all of these scopes. Twice equals once.
 
         The same is done by workers, sooner or later. ModelFailed when the model does not answer: then they try again.
         """
         unread = self.store.unread(self.scopes) if session is None else [self._session(session)]
         reading = reading_of(self, complete)
-        outcomes = [pipelines.learn.learn(self.store, one, reading, author_of(self, "learn")) for one in unread]
-        return sum(outcomes, pipelines.learn.Outcome())
+        outcomes = [
+            extraction.session_extraction.learn(self.store, one, reading, author_of(self, "learn")) for one in unread
+        ]
+        return sum(outcomes, extraction.session_extraction.Outcome())
 
     def purge_sessions(self, *sessions: str) -> int:
         """Erases sessions with their messages for good and says how many messages that were."""
@@ -91,9 +97,9 @@ class Conversing(Opened):
 
     def profile(self) -> dict[str, Any]:
         """What is set for whom these memories belong to: `proactive_recall`, `enabled`."""
-        return write.profile.settings_of(self.store.profile(self.scopes[0]))
+        return ingest.owner_profile.settings_of(self.store.profile(self.scopes[0]))
 
     def set_profile(self, **settings: bool) -> dict[str, Any]:
         """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
         scope = self.scopes[0]
-        return self.write("profile", lambda writer: write.profile.change(writer, scope, settings))
+        return self.write("profile", lambda writer: ingest.owner_profile.change(writer, scope, settings))

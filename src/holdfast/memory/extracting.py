@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .. import files
+from .. import records
 from ..errors import InvalidInput, NotFound
-from ..files.places import Place
+from ..records.roots import Place
 from ..types import Session
 from .asking import reading_of
 from .opened import Opened
 
 if TYPE_CHECKING:
-    from ..files.extract import Extracted
-    from ..models.chat import Complete
+    from ..models.llm.chat import Complete
+    from ..records.session_notes import Extracted
 
 
 class Extracting(Opened):
@@ -35,14 +35,14 @@ class Extracting(Opened):
         """
         project = self._project()
         self._check_on(project.scope)
-        meant = list(files.extract.sessions_of(self.store, project.scope, sessions))
+        meant = list(records.session_notes.sessions_of(self.store, project.scope, sessions))
         if unknown := [one for one in meant if not isinstance(one, Session)]:
             raise NotFound(
                 f"No session {unknown[0]!r} in {project.scope}. Index its transcript first: holdfast index PATH",
                 id=unknown[0],
             )
         reading = reading_of(self, complete)
-        extractor = files.extract.Extractor(
+        extractor = records.session_notes.Extractor(
             store=self.store,
             clock=self.clock,
             actor=self.actor,

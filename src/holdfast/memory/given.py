@@ -6,19 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .. import write
+from .. import ingest
 from ..errors import InvalidInput, NotFound, ScopeError, meant
-from ..store import Writer
-from ..types import (
-    Memory,
-    Micros,
-    Scope,
-    Triple,
-    from_datetime,
-)
+from ..storage import Writer
+from ..types import Memory, Micros, Scope, Triple, from_datetime
 
 if TYPE_CHECKING:
-    from ..write.commit import Draft
+    from ..ingest.commit import Draft
 
 Moment = datetime | Micros | None
 ScopeLike = str | Scope
@@ -132,14 +126,14 @@ def draft_of(**fields: Any) -> Draft:
         name: micros(fields[name]) for name in ("event_time", "valid_from", "valid_until") if name in fields
     }
     try:
-        return write.commit.Draft(**{**fields, **times})
+        return ingest.commit.Draft(**{**fields, **times})
     except TypeError as error:
         raise InvalidInput(_misfit(fields)) from error
 
 
 def _misfit(fields: Mapping[str, Any]) -> str:
     """What is wrong with fields of which no draft can be made."""
-    known = write.commit.Draft.__slots__
+    known = ingest.commit.Draft.__slots__
     if unknown := next((name for name in fields if name not in known), None):
         return f"A memory has no field {unknown!r}.{meant(str(unknown), known)} It may have: {', '.join(known)}."
     return "A memory needs its text, as content."
@@ -148,7 +142,7 @@ def _misfit(fields: Mapping[str, Any]) -> str:
 def as_draft(draft: str | Mapping[str, Any] | Draft) -> Draft:
     if isinstance(draft, str):
         return draft_of(content=draft)
-    if isinstance(draft, write.commit.Draft):
+    if isinstance(draft, ingest.commit.Draft):
         return draft
     return draft_of(**draft) if isinstance(draft, Mapping) else draft_of(content=draft)
 
@@ -161,9 +155,9 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
         raise InvalidInput(f"A turn needs session, role and text; {', '.join(sorted(missing))} is missing.")
     if unknown := set(turn) - known:
         raise InvalidInput(f"A turn has no {', '.join(sorted(unknown))}. It may have: {', '.join(sorted(known))}.")
-    write.commit.check_session(turn["session"])
+    ingest.commit.check_session(turn["session"])
     optional = {"author": turn.get("author") or "", "event_time": micros(turn.get("event_time"))}
-    return write.capture.turn(**{**turn, **optional})
+    return ingest.capture.turn(**{**turn, **optional})
 
 
 def as_it_is(writer: Writer, memory: Memory) -> Memory:

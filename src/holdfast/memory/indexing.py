@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import config, files, pipelines
+from .. import config, ingest, projects, records
 from ..errors import InvalidInput
-from ..files.places import Place
-from ..files.sources import INDEX, Sources, sources_of, unfollowed
+from ..records.roots import Place
+from ..records.source_lists import INDEX, Sources, sources_of, unfollowed
 from ..types import Scope
 from .given import ScopeLike
 from .opened import Opened, author_of
 
 if TYPE_CHECKING:
-    from ..files.past import PastProject
-    from ..pipelines.index import Indexed
+    from ..ingest.documents import Indexed
+    from ..projects.past_sessions import PastProject
 
 
 class Indexing(Opened):
@@ -35,19 +35,19 @@ class Indexing(Opened):
         changed, and what comes back is what would be done.
         """
         sources, limit = self._sources(), self.settings.max_content_bytes
-        named = None if paths is None else files.indexing.given(paths, sources.place)
-        indexer = pipelines.index.Indexer(
+        named = None if paths is None else records.source_indexing.given(paths, sources.place)
+        indexer = ingest.documents.Indexer(
             self.store,
             sources.place.scope,
             author_of(self, INDEX),
             max_bytes=limit,
-            belongs=lambda transcript: files.indexing.was_held_in(sources.place, transcript),
+            belongs=lambda transcript: records.source_indexing.was_held_in(sources.place, transcript),
             plan=plan,
         )
         whole = named is None or not unfollowed(self.store, sources)
         if named and not plan:
             sources.note(named)
-        done = files.indexing.follow(indexer, sources, named, whole=whole, progress=progress)
+        done = records.source_indexing.follow(indexer, sources, named, whole=whole, progress=progress)
         self._wrote([sources.place.scope])
         return done
 
@@ -61,7 +61,7 @@ class Indexing(Opened):
     ) -> Indexed:
         """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
 
-        What was found is what `holdfast.files.past.survey` says of this machine, or `survey_file` of one file; it goes
+        What was found is what `holdfast.projects.past_sessions.survey` says of this machine, or `survey_file` of one file; it goes
         into the scope of its project. A file goes into the first of these scopes or that of `into`; with `homeless`
         only its sessions of which nobody noted where they were held. Importing twice equals once. A session that cannot
         be stored is named in `failed`, and the others are stored.
@@ -69,10 +69,14 @@ class Indexing(Opened):
         limit, author = self.settings.max_content_bytes, author_of(self, "import")
         if isinstance(sessions, str | Path):
             scope, file = Scope.parse(into) if into else self.scopes[0], Path(sessions).expanduser().resolve()
-            done = files.past.take_in_file(self.store, scope, file, author, max_bytes=limit, homeless=homeless)
+            done = projects.past_sessions.take_in_file(
+                self.store, scope, file, author, max_bytes=limit, homeless=homeless
+            )
         else:
             scope, data = sessions.place.scope, config.data_folder()
-            done = files.past.take_in(self.store, sessions, author, data=data, max_bytes=limit, progress=progress)
+            done = projects.past_sessions.take_in(
+                self.store, sessions, author, data=data, max_bytes=limit, progress=progress
+            )
         self._wrote([scope])
         return done
 

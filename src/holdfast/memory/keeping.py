@@ -6,22 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import files, pipelines, write
+from .. import erasure, extraction, ingest, maintenance, records, replication
 from ..errors import InvalidInput
-from ..store import Filter, Findings
-from ..store.base import WAIT, Jobs, Places
-from ..types import (
-    STATUSES,
-    Memory,
-    Scope,
-)
+from ..storage import Filter, Findings
+from ..storage.protocol import WAIT, Jobs, Places
+from ..types import STATUSES, Memory, Scope
 from .asking import meter_of, metered, worker_of
 from .given import Ref, ScopeLike, at_most, ref_of
 from .opened import Opened, author_of, who_of
 
 if TYPE_CHECKING:
-    from ..models.chat import Complete
-    from ..pipelines.receipt import Receipt
+    from ..erasure.receipt import Receipt
+    from ..models.llm.chat import Complete
 
 
 class Keeping(Opened):
@@ -42,24 +38,24 @@ class Keeping(Opened):
         nobody but people may: NeedsPerson for an agent.
         """
         self._check_purger(", ".join(map(str, refs)) or (f"session {session}" if session else str(self.scopes[0])))
-        target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return files.erasing.erase(self._files, self.scopes, target, author_of(self, "purge"), wait=wait)
+        target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
+        return erasure.files.erase(self._files, self.scopes, target, author_of(self, "purge"), wait=wait)
 
     def plan_purge(
         self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
-    ) -> pipelines.erase.Plan:
+    ) -> erasure.purge.Plan:
         """What `purge` would erase, make again, and leave; nothing is changed."""
-        target = pipelines.erase.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return pipelines.erase.plan(self.store, self.scopes, target, author_of(self, "purge"))
+        target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
+        return erasure.purge.plan(self.store, self.scopes, target, author_of(self, "purge"))
 
     def _check_purger(self, what: str) -> None:
         who = who_of(self, "purge")
-        if not write.permissions.ruling(who.kind, "purge", "free").allowed:
-            raise write.permitting.refused("purge", "free", what)
+        if not ingest.permissions.ruling(who.kind, "purge", "free").allowed:
+            raise extraction.permission_checks.refused("purge", "free", what)
 
     def finish_purge(self, *, wait: float = WAIT) -> Places:
         """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""
-        return pipelines.erase.finish(self.store, self.scopes[0], author_of(self, "purge"), wait=wait)
+        return erasure.purge.finish(self.store, self.scopes[0], author_of(self, "purge"), wait=wait)
 
     def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
         """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the jobs come back.
@@ -70,27 +66,27 @@ class Keeping(Opened):
         worker = worker_of(self, self.scopes, complete=complete)
         self._write_uses()
         done: Jobs = []
-        pipelines.work.once(worker, tasks or tuple(pipelines.work.TASKS), done.append)
+        maintenance.job_runner.once(worker, tasks or tuple(maintenance.job_runner.TASKS), done.append)
         return done
 
-    def decay(self, *, threshold: float | None = None) -> pipelines.decay.Decayed:
+    def decay(self, *, threshold: float | None = None) -> maintenance.decay.Decayed:
         """Lets facts that nobody uses become less sure; those below the threshold fade. Twice a day equals once."""
         below = self.settings.decay_threshold if threshold is None else threshold
         if not 0 <= below <= 1:
             raise InvalidInput(f"threshold must lie between 0 and 1, not {below!r}.")
         self._write_uses()
-        return pipelines.decay.decay(self.store, self.scopes, self.clock(), actor=self.actor, threshold=below)
+        return maintenance.decay.decay(self.store, self.scopes, self.clock(), actor=self.actor, threshold=below)
 
     def reflect(self, complete: Complete | None = None) -> Memory | None:
         """Looks back on the last week, if it is time to: by a model, or as a digest. None when it is not."""
-        return pipelines.reflect.reflect(
+        return maintenance.reflection.reflect(
             self.store, self.scopes[0], self.clock(), complete=metered(self, complete),
             max_bytes=self.settings.max_content_bytes,
         )  # fmt: skip
 
-    def consolidate(self, complete: Complete, *, limit: int = 20) -> pipelines.consolidate.Consolidated:
+    def consolidate(self, complete: Complete, *, limit: int = 20) -> extraction.episodes.Consolidated:
         """Lets a model, given as a function from prompt to answer, turn up to `limit` unread episodes into facts."""
-        return pipelines.consolidate.consolidate(
+        return extraction.episodes.consolidate(
             self.store,
             self.scopes[0],
             meter_of(self).through(complete, self.scopes[0]),
@@ -103,7 +99,7 @@ class Keeping(Opened):
     def export(self, *, history: bool = True, vectors: bool = False) -> Iterator[str]:
         """The lines of a lossless bundle of these scopes, in constant memory."""
         self._write_uses()
-        return pipelines.bundle.export(self.store, self.scopes, history=history, vectors=vectors)
+        return replication.bundle.export(self.store, self.scopes, history=history, vectors=vectors)
 
     def import_(
         self,
@@ -111,11 +107,11 @@ class Keeping(Opened):
         *,
         into: ScopeLike | None = None,
         progress: Callable[[int], None] = lambda n: None,
-    ) -> pipelines.bundle.Imported:
+    ) -> replication.bundle.Imported:
         """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its file here says."""
         scope = Scope.parse(into) if into is not None else None
         author = author_of(self, "import")
-        return pipelines.bundle.import_bundle(
+        return replication.bundle.import_bundle(
             self.store, author, lines, into=scope, kept=self._filed(), progress=progress
         )
 
@@ -124,13 +120,15 @@ class Keeping(Opened):
         if not self.places:
             return set()
         where = Filter(tuple(place.scope for place in self.places), statuses=STATUSES)
-        return {(str(one.scope), one.id) for one in self.store.list(where) if files.places.is_record(one)}
+        return {(str(one.scope), one.id) for one in self.store.list(where) if records.roots.is_record(one)}
 
     def reembed(
         self, *, fresh: bool = False, progress: Callable[[str, int], None] = lambda model, done: None
     ) -> dict[str, int]:
         """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
-        return pipelines.embed.reembed(self.store, self.tiers, scopes=self.scopes, fresh=fresh, progress=progress)
+        return maintenance.embedding_jobs.reembed(
+            self.store, self.tiers, scopes=self.scopes, fresh=fresh, progress=progress
+        )
 
     def sync(
         self,
@@ -138,7 +136,7 @@ class Keeping(Opened):
         *,
         plan: bool = False,
         progress: Callable[[int], None] = lambda entries: None,
-    ) -> pipelines.sync.Synced:
+    ) -> replication.sync.Synced:
         """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the setting sync_with.
 
         Both take in what the other's journal says since they last met. Stopped anywhere, it goes on when it is called
@@ -146,8 +144,10 @@ class Keeping(Opened):
         """
         if self.mode == "incognito":
             raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
-        run = pipelines.sync.Run(self.actor, self.clock, progress)
-        return pipelines.sync.sync_with(self.store, place or self.settings.sync_with, self.scopes, run, only_plan=plan)
+        run = replication.sync.Run(self.actor, self.clock, progress)
+        return replication.sync.sync_with(
+            self.store, place or self.settings.sync_with, self.scopes, run, only_plan=plan
+        )
 
     def doctor(self, *, repair: bool = False) -> Findings:
         """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""

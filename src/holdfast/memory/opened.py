@@ -10,34 +10,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .. import config, modes, pipelines, search, write
+from .. import config, extraction, ingest, maintenance, replication, retention_mode, retrieval
 from ..errors import InvalidInput, NotFound, Refused, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from ..files.filed import Filed
-from ..files.follow import Followed
-from ..files.places import Place
-from ..models.tiers import Tiers
-from ..store import Author, Filter, InMemoryStore, Store, Writer, open_store
-from ..store.opening import location_of
-from ..store.rows import entity_names, fold
-from ..types import (
-    Clock,
-    Entity,
-    Events,
-    Memory,
-    Scope,
-    Session,
-    check_kind,
-    check_status,
-    new_id,
-    system_clock,
-)
+from ..models.embeddings.tiers import Tiers
+from ..records.file_backed_store import Filed
+from ..records.file_sync import Followed
+from ..records.roots import Place
+from ..storage import Author, Filter, InMemoryStore, Store, Writer, open_store
+from ..storage.connect import location_of
+from ..storage.schema import entity_names, fold
+from ..types import Clock, Entity, Events, Memory, Scope, Session, check_kind, check_status, new_id, system_clock
 from ..values import replace
 from .given import Moment, Ref, ScopeLike, as_it_is, moment_of, names_of, ref_of, scopes_of
 from .uses import Uses
 
 if TYPE_CHECKING:
-    from ..write.permissions import Ruling, Verb
-    from ..write.permitting import Who
+    from ..extraction.permission_checks import Who
+    from ..ingest.permissions import Ruling, Verb
 
 T = TypeVar("T")
 SWITCHED = ("project", "assistant")  # scopes that are switched off as a whole: nothing recalled, nothing written
@@ -62,7 +51,7 @@ class Opened:
     ) -> None:
         if isinstance(store, str | Path):
             raise InvalidInput("A path is opened by Holdfast.open(path, scope='user:alice').")
-        self.mode = modes.chosen((settings or config.Settings()).memory_mode, mode)
+        self.mode = retention_mode.chosen((settings or config.Settings()).memory_mode, mode)
         if self.mode == "incognito" and vars(type(store)).get("supports_incognito") is not True:
             raise InvalidInput(
                 f"An incognito memory needs a store that writes nothing to disk, and {type(store).__name__} does not "
@@ -83,7 +72,7 @@ class Opened:
         self._uses = Uses()
         self._written: set[Scope] = set()
         """Scopes that were written to by this memory or a view of it."""
-        self._upgrader = pipelines.work.Upgrader(store, self.tiers, clock=clock) if background else None
+        self._upgrader = maintenance.job_runner.Upgrader(store, self.tiers, clock=clock) if background else None
         if self._upgrader is not None:
             # Whoever forgets to close must not leave a thread inside a model when the program ends.
             weakref.finalize(self, self._upgrader.stop)
@@ -114,7 +103,7 @@ class Opened:
         if settings is not None and not isinstance(settings, config.Settings):
             raise InvalidInput(f"settings must be holdfast.Settings(…), not a {type(settings).__name__}.")
         settings = settings or config.load()
-        lasting = modes.chosen(settings.memory_mode, mode)
+        lasting = retention_mode.chosen(settings.memory_mode, mode)
         if lasting == "incognito":
             store: Store = InMemoryStore(clock=clock)
         else:
@@ -174,10 +163,10 @@ class Opened:
         """Runs changes of your own in one transaction, journalled under `verb`, so that `undo` takes them back.
 
         `work` may run again if another writer got in the way, so it must do nothing but use its writer. NeedsPerson,
-        and nothing is changed, when it does what this memory's actor may not do (`write/permissions.py`).
+        and nothing is changed, when it does what this memory's actor may not do (`ingest/permissions.py`).
         """
         author = author_of(self, verb)
-        result = self._files.write(author, write.permitting.guarded(work, who_of(self, verb, author.run)))
+        result = self._files.write(author, extraction.permission_checks.guarded(work, who_of(self, verb, author.run)))
         self._wrote(self.scopes)
         return result
 
@@ -212,7 +201,7 @@ class Opened:
 
     def _check(self, verb: Verb, memory: Memory) -> Ruling:
         """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do it."""
-        return write.permitting.check(who_of(self, verb), verb, memory, self._events_of)
+        return extraction.permission_checks.check(who_of(self, verb), verb, memory, self._events_of)
 
     def _events_of(self, scope: Scope, memory: str) -> Events:
         """What the journal says of a memory, oldest first."""
@@ -259,13 +248,13 @@ class Opened:
             own = " --assistant" if scope.kind == "assistant" else ""
             raise Refused(f"Memory of {scope} is off; nothing was written. Turn it on: holdfast project enable{own}")
 
-    def _engine(self) -> search.recall.Engine:
+    def _engine(self) -> retrieval.recall.Engine:
         # A store that cannot be written can still be read; words find what has no vector.
         with suppress(StoreReadOnly, StoreBusy, StoreFull), self.store.hurried():
-            pipelines.catchup.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
+            maintenance.embedding_catchup.catch_up(self.store, self.tiers, self.scopes, limit=CATCH_UP)
         if self._upgrader is not None:
             self._upgrader.nudge(self.scopes)
-        return search.recall.Engine(self.store, self.tiers, self.clock, fusion=self.settings.fusion)
+        return retrieval.recall.Engine(self.store, self.tiers, self.clock, fusion=self.settings.fusion)
 
     def _change(self, verb: str, ref: Ref, work: Callable[[Writer, Memory], Memory]) -> Memory:
         memory = self.get(ref)
@@ -274,7 +263,7 @@ class Opened:
     def _set_status(self, verb: str, ref: Ref, status: str, reason: str) -> Memory:
         at = self.clock()
         return self._change(
-            verb, ref, lambda writer, memory: write.commit.set_status(writer, memory, status, at=at, reason=reason)
+            verb, ref, lambda writer, memory: ingest.commit.set_status(writer, memory, status, at=at, reason=reason)
         )
 
     def _session(self, id: str) -> Session:
@@ -306,8 +295,8 @@ class Opened:
         scopes = sorted(self._written)
         self._written.clear()
         if self.mode == "synced" and self.settings.sync_with and scopes:
-            run = pipelines.sync.Run(self.actor, self.clock)
-            pipelines.sync.quietly(self.store, self.settings.sync_with, scopes, run)
+            run = replication.sync.Run(self.actor, self.clock)
+            replication.sync.quietly(self.store, self.settings.sync_with, scopes, run)
 
     def _write_uses(self, *, hurry: bool = False) -> None:
         """A store that cannot be written, or in a `hurry` not at once, loses only the counts."""
@@ -324,8 +313,8 @@ class Opened:
 def who_of(memory: Opened, verb: str, run: str = "") -> Who:
     """Who acts through this memory, as what may be done is decided by."""
     approval = memory.settings.approval
-    return write.permitting.Who(
-        memory.actor, verb, run, needs_person=lambda kind: write.policy.needs_person(approval, kind)
+    return extraction.permission_checks.Who(
+        memory.actor, verb, run, needs_person=lambda kind: extraction.policy.needs_person(approval, kind)
     )
 
 
@@ -351,7 +340,7 @@ def command_for(memory: Opened, *words: str) -> str:
     return shlex.join(said)
 
 
-def _tiers(settings: config.Settings, clock: Clock, mode: modes.Mode) -> Tiers:
+def _tiers(settings: config.Settings, clock: Clock, mode: retention_mode.Mode) -> Tiers:
     # A guest's words are for nobody else, neither for a server that embeds them nor for a model that may cache them.
     wanted = "" if mode == "incognito" else settings.embedding_models
     specs = [spec.strip() for spec in wanted.split(",") if spec.strip()]

@@ -8,15 +8,16 @@ from threading import Event
 
 from .. import config
 from ..errors import InvalidInput, NotFound
-from ..files.building import project_around
-from ..files.urls import Artifact, read_url
-from ..models.chat import Complete
-from ..pipelines.project import build, run
-from ..pipelines.project.answers import stoppable
-from ..pipelines.project.inject import guidance
-from ..pipelines.project.setup import Building, unlimited
-from ..pipelines.task import Worker
-from ..pipelines.work import Told
+from ..extraction.coding.project_settings import Building, unlimited
+from ..extraction.job_types import Worker
+from ..maintenance import project_build
+from ..maintenance.job_runner import Told
+from ..models.llm.chat import Complete
+from ..projects import build
+from ..projects.discovery import project_around
+from ..projects.guidance import guidance
+from ..projects.llm_output import stoppable
+from ..records.memory_urls import Artifact, read_url
 from ..types import Scope
 from .asking import meter_of, model_of
 from .opened import Opened, author_of
@@ -51,11 +52,11 @@ class Project:
         """The same, but for the limits of age and number: every session is read that was not read before."""
         return replace(self, building=replace(self.building, settings=unlimited(self.building.settings)))
 
-    def plan(self) -> run.Plan:
+    def plan(self) -> project_build.Plan:
         """What `build` would do; nothing is changed."""
-        return run.plan(self.memory.store, self.scope, self.building, self.memory.clock())
+        return project_build.plan(self.memory.store, self.scope, self.building, self.memory.clock())
 
-    def build(self, told: Told = lambda job: None, *, stop: Event | None = None) -> run.Built:
+    def build(self, told: Told = lambda job: None, *, stop: Event | None = None) -> project_build.Built:
         """Reads past sessions that are to be read, then makes the files anew if there is more to say.
 
         Of several builders at once each does a part, and one makes the files. `told` hears of each job. When `stop` is
@@ -69,7 +70,7 @@ class Project:
             memory.store, memory.tiers, memory.clock, [self.scope], stop=stop,
             building=replace(self.building, default=default, smol=smol), max_bytes=memory.settings.max_content_bytes,
         )  # fmt: skip
-        return run.build_memory(worker, told)
+        return project_build.build_memory(worker, told)
 
     def enqueue(self) -> None:
         """Has the files made again by the next build, though nothing may have changed."""
@@ -80,15 +81,15 @@ class Project:
 
         The sessions themselves stay, and the next build reads them anew.
         """
-        return run.clear(self.memory.store, self.scope, self.building, author_of(self.memory, "project"))
+        return project_build.clear(self.memory.store, self.scope, self.building, author_of(self.memory, "project"))
 
-    def standing(self) -> run.Standing:
+    def standing(self) -> project_build.Standing:
         """How it stands: sessions, files, failures."""
-        return run.standing(self.memory.store, self.scope, self.building)
+        return project_build.standing(self.memory.store, self.scope, self.building)
 
     def diagnose(self) -> list[str]:
         """Why there is nothing, or not the latest, in sentences; none when all is well."""
-        return run.diagnose(self.memory.store, self.scope, self.building, self.memory.clock())
+        return project_build.diagnose(self.memory.store, self.scope, self.building, self.memory.clock())
 
     def guidance(self) -> str:
         """What an agent is told when it begins; empty when there is no summary. The same until the files change."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import files, search
+from .. import context, records
 from ..types import Hit, Memory
 from .given import Ref
 from .recording import Recording
 
 if TYPE_CHECKING:
-    from ..files.publish import Published
-    from ..search.brief import Verdict
+    from ..context.brief import Verdict
+    from ..records.publish import Published
 
 
 class Publishing(Recording):
@@ -25,17 +25,17 @@ class Publishing(Recording):
         A block takes at most `tokens`, or what the setting context_tokens says. Only what has to do with the question
         is in it, with where it comes from and whether what it cites still stands; empty when there is nothing.
         """
-        chosen = search.brief.check_format(format)
+        chosen = context.brief.check_format(format)
         budget = self.settings.context_tokens if tokens is None and chosen == "prompt" else tokens
-        found = search.brief.fitting(hits)
+        found = context.brief.fitting(hits)
         roots = {place.scope: _shown(place.root) for place in self.places}
         marks = self.freshness(hit.memory for hit in found)
-        return search.brief.brief(found, chosen, tokens=budget, freshness=marks, roots=roots)
+        return context.brief.brief(found, chosen, tokens=budget, freshness=marks, roots=roots)
 
     def freshness(self, memories: Iterable[Memory]) -> dict[str, tuple[Verdict, ...]]:
         """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE or UNVERIFIABLE."""
         citing = [memory for memory in memories if memory.metadata.get("evidence")]
-        return files.freshness.freshness(citing, self.places) if citing else {}
+        return records.freshness.freshness(citing, self.places) if citing else {}
 
     def reanchor(self, ref: Ref) -> Memory:
         """Ties a record to what it cites as that is now: where it moved to, or what it says today.
@@ -43,7 +43,7 @@ class Publishing(Recording):
         For a person who has looked, and found that the record still holds.
         """
         record = self._record(ref)
-        cited, now = files.freshness.looked_at(record, self.places)
+        cited, now = records.freshness.looked_at(record, self.places)
         return record if now == cited else self.update_record(record.id, evidence=now)
 
     def publish(
@@ -61,13 +61,13 @@ class Publishing(Recording):
         The region takes `max_bytes` or `tokens` at most. Refused when somebody wrote in it, unless `force`. With `plan`
         nothing is written, and what comes back is what would be.
         """
-        room, where = files.publish.Room.of(max_bytes=max_bytes, tokens=tokens), self._place(place)
+        room, where = records.publish.Room.of(max_bytes=max_bytes, tokens=tokens), self._place(place)
         records = self.records(place=where.name)
-        return files.publish.publish(Path(path), records, where, now=self.clock(), room=room, force=force, plan=plan)
+        return records.publish.publish(Path(path), records, where, now=self.clock(), room=room, force=force, plan=plan)
 
     def withdraw(self, path: str | Path, *, force: bool = False, plan: bool = False) -> Published:
         """Takes the region out of a file again, which is then as it was before."""
-        return files.publish.withdraw(Path(path), force=force, plan=plan)
+        return records.publish.withdraw(Path(path), force=force, plan=plan)
 
 
 def _shown(root: Path) -> str:

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import pipelines, search, write
-from ..store import Filter
-from ..store.base import Entities
-from ..types import (
-    DAY,
-    MOST_HITS,
-    About,
-    Edges,
-    Events,
-    Hits,
-    Memories,
-    Names,
-    Sessions,
-)
+from .. import context, extraction, replication, retrieval
+from ..storage import Filter
+from ..storage.protocol import Entities
+from ..types import DAY, MOST_HITS, About, Edges, Events, Hits, Memories, Names, Sessions
 from .conversing import Conversing
 from .given import Moment, Ref, at_most, most_of, names_of, text_of
 from .opened import command_for
@@ -55,18 +45,18 @@ class Reading(Conversing):
             kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
             excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired, **below,
         )  # fmt: skip
-        asked = search.recall.Question(
+        asked = retrieval.recall.Question(
             text_of(question, "question"), where, limit=self._limit(limit), tokens=most_of(tokens, "tokens")
         )
-        hits = search.recall.recall(self._engine(), asked).hits
+        hits = retrieval.recall.recall(self._engine(), asked).hits
         self._note_uses(hit.memory for hit in hits)
         return hits
 
-    def why(self, question: str, *, expect: Ref, limit: int | None = None) -> search.why.Why:
+    def why(self, question: str, *, expect: Ref, limit: int | None = None) -> retrieval.explain.Why:
         """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
         expected = self.get(expect)
-        asked = search.recall.Question(text_of(question, "question"), self._sought(), limit=self._limit(limit))
-        return search.why.why(self._engine(), asked, expected)
+        asked = retrieval.recall.Question(text_of(question, "question"), self._sought(), limit=self._limit(limit))
+        return retrieval.explain.why(self._engine(), asked, expected)
 
     def context(
         self,
@@ -76,13 +66,13 @@ class Reading(Conversing):
         tokens: int | None = None,
         kinds: Sequence[str] = (),
         limit: int = MOST_HITS,
-    ) -> search.context.Context:
+    ) -> context.session_context.Context:
         """What to put before a model: a block that stays the same for a whole session, and one for this prompt.
 
         `kinds` and `limit` narrow the second one. What was said in `session`, or learned from it, is not in it.
         """
         budget = self.settings.context_tokens if tokens is None else tokens
-        found = search.context.context(
+        found = context.session_context.context(
             self._engine(),
             self._sought(kinds=kinds),
             text_of(prompt, "prompt"),
@@ -95,13 +85,13 @@ class Reading(Conversing):
 
     def working_memory(
         self, prompt: str, *, session: str | None = None, first_turn: bool | None = None, guest: bool = False
-    ) -> search.working.WorkingMemory:
+    ) -> context.companion.WorkingMemory:
         """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and how they were found.
 
         Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told by the session
         unless it is said, has the latest session in mind. A guest has nothing.
         """
-        found = search.working.load_memory_for_turn(
+        found = context.companion.load_memory_for_turn(
             self._engine,
             self._sought(excluded_sessions=(session,) if session else ()),
             text_of(prompt, "prompt"),
@@ -113,9 +103,9 @@ class Reading(Conversing):
         self._note_uses((*found.entries, *found.rules))
         return found
 
-    def why_stored(self, ref: Ref) -> search.decision.Stored:
+    def why_stored(self, ref: Ref) -> retrieval.provenance.Stored:
         """Why a memory was stored, and on which words it rests; of a turn, also what of it was not stored."""
-        return search.decision.why_stored(self.store, self.get(ref))
+        return retrieval.provenance.why_stored(self.store, self.get(ref))
 
     def list(
         self,
@@ -180,7 +170,7 @@ class Reading(Conversing):
         if found and commands:
             told.append(f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}")
         problems = self._embedding_problems(self._remedy() if commands else "")
-        return told + search.meaning.warnings(problems, self.tiers)
+        return told + retrieval.embedding_status.warnings(problems, self.tiers)
 
     def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
         """Why embedding models cannot serve a recall here, by model: no answer, or vectors that cannot be compared.
@@ -190,7 +180,7 @@ class Reading(Conversing):
         return self._embedding_problems(self._remedy(), ask=ask)
 
     def _embedding_problems(self, remedy: str, *, ask: bool = False) -> dict[str, str]:
-        return search.meaning.problems(self.store, self.tiers, self.scopes, remedy=remedy, ask=ask)
+        return retrieval.embedding_status.problems(self.store, self.tiers, self.scopes, remedy=remedy, ask=ask)
 
     def _remedy(self) -> str:
         return self.remedy or command_for(self, "reembed", "--fresh")
@@ -208,8 +198,8 @@ class Reading(Conversing):
             "models": [embedder.identity for embedder in self.tiers],
             "spend": self._spend(),
             "problems": self.embedding_problems(ask=True)
-            | pipelines.consider.failures(sessions)
-            | pipelines.sync.failures(self.store, self.scopes),
+            | extraction.turn_extraction.failures(sessions)
+            | replication.sync.failures(self.store, self.scopes),
         }
 
     def _spend(self) -> dict[str, int]:
@@ -220,7 +210,7 @@ class Reading(Conversing):
     def _begins(self, session: str | None) -> bool:
         """Whether nobody has answered yet in a session."""
         turns = self.store.list(Filter(self.scopes, sessions=(session,))) if session else []
-        return all(turn.role in write.policy.PEOPLE for turn in turns)
+        return all(turn.role in extraction.policy.PEOPLE for turn in turns)
 
     def _limit(self, limit: int | None) -> int:
         return self.settings.recall_limit if limit is None else at_most(limit)

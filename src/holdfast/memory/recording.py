@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import files
+from .. import records
 from ..errors import InvalidInput, NotFound, Refused
-from ..files.follow import VERB, Followed
-from ..files.places import CATEGORIES, check_category, is_record
-from ..files.sources import INDEX
-from ..store import Filter, Writer
+from ..records.file_sync import VERB, Followed
+from ..records.roots import CATEGORIES, check_category, is_record
+from ..records.source_lists import INDEX
+from ..storage import Filter, Writer
 from ..types import STATUSES, Memories, Memory
 from .given import Moment, Ref, as_it_is, micros, ref_of
 from .opened import Opened
@@ -45,14 +45,14 @@ class Recording(Opened):
         'src/app.py:10-20' or a URL; lines are noted as they are now.
         """
         where = self._place(place)
-        cited = files.evidence.noted(evidence, where.folder) if evidence else ()
-        given = files.records.Given(
+        cited = records.evidence.noted(evidence, where.folder) if evidence else ()
+        given = records.operations.Given(
             body=body, category=check_category(category), title=title, keywords=keywords, aliases=aliases,
             source=source, expires=micros(expires), confidence=confidence, evidence=cited, quote=quote,
         )  # fmt: skip
         self._check_on(where.scope)
-        record = files.records.new(given, where, at=self.clock(), max_bytes=self.settings.max_content_bytes)
-        return self.write("record", lambda writer: files.records.add(writer, record, at=self.clock()))
+        record = records.operations.new(given, where, at=self.clock(), max_bytes=self.settings.max_content_bytes)
+        return self.write("record", lambda writer: records.operations.add(writer, record, at=self.clock()))
 
     def update_record(
         self,
@@ -70,8 +70,8 @@ class Recording(Opened):
 
         Conflict when somebody has changed the file meanwhile: nothing is written then.
         """
-        cited = files.evidence.noted(evidence, self._folder(ref)) if evidence else evidence
-        given = files.records.Given(
+        cited = records.evidence.noted(evidence, self._folder(ref)) if evidence else evidence
+        given = records.operations.Given(
             body=body, title=title, keywords=keywords, aliases=aliases, confidence=confidence, evidence=cited,
             expires="never" if expires == "never" else micros(expires),
         )  # fmt: skip
@@ -79,14 +79,14 @@ class Recording(Opened):
         return self._change_record(
             "update",
             ref,
-            lambda writer, one: files.records.update(writer, one, given, at=self.clock(), max_bytes=limit),
+            lambda writer, one: records.operations.update(writer, one, given, at=self.clock(), max_bytes=limit),
         )
 
     def reclassify(self, ref: Ref, category: str) -> Memory:
         """Moves a record to another category, and its file to that folder; its id and links stay."""
         wanted = check_category(category)
         return self._change_record(
-            "reclassify", ref, lambda writer, one: files.records.reclassify(writer, one, wanted, at=self.clock())
+            "reclassify", ref, lambda writer, one: records.operations.reclassify(writer, one, wanted, at=self.clock())
         )
 
     def move_record(self, ref: Ref, place: str) -> Memory:
@@ -94,7 +94,7 @@ class Recording(Opened):
         to, at = self._place(place), self.clock()
         self._check_on(to.scope)
         return self._change_record(
-            "move", ref, lambda writer, one: files.records.move(writer, one, to, self.places, at=at)
+            "move", ref, lambda writer, one: records.operations.move(writer, one, to, self.places, at=at)
         )
 
     def delete_record(self, *refs: Ref) -> Memories:
@@ -102,7 +102,7 @@ class Recording(Opened):
         gone = [self._record(ref) for ref in refs]
 
         def work(writer: Writer) -> Memories:
-            return [files.records.delete(writer, as_it_is(writer, one), self.places) for one in gone]
+            return [records.operations.delete(writer, as_it_is(writer, one), self.places) for one in gone]
 
         return self.write("delete", work)
 
@@ -147,7 +147,7 @@ class Recording(Opened):
         if unknown := fields.keys() - {"title", "confidence"}:
             raise InvalidInput(f"Of a record, {sorted(unknown)[0]} is not corrected here. Use update_record.")
         if record.scope not in {place.scope for place in self.places}:
-            raise files.mirror.elsewhere(record)
+            raise records.write_back.elsewhere(record)
         return self.update_record(record.id, body=body, **fields)
 
     def _check_undo(self, run: str) -> None:

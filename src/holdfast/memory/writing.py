@@ -6,24 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Unpack
 
-from .. import files, pipelines, write
+from .. import extraction, ingest, maintenance, records
 from ..errors import NotFound, Nothing
-from ..files.places import is_record
-from ..store import Writer
-from ..types import (
-    Entity,
-    Events,
-    Memories,
-    Memory,
-    check_kind,
-)
+from ..records.roots import is_record
+from ..storage import Writer
+from ..types import Entity, Events, Memories, Memory, check_kind
 from .approving import Approving
 from .given import AllFields, Fields, Moment, Ref, as_draft, as_it_is, at_most, draft_of, names_of, several_of, turn_of
 from .opened import who_of
 from .recording import FROM_FILES, Recording
 
 if TYPE_CHECKING:
-    from ..write.commit import Draft
+    from ..ingest.commit import Draft
 
 
 class Writing(Approving, Recording):
@@ -64,11 +58,11 @@ class Writing(Approving, Recording):
         self._check_on(self.scopes[0])
         at, limit = self.clock(), self.settings.max_content_bytes
         given = map(as_draft, several_of(drafts, "memories", "remember"))
-        memories = [write.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given]
+        memories = [ingest.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given]
 
         def work(writer: Writer) -> Memories:
-            stored = write.permitting.remember(writer, memories, who_of(self, "remember"))
-            write.entities.note(writer, [one for one in stored if one.status == "active"], at=at)
+            stored = extraction.permission_checks.remember(writer, memories, who_of(self, "remember"))
+            ingest.entity_linking.note(writer, [one for one in stored if one.status == "active"], at=at)
             return stored
 
         return self.write("remember", work)
@@ -95,10 +89,10 @@ class Writing(Approving, Recording):
         memories = []
         for turn in several_of(turns, "turns", "capture"):
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
-                memories.append(write.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
+                memories.append(ingest.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
         if not memories:
             return []
-        return self.write("capture", lambda writer: write.capture.keep(writer, memories, at=at, noted=noted))
+        return self.write("capture", lambda writer: ingest.capture.keep(writer, memories, at=at, noted=noted))
 
     def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
@@ -112,21 +106,21 @@ class Writing(Approving, Recording):
         ruling = self._check("correct", old)
         if is_record(old):
             if not ruling.allowed:
-                raise write.permitting.refused("correct", "written", old.id)
+                raise extraction.permission_checks.refused("correct", "written", old.id)
             return self._corrected(old, content, fields)
         kept = {
             "kind": old.kind, "category": old.category, "title": old.title, "author": old.author, "role": old.role,
             "triple": old.triple, "tags": old.tags, "source": "correction",
-            "metadata": pipelines.enrich.unseen(old.metadata),
+            "metadata": maintenance.entity_jobs.unseen(old.metadata),
         }  # fmt: skip
         draft = draft_of(content=content, **{**kept, **fields})
-        new = write.commit.build(draft, old.scope, at=at, max_bytes=self.settings.max_content_bytes)
+        new = ingest.commit.build(draft, old.scope, at=at, max_bytes=self.settings.max_content_bytes)
         if not ruling.allowed:
             return self._propose_instead(old, new, reason or ruling.reason)
 
         def work(writer: Writer) -> Memory:
-            corrected = write.commit.correct(writer, as_it_is(writer, old), new, reason=reason)
-            write.entities.note(writer, [corrected], at=at)
+            corrected = ingest.commit.correct(writer, as_it_is(writer, old), new, reason=reason)
+            ingest.entity_linking.note(writer, [corrected], at=at)
             return corrected
 
         return self.write("correct", work)
@@ -135,7 +129,7 @@ class Writing(Approving, Recording):
         """Protects a memory: full confidence, no decay, and only a person may replace it. NeedsPerson for an agent."""
         at = self.clock()
         self._check("confirm", self.get(ref))
-        return self._change("confirm", ref, lambda writer, memory: write.commit.confirm(writer, memory, at=at))
+        return self._change("confirm", ref, lambda writer, memory: ingest.commit.confirm(writer, memory, at=at))
 
     def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
         """Puts a memory away: it is kept and listed, but no longer recalled."""
@@ -149,7 +143,9 @@ class Writing(Approving, Recording):
         """
         memory = self.get(ref)
         self._check("restore", memory)
-        back = "proposed" if write.approval.proposer(memory) and write.approval.undecided(memory) else "active"
+        back = (
+            "proposed" if extraction.approval.proposer(memory) and extraction.approval.undecided(memory) else "active"
+        )
         return self._set_status("restore", ref, back, "restored")
 
     def forget(self, *refs: Ref) -> Memories:
@@ -163,7 +159,7 @@ class Writing(Approving, Recording):
 
         def work(writer: Writer) -> Memories:
             return [
-                write.commit.set_status(writer, as_it_is(writer, memory), "archived", at=at, reason="forgotten")
+                ingest.commit.set_status(writer, as_it_is(writer, memory), "archived", at=at, reason="forgotten")
                 for memory in memories
             ]
 
@@ -180,7 +176,7 @@ class Writing(Approving, Recording):
         def work(writer: Writer) -> Memories:
             found = writer.surplus(self.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated)
             why = f"more than {keep} kept"
-            return [write.commit.set_status(writer, memory, "evicted", at=at, reason=why) for memory in found]
+            return [ingest.commit.set_status(writer, memory, "evicted", at=at, reason=why) for memory in found]
 
         return self.write("evict", work)
 
@@ -194,7 +190,7 @@ class Writing(Approving, Recording):
         wanted = run or self._latest_run()
         self._check_undo(wanted)
         self._check_undoer(wanted)
-        return self.write("undo", lambda writer: files.records.undo(writer, self.scopes, wanted))
+        return self.write("undo", lambda writer: records.operations.undo(writer, self.scopes, wanted))
 
     def _check_undoer(self, run: str) -> None:
         who = who_of(self, "undo")
@@ -202,9 +198,9 @@ class Writing(Approving, Recording):
             return
         events = self.store.events(self.scopes, run=run)
         changed = self.store.get(self.scopes, [event.target for event in events if event.noun == "memory"])
-        state = write.permitting.state_of_run(events, changed)
-        if not write.permissions.ruling(who.kind, "undo", state).allowed:
-            raise write.permitting.refused("undo", state, run)
+        state = extraction.permission_checks.state_of_run(events, changed)
+        if not ingest.permissions.ruling(who.kind, "undo", state).allowed:
+            raise extraction.permission_checks.refused("undo", state, run)
 
     def _latest_run(self) -> str:
         """The latest run that can be undone; where people did nothing but change files, that one, to be refused."""
@@ -220,16 +216,18 @@ class Writing(Approving, Recording):
     def merge_entities(self, keep: str, *others: str) -> Entity:
         """Says that several people, projects… are one: their names and mentions go to `keep`."""
         kept, gone = self._entity(keep), [self._entity(other) for other in others]
-        return self._entity(self.write("merge", lambda writer: write.entities.merge(writer, kept, gone)).id)
+        return self._entity(self.write("merge", lambda writer: ingest.entity_linking.merge(writer, kept, gone)).id)
 
     def split_entity(self, name: str, *names: str) -> Entity:
         """Gives some names of an entity, and the memories with them, to a new one, which comes back."""
         entity, at = self._entity(name), self.clock()
-        return self._entity(self.write("split", lambda writer: write.entities.split(writer, entity, names, at=at)).id)
+        return self._entity(
+            self.write("split", lambda writer: ingest.entity_linking.split(writer, entity, names, at=at)).id
+        )
 
     def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
         """Calls an entity something else; the old name stays as an alias."""
         entity = self._entity(name)
         return self._entity(
-            self.write("rename", lambda writer: write.entities.rename(writer, entity, new_name, type)).id
+            self.write("rename", lambda writer: ingest.entity_linking.rename(writer, entity, new_name, type)).id
         )

@@ -1,9 +1,6 @@
-"""Outside brains live here: each is a small protocol, a local version that ships, and a fake that ships.
+"""Embedding models, language models and entity recognisers, each behind a small protocol.
 
-Belongs here: outside brains: each a small protocol, a version that ships, a fake that ships. Does not: what is done
-with what they say.
-
-Importing this package loads no model and no numeric library; that waits for the first use.
+Submodules are imported on first use, as in `models.llm`, to keep start-up short.
 """
 
 from __future__ import annotations
@@ -13,6 +10,6 @@ from typing import TYPE_CHECKING
 from ..lazily import modules_of
 
 if TYPE_CHECKING:
-    from . import chat as chat
+    from . import llm as llm
 else:
     __getattr__ = modules_of(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EmbedderError
-from .vectors import checked
+from .embeddings.checks import checked
 
 # Scripts without spaces count character by character, so that shared characters mean similarity there too.
 _WORD = re.compile(r"[^\W぀-ヿ一-鿿]+|[぀-ヿ一-鿿]")

@@ -14,16 +14,16 @@ from .. import __version__
 from ..audit import AuditLog
 from ..feedback import FeedbackLog
 from ..memory import Holdfast
-from .conversations import Conversations
-from .envelope import Envelope
-from .gate import Gate
-from .keys import KeyFile
-from .limits import Buckets
-from .owners import Serving
-from .problems import HANDLERS
+from .api_keys import KeyFile
+from .auth import Serving
+from .owner_view import Checkup
+from .problem_json import HANDLERS
+from .ratelimit import Buckets
+from .request_guards import Gate
+from .response_headers import Envelope
 from .routes import ROUTERS
 from .schemas import Problem
-from .standing import Checkup
+from .session_watch import Conversations
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"

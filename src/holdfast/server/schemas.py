@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import types
+from ..extraction import approval
 from ..types import iso
-from ..write import approval
 
 Kind = types.Kind
 Status = types.Status

@@ -1,7 +1,4 @@
-"""The store contract: every promise of `holdfast.store.base` as a test. A backend that passes is a store.
-
-Belongs here: the promises of a store as tests that any backend can run. Does not: tests of one backend, or of anything
-that is no store.
+"""Store contract: a test suite that any storage backend can run.
 
 To test your own, put this into a test module and define two fixtures: `store`, a new empty store, and `again`,
 a function that opens one more store object on the same data (it may call `pytest.skip`):
@@ -23,7 +20,7 @@ from contextlib import suppress
 import pytest
 
 from ..errors import StoreClosed
-from ..store.base import Store
+from ..storage.protocol import Store
 from .entities import EntitiesContract
 from .erasing import ErasingContract
 from .exporting import ExportContract

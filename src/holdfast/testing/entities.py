@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..errors import Conflict, NotFound, Refused
-from ..store.base import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Writer
 from ..types import Entity, Memory, Scope
 from .scene import (
     ANN,

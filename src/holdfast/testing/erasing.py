@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..errors import NotFound, Refused
-from ..store.base import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Writer
 from ..types import Edge, Entity, Session
 from .scene import (
     ALL,

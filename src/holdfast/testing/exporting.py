@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ..errors import (
-    Conflict,
-    InvalidInput,
-)
-from ..store.base import Filter, Store
+from ..errors import Conflict, InvalidInput
+from ..storage.protocol import Filter, Store
 from ..types import Memory, Scope
 from .scene import (
     ALL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..store.base import KnownFile, Store, Writer
+from ..storage.protocol import KnownFile, Store, Writer
 from ..types import Scope
 from .scene import ANN, BOB, NOUNS, Again, fact, purge, put, put_one, run_id, truth, undo, write
 

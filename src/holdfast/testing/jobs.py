@@ -7,27 +7,10 @@ from operator import methodcaller
 
 import pytest
 
-from ..errors import (
-    Conflict,
-)
-from ..store.base import Store
+from ..errors import Conflict
+from ..storage.protocol import Store
 from ..types import Job, Scope
-from .scene import (
-    ALL,
-    ANN,
-    BOB,
-    MODEL,
-    SECOND,
-    START,
-    TEAM,
-    at,
-    fact,
-    listed,
-    purge,
-    put,
-    together,
-    unit,
-)
+from .scene import ALL, ANN, BOB, MODEL, SECOND, START, TEAM, at, fact, listed, purge, put, together, unit
 
 
 class JobsContract:

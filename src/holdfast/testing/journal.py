@@ -7,13 +7,8 @@ from operator import methodcaller
 
 import pytest
 
-from ..errors import (
-    Conflict,
-    HoldfastError,
-    NotFound,
-    Refused,
-)
-from ..store.base import Author, Filter, Store, Writer
+from ..errors import Conflict, HoldfastError, NotFound, Refused
+from ..storage.protocol import Author, Filter, Store, Writer
 from ..types import Entity, Event, Memory, Scope, Session
 from .scene import (
     ANN,

@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from ..errors import (
-    StoreBusy,
-    StoreClosed,
-)
-from ..store.base import Store
+from ..errors import StoreBusy, StoreClosed
+from ..storage.protocol import Store
 from ..types import Scope
 from .narrowing import READS, populate
 from .scene import (

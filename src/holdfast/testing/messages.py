@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
-from ..store.base import Store, Writer
+from ..storage.protocol import Store, Writer
 from ..types import Message, Scope, Session
 from .exporting import copy_scope
 from .scene import ANN, BOB, NOUNS, START, TEAM, Again, at, put, together, truth, turn, undo, write

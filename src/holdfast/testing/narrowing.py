@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from ..errors import (
-    NotFound,
-    ScopeError,
-)
-from ..store.base import Filter, KnownFile, Spent, Store, Writer
+from ..errors import NotFound, ScopeError
+from ..storage.protocol import Filter, KnownFile, Spent, Store, Writer
 from ..types import Edge, Entity, Memory, Scope, Session
 from .scene import (
     ALL,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..store import InMemoryStore
-from ..store.base import Adopted, Met, Store, Writer
-from ..store.lineage import Lineage
+from ..storage import InMemoryStore
+from ..storage.merge import Lineage
+from ..storage.protocol import Adopted, Met, Store, Writer
 from ..types import Entity, Session
 from .scene import ANN, BOB, LATER, MUCH_LATER, change, fact, link, listed, purge, put_one, run_id, truth, undo, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..errors import Conflict
-from ..store.base import Store, Writer
+from ..storage.protocol import Store, Writer
 from .scene import ANN, BOB, Again, run_id, truth, undo, write
 
 

@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from ..errors import (
-    HoldfastError,
-    InvalidInput,
-    NotFound,
-)
-from ..store.base import Filter, Store, Writer
+from ..errors import HoldfastError, InvalidInput, NotFound
+from ..storage.protocol import Filter, Store, Writer
 from ..types import Kind, Memory, Triple
 from .scene import (
     ALL,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..floats import Vector
-from ..store.base import ITEMS, Author, Filter, Store, Writer
+from ..storage.protocol import ITEMS, Author, Filter, Store, Writer
 from ..text.tokens import index_terms, query_terms
 from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Session
 

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ..errors import (
-    DimensionMismatchError,
-)
+from ..errors import DimensionMismatchError
 from ..floats import Vector
-from ..store.base import Filter, Store
+from ..storage.protocol import Filter, Store
 from ..types import Memory
 from .scene import (
     ALL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..store.base import Spent, Store
+from ..storage.protocol import Spent, Store
 from .scene import ANN, BOB, Again, truth, write
 
 MONDAY, TUESDAY = 20_500, 20_501

@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from ..errors import (
-    Conflict,
-    NotFound,
-    Refused,
-)
-from ..store.base import Store, Writer
+from ..errors import Conflict, NotFound, Refused
+from ..ingest.commit import rewrite
+from ..storage.protocol import Store, Writer
 from ..types import Entity, Memory, Session, Triple
-from ..write.commit import rewrite
 from .scene import (
     ALL,
     ANN,

@@ -1,8 +1,6 @@
-"""What can be told of a text by its words alone: tokens, times, secrets, differences.
+"""Pure text functions: tokens, time expressions, secrets, fences, front matter.
 
-Belongs here: pure functions: what can be told of a text by its words alone. Does not: a store, a model, a clock.
-
-Each module is loaded when it is first used, as in `text.contrast.contrasts(…)`.
+Submodules are imported on first use, as in `text.negation`, to keep start-up short.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..lazily import modules_of
 
 if TYPE_CHECKING:
-    from . import contrast as contrast
-    from . import full_yaml as full_yaml
+    from . import negation as negation
 else:
     __getattr__ = modules_of(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .later import later
+from .lazy_regex import later
 
 _WIDE = later(r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from .invisible import HIDDEN, is_format
-from .later import later
+from .lazy_regex import later
 
 TAG = "holdfast-memory"
 REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from .later import later
+from .lazy_regex import later
 
 DEEPEST = 50  # brackets in one value
 WIDTH = 100  # columns that a list may take before each of its items gets a line of its own

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Protocol
 
-from .later import later
+from .lazy_regex import later
 from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS, TOLD_BY_ACCENT
 
 LONGEST_TERM = 64  # longer words are keys, hashes or noise: their beginning identifies them

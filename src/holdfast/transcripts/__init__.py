@@ -1,7 +1,4 @@
-"""Past sessions of coding agents, read from where each tool keeps them. One small reader per tool.
-
-Belongs here: past sessions read from where each tool keeps them, a small reader a tool. Does not: remembering them,
-which is for `pipelines/index/`.
+"""Readers for session files of coding agents and chat exports, one module per tool.
 
 `READERS` is all of them; a path is read by the first that claims it, so the more particular formats come first.
 """

@@ -16,12 +16,12 @@ from itertools import chain, groupby
 from pathlib import Path
 
 from ..types import Micros, from_datetime
+from .assemble import Talk
 from .base import Cursor, Role, Transcript
-from .documents import told, whole
-from .jsonl import newest_first
-from .lines import beginning
-from .talk import Talk
-from .values import with_last
+from .json_documents import told, whole
+from .json_fields import with_last
+from .jsonl_file import newest_first
+from .line_reader import beginning
 
 _NAME = ".aider.chat.history.md"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..types import Micros
+from .assemble import Talk
 from .base import Transcript
 from .branches import path_to
 from .exports import Export, Object
-from .talk import Talk
-from .values import as_dict, as_text, micros, said_in
+from .json_fields import as_dict, as_text, micros, said_in
 
 # Thoughts, recaps of them, and what the person told the service about themselves in its settings.
 _UNSAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .assemble import Talk
 from .base import Transcript
 from .branches import path_to
-from .calls import output_of
 from .exports import Export, Object
-from .talk import Talk
-from .values import as_text, dicts, micros
+from .json_fields import as_text, dicts, micros
+from .tool_calls import output_of
 
 
 class ClaudeAi(Export):

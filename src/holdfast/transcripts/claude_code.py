@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from .assemble import Talk
 from .base import Role, Transcript
 from .branches import path_to
-from .calls import output_of
-from .jsonl import Object, SessionFile, Survey, newest_first
-from .lines import first_objects
-from .talk import Talk
-from .values import as_dict, as_text, dicts, micros, said_in
+from .json_fields import as_dict, as_text, dicts, micros, said_in
+from .jsonl_file import Object, SessionFile, Survey, newest_first
+from .line_reader import first_objects
+from .tool_calls import output_of
 
 _ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}

@@ -12,13 +12,13 @@ from itertools import chain
 from pathlib import Path
 
 from ..types import Micros
+from .assemble import Talk
 from .base import Transcript
-from .calls import output_of
-from .jsonl import Object, SessionFile, Survey, newest_first
-from .lines import first_objects
-from .talk import Talk
-from .values import as_dict, as_int, as_text, micros, said_in
-from .words import own_words
+from .json_fields import as_dict, as_int, as_text, micros, said_in
+from .jsonl_file import Object, SessionFile, Survey, newest_first
+from .line_reader import first_objects
+from .tool_calls import output_of
+from .user_text import own_words
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 _UUID = 36  # characters, at the end of a file's name

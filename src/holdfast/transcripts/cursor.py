@@ -14,14 +14,14 @@ from urllib.parse import unquote, urlparse
 
 import apsw
 
+from .assemble import Talk
 from .base import Cursor, Transcript
-from .calls import output_of
 from .databases import MAGIC, copied, fingerprint, rows, since
-from .documents import told
-from .jsonl import Object, SessionFile, newest_first
-from .lines import beginning, first_objects
-from .talk import Talk
-from .values import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
+from .json_documents import told
+from .json_fields import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
+from .jsonl_file import Object, SessionFile, newest_first
+from .line_reader import beginning, first_objects
+from .tool_calls import output_of
 
 _USER, _ASSISTANT = 1, 2
 _COMPOSERS = "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"

@@ -8,11 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..text.screen import counted
+from ..text.terminal import counted
+from .assemble import Talk
 from .base import Cursor, Transcript
-from .documents import conversations, elements, is_conversations, told
-from .talk import Talk
-from .values import with_last
+from .json_documents import conversations, elements, is_conversations, told
+from .json_fields import with_last
 
 Object = dict[str, Any]
 

@@ -13,13 +13,13 @@ from itertools import chain
 from pathlib import Path
 
 from ..types import Micros
+from .assemble import Talk
 from .base import Cursor, Transcript
-from .calls import output_of
-from .documents import document, whole
-from .jsonl import Object, SessionFile, Survey, newest_first
-from .lines import beginning, first_objects
-from .talk import Talk
-from .values import as_dict, as_text, dicts, micros, parsed, said_in
+from .json_documents import document, whole
+from .json_fields import as_dict, as_text, dicts, micros, parsed, said_in
+from .jsonl_file import Object, SessionFile, Survey, newest_first
+from .line_reader import beginning, first_objects
+from .tool_calls import output_of
 
 
 class _Versions(Survey):

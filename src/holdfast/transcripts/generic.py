@@ -10,13 +10,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from .assemble import Talk
 from .base import Cursor, Role, Transcript
-from .calls import output_of
-from .documents import Document, document, elements, whole
-from .jsonl import Object, SessionFile
-from .lines import beginning, first_objects
-from .talk import Talk
-from .values import as_dict, as_text, dicts, micros, said_in
+from .json_documents import Document, document, elements, whole
+from .json_fields import as_dict, as_text, dicts, micros, said_in
+from .jsonl_file import Object, SessionFile
+from .line_reader import beginning, first_objects
+from .tool_calls import output_of
 
 _ROLES: dict[str, Role] = {
     **dict.fromkeys(("user", "human", "you", "me", "user_message", "prompt"), "user"),

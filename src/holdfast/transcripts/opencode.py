@@ -15,14 +15,14 @@ from pathlib import Path
 import apsw
 
 from ..types import Micros
+from .assemble import Talk
 from .base import Cursor, Transcript
-from .calls import output_of
 from .databases import MAGIC, copied, fingerprint, rows, since, tables
-from .documents import document, told, whole
-from .jsonl import Object, newest_first
-from .lines import MOST_LINE, beginning
-from .talk import Talk
-from .values import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
+from .json_documents import document, told, whole
+from .json_fields import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
+from .jsonl_file import Object, newest_first
+from .line_reader import MOST_LINE, beginning
+from .tool_calls import output_of
 
 _SESSIONS = (
     "SELECT id, parent_id, directory, title, time_created, time_updated, revert FROM {table} "

@@ -11,13 +11,13 @@ from itertools import chain
 from pathlib import Path
 
 from ..types import Micros
+from .assemble import Talk
 from .base import Transcript
 from .branches import path_to
-from .calls import is_error, output_of
-from .jsonl import Object, SessionFile, Survey, newest_first
-from .lines import first_objects
-from .talk import Talk
-from .values import as_dict, as_int, as_text, dicts, micros, said_in
+from .json_fields import as_dict, as_int, as_text, dicts, micros, said_in
+from .jsonl_file import Object, SessionFile, Survey, newest_first
+from .line_reader import first_objects
+from .tool_calls import is_error, output_of
 
 
 class _Paths(Survey):

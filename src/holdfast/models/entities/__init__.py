@@ -1,8 +1,4 @@
-"""Recognisers of entities: people, projects, organisations, places, addresses and dates in a text.
-
-Belongs here: recognisers: from a text to whom and what it names. Does not: what becomes of them, which is
-`write/entities.py`.
-"""
+"""Entity recognisers: people, organisations, places, projects and dates in a text."""
 
 from __future__ import annotations
 

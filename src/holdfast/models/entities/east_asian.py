@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from .base import EntityType, Found, compiled
-from .lists import listed
+from .gazetteer import listed
 
 TOLD, PHRASED = 0.8, 0.7
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ...text.answers import line, objects_in
+from ..llm.json_output import line, objects_in
 from .base import NOWHERE, TYPES, EntityType, Found
 
 CONFIDENCE = 0.9

@@ -15,8 +15,8 @@ from functools import cache
 from ...text.stopwords import STOP_WORDS
 from .base import EntityType, Found
 from .east_asian import east_asian_names
-from .lists import lengths, listed, longest
-from .words import Word, canonical, nominative, words_of
+from .gazetteer import lengths, listed, longest
+from .inflection import Word, canonical, nominative, words_of
 
 # How sure a rule is, from a title down to two capitals side by side.
 TOLD, PHRASED, LISTED, LIKELY, BARE = 0.85, 0.8, 0.7, 0.6, 0.4

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from .base import Found
-from .lists import listed
+from .gazetteer import listed
 from .names import LIKELY, NameRecogniser, function_words
 
 MOST = 4_000  # characters that are looked at: more than people say at once; what is behind waits for the second look

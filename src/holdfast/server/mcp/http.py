@@ -20,13 +20,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...memory import Holdfast
-from ...text.screen import counted
-from ..envelope import Envelope
-from ..keys import KeyFile
-from ..limits import Buckets
-from ..owners import ASK_FOR_KEY
-from ..problems import problem
-from .methods import CACHED, SERVER, Methods, Rejected
+from ...text.terminal import counted
+from ..api_keys import KeyFile
+from ..auth import ASK_FOR_KEY
+from ..problem_json import problem
+from ..ratelimit import Buckets
+from ..response_headers import Envelope
+from .dispatch import CACHED, SERVER, Methods, Rejected
 
 PATH = "/mcp"
 Context = ServerRequestContext[Any, Any]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...coding_agents import json_edit
+from ...coding_agents.config_files import Change, parse_toml, read
 from ...errors import InvalidInput
-from ...files.others import Change, parse_toml, read
-from ...text import jsontext
 from .clients import NAME, Target, entry
 
 HEAD = "\n# Holdfast: long-term memory. `holdfast mcp uninstall codex` takes this out again.\n"
@@ -71,7 +71,7 @@ def standing(target: Target) -> Standing:
 
 def _parsed(text: str, target: Target) -> Any:
     try:
-        return jsontext.parse(text, str(target.file))
+        return json_edit.parse(text, str(target.file))
     except InvalidInput as error:
         # VS Code and others allow comments, which cannot be kept in place here.
         ours = json.dumps({target.about.section: {NAME: entry(target)}})
@@ -88,12 +88,12 @@ def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> 
         return _longer(text or "", target, wanted)
     section = target.about.section
     if text is None or not text.strip():
-        return json.dumps({section: {NAME: wanted}}, indent=jsontext.INDENT, ensure_ascii=False) + "\n"
+        return json.dumps({section: {NAME: wanted}}, indent=json_edit.INDENT, ensure_ascii=False) + "\n"
     root = text.index("{")
-    servers = jsontext.member(text, root, section)
+    servers = json_edit.member(text, root, section)
     if servers is None:
-        return jsontext.add(text, root, {NAME: wanted}, section)
-    return jsontext.add(text, servers, wanted, NAME)
+        return json_edit.add(text, root, {NAME: wanted}, section)
+    return json_edit.add(text, servers, wanted, NAME)
 
 
 def without_ours(text: str | None, target: Target) -> str | None:
@@ -104,10 +104,10 @@ def without_ours(text: str | None, target: Target) -> str | None:
     if _is_toml(target):
         return _shorter(text, target, ours)
     root = text.index("{")
-    made_by_us = not jsontext.compact(text, root)
-    servers = jsontext.member(text, root, target.about.section)
+    made_by_us = not json_edit.compact(text, root)
+    servers = json_edit.member(text, root, target.about.section)
     assert servers is not None  # it was found there
-    shorter = jsontext.prune(text, [(root, target.about.section), (servers, NAME)], ours_from=2)
+    shorter = json_edit.prune(text, [(root, target.about.section), (servers, NAME)], ours_from=2)
     return None if made_by_us and shorter == "{}\n" else shorter
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from ...errors import HoldfastError, NotFound
-from ...files.urls import NAMESPACE, SCHEME, SUMMARY
 from ...memory import Holdfast
+from ...records.memory_urls import NAMESPACE, SCHEME, SUMMARY
 from ...types import Memory
-from .reading import memory_text
+from .read_tools import memory_text
 
 if TYPE_CHECKING:
     from ...memory.project import Project

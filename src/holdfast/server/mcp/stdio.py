@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from .methods import CACHED, CAPABILITIES, INVALID_PARAMS, SERVER, Methods, Rejected
+from .dispatch import CACHED, CAPABILITIES, INVALID_PARAMS, SERVER, Methods, Rejected
 
 log = logging.getLogger(__name__)
 

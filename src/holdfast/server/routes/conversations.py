@@ -6,34 +6,36 @@ from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Path
 
-from .. import schemas, turns
-from ..owners import Mine, Server
+from .. import schemas, turn_context
+from ..auth import Mine, Server
 
 router = APIRouter(tags=["conversations"])
 SessionId = Annotated[str, Path(min_length=1, max_length=200, description="The id of a session.")]
 
 
 @router.post("/capture", status_code=201)
-def capture(body: turns.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> turns.Captured:
+def capture(body: turn_context.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> turn_context.Captured:
     """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is considered."""
     kept = server.conversations.capture(hf, body.model_dump())
     later.add_task(server.conversations.consider, hf, kept)
-    return turns.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
+    return turn_context.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
 
 
 @router.post("/sessions/{session:path}/end")
-def end_session(session: SessionId, hf: Mine, server: Server, body: turns.Ending | None = None) -> turns.Ended:
+def end_session(
+    session: SessionId, hf: Mine, server: Server, body: turn_context.Ending | None = None
+) -> turn_context.Ended:
     """Ends a session and learns from it; ending it twice equals once."""
     led = body.model_dump(exclude_none=True) if body else None
     ended, learned = server.conversations.end(hf, session, led)
-    return turns.Ended(ended=ended, learned=learned, run=hf.last_run)
+    return turn_context.Ended(ended=ended, learned=learned, run=hf.last_run)
 
 
 @router.post("/context")
-def context(body: turns.ContextRequest, hf: Mine) -> turns.ContextBlocks:
+def context(body: turn_context.ContextRequest, hf: Mine) -> turn_context.ContextBlocks:
     """What to put before a model: a block for the whole session, and one for this prompt."""
     found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
-    return turns.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
+    return turn_context.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
 
 
 @router.post("/recall")

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from .. import schemas
-from ..owners import Mine
+from ..auth import Mine
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field, StrictInt
 from starlette.exceptions import HTTPException
 
-from ...adapters.mem0 import Mem0
-from ...adapters.mem0.ids import OWNERS, normalise_id
-from ...adapters.mem0.items import is_seen
+from ...integrations.mem0 import Mem0
+from ...integrations.mem0.ids import OWNERS, normalise_id
+from ...integrations.mem0.mem0_items import is_seen
 from ...memory import Holdfast
 from .. import schemas
-from ..owners import Mine, Server, Serving
+from ..auth import Mine, Server, Serving
 
 router = APIRouter(prefix="/mem0", tags=["mem0"])
 Id = Annotated[schemas.Id, Path()]

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from .. import schemas, story
-from ..owners import Mine
-from ..standing import next_after, seq_of
+from .. import memory_view, schemas
+from ..auth import Mine
+from ..owner_view import next_after, seq_of
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 Id = Annotated[schemas.Id, Path()]
@@ -87,7 +87,7 @@ def restore(id: Id, hf: Mine) -> schemas.Changed:
 @router.get("/{id}/why")
 def why(id: Id, hf: Mine) -> schemas.Story:
     """Why a memory was stored, the words and turns it rests on, and what happened to it since."""
-    return story.told(hf, id)
+    return memory_view.told(hf, id)
 
 
 @router.get("/{id}/forecast")
@@ -95,4 +95,4 @@ def forecast(
     id: Id, hf: Mine, days: Annotated[int, Query(ge=1, le=3650, description="How far to look ahead.")] = 90
 ) -> schemas.Forecast:
     """How sure a memory will be in the days to come if nobody uses it."""
-    return story.forecast(hf, id, days=days)
+    return memory_view.forecast(hf, id, days=days)

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
-from .. import changes, schemas, standing
-from ..owners import Mine, Server
+from .. import changes_view, owner_view, schemas
+from ..auth import Mine, Server
 from .memories import After
 
 router = APIRouter(tags=["owner"])
@@ -20,13 +20,13 @@ NDJSON = {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "
 @router.get("/status")
 def status(hf: Mine, server: Server) -> schemas.Standing:
     """Counts of facts, sessions and rules, and whether recall speaks up by itself."""
-    return standing.status(hf, server.audit, server.feedback)
+    return owner_view.status(hf, server.audit, server.feedback)
 
 
 @router.patch("/recall")
 def switch_recall(body: schemas.Switch, hf: Mine) -> schemas.Switched:
     """Lets memory speak up by itself, or not."""
-    return standing.switch(hf, body.enabled)
+    return owner_view.switch(hf, body.enabled)
 
 
 @router.post("/undo")
@@ -43,22 +43,22 @@ def timeline(
     limit: Limit = 50,
 ) -> schemas.Timeline:
     """What happened and what was learned, newest first."""
-    return standing.timeline(hf, before=before, limit=limit)
+    return owner_view.timeline(hf, before=before, limit=limit)
 
 
 @router.get("/changes")
 def list_changes(hf: Mine, limit: Limit = 50) -> list[schemas.RunOfChanges]:
     """What was stored, corrected or forgotten lately, newest first; turns of conversations are left out."""
-    return changes.latest(hf, limit=limit)
+    return changes_view.latest(hf, limit=limit)
 
 
 @router.get("/health")
 def health(hf: Mine, server: Server) -> schemas.Health:
     """How the memory stands: what is kept, which models serve, what is amiss."""
-    return standing.health(hf, server.checkup)
+    return owner_view.health(hf, server.checkup)
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: NDJSON})
 def export(hf: Mine) -> StreamingResponse:
     """Everything of this owner as a lossless bundle, line by line; `holdfast import` reads it."""
-    return StreamingResponse(standing.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson")
+    return StreamingResponse(owner_view.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson")

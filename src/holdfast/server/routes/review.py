@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from .. import schemas
-from ..owners import Mine
+from ..auth import Mine
 from .memories import Id
 
 router = APIRouter(prefix="/review", tags=["review"])

@@ -1,0 +1,1 @@
+"""Agents described in role files: tools, conversations, triggers and memory."""

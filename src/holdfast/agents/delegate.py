@@ -1,0 +1,109 @@
+"""Agents as tools of another agent: it hands one a task and gets the answer as text."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import Tool
+
+from ..errors import HoldfastError, InvalidInput
+from ..storage.connect import check_place, is_server
+from .role import Delegate, InlineAgent, Role, load_role
+
+if TYPE_CHECKING:
+    from .runner import RoleAgent
+
+log = logging.getLogger(__name__)
+
+ERROR = "[DELEGATION ERROR] "
+
+OpenAgent = Callable[[Role, tuple[str, ...]], "RoleAgent"]
+"""Opens an agent that was called by those with these names, the first caller first."""
+
+
+def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent) -> list[Tool[Any]]:
+    """A tool for each agent that a role may hand a task to. `chain` names those that have called this one.
+
+    The tools never raise: what goes wrong comes back as text that begins with `[DELEGATION ERROR]`, for the model to
+    deal with.
+    """
+    tools: dict[str, Tool[Any]] = {}
+    for delegate in role.spec.tools:
+        for agent in delegate.agents:
+            name = f"delegate_to_{agent.name.replace('-', '_')}"
+            if name in tools:
+                raise InvalidInput(f"{role.file} has two agents whose tool would be {name!r}. Rename one of them.")
+            task = _Delegation(role, delegate, agent, (*chain, role.name), open_agent)
+            description = agent.description or f"Hands a task to the agent {agent.name!r} and returns its answer."
+            tools[name] = Tool(task.call, name=name, description=description, takes_ctx=False)
+    return list(tools.values())
+
+
+class _Failed(Exception):
+    """A delegation that came to nothing, and why."""
+
+
+class _Delegation:
+    """One agent that another may call. `chain` names all that stand above it."""
+
+    def __init__(
+        self, caller: Role, delegate: Delegate, agent: InlineAgent, chain: tuple[str, ...], open_agent: OpenAgent
+    ) -> None:
+        self._caller, self._delegate, self._agent = caller, delegate, agent
+        self._chain, self._open_agent = chain, open_agent
+
+    async def call(self, prompt: str) -> str:
+        """Hands the agent a task.
+
+        Args:
+            prompt: The task, with all that the agent has to know: it sees nothing of this conversation.
+        """
+        try:
+            self._check_depth()
+            agent = await asyncio.to_thread(self._opened)
+            try:
+                return await self._answer(agent, prompt)
+            finally:
+                await asyncio.to_thread(agent.close)
+        except _Failed as failure:
+            return f"{ERROR}{failure}"
+        except Exception as error:  # providers and their clients share no base
+            log.debug("delegating to %s", self._agent.name, exc_info=True)
+            return f"{ERROR}Agent {self._agent.name!r} failed: {str(error) or type(error).__name__}"
+
+    def _check_depth(self) -> None:
+        depth, most = len(self._chain), self._delegate.max_depth
+        if depth > most:
+            chain = " -> ".join(self._chain)
+            raise _Failed(f"Delegation depth {depth} exceeds max_depth {most} (chain: {chain})")
+
+    def _opened(self) -> RoleAgent:
+        try:
+            role = self._shared(load_role(self._caller.beside(self._agent.role_file)))
+        except (HoldfastError, OSError) as error:
+            raise _Failed(f"Failed to load agent from {self._agent.role_file}: {error}") from error
+        return self._open_agent(role, self._chain)
+
+    def _shared(self, role: Role) -> Role:
+        """The role with the memory that the agents of this tool share, if they do; the caller has no part in it."""
+        shared = self._delegate.shared_memory
+        if shared is None:
+            return role
+        check_place(shared.store_path)
+        if is_server(shared.store_path):
+            return role.sharing(shared.store_path, shared.max_memories, scope=f"shared:{self._caller.name}")
+        return role.sharing(str(self._caller.beside(shared.store_path)), shared.max_memories)
+
+    async def _answer(self, agent: RoleAgent, prompt: str) -> str:
+        own = agent.role.spec.guardrails.timeout_seconds
+        seconds = min(self._delegate.timeout_seconds, own or self._delegate.timeout_seconds)
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return (await agent.turn(prompt)).text
+        except TimeoutError as error:
+            if not limit.expired():  # a time limit of somebody else
+                raise
+            raise _Failed(f"Agent {self._agent.name!r} timed out after {seconds:g} seconds") from error

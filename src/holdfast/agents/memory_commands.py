@@ -1,0 +1,471 @@
+"""What a person does to their memory from inside a conversation: in plain words, or with /memory.
+
+A command is answered before any model is asked: nothing is retrieved for it, no reply is generated, and the words are
+not kept as part of the conversation. Whatever is lost by it is asked about first. What was asked lives with the session
+in the store, so that an answer after a restart is still understood; forgetting is archiving, so that it can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from ..audit import AuditLog, open_audit
+from ..audit.log import DAYS
+from ..errors import HoldfastError
+from ..extraction import approval
+from ..extraction.candidate import Candidate
+from ..extraction.policy import hard_guard
+from ..extraction.turn_extraction import rules
+from ..extraction.vocabulary import vocabulary
+from ..ingest import capture, commit
+from ..ingest.commit import Draft
+from ..memory import Holdfast
+from ..storage.protocol import Writer, rests_on
+from ..text.spoken_commands import Command, Name, answer
+from ..text.terminal import counted, shorten
+from ..types import DAY, Kind, Memories, Memory, Session
+from . import sessions
+from .about import LIVE, OPTIONS, matching
+from .memory import RoleMemory
+from .utterance import remaining, understood
+
+GUEST = "You're in guest mode, so I don't have persistent memory to show or edit for this session."
+NOTHING = "I don't have any saved facts, session summaries, or style rules for you right now."
+NO_MATCH = "I couldn't find a saved memory matching that."
+KEPT, CANCELLED = "Okay, nothing was forgotten.", "Cancelled. Nothing was forgotten."
+UNDO = "Say undo to bring it back."
+GO_ON = "Say that I may remember again when I may."
+USAGE = """\
+/memory status                           how much is remembered, and whether recall is on
+/memory list [facts|sessions|rules]      what is remembered, numbered
+/memory recall on|off                    whether it is brought up unasked
+/memory forget fact|session|rule N       forget one of a list
+/memory clear facts|sessions|rules|all   forget a whole list, or everything
+/memory purge-crisis [DAYS]              erase safety events that are older, 90 days if not told
+/memory view                             what past sessions of this project taught, as the agent is told it
+/memory clear (or reset)                 take that away, of this project alone; it asks first
+/memory enqueue (or rebuild)             have it put together again when the next session starts
+/memory stats, /memory diagnose          how that stands, and why there is nothing
+/memory WORDS                            look for words in what is remembered"""
+
+SORTS: Mapping[str, Kind] = {"facts": "fact", "sessions": "episode", "rules": "rule"}
+WORDS: Mapping[str, str] = {"fact": "fact", "episode": "session", "rule": "rule"}
+TITLES: Mapping[str, tuple[str, str]] = {
+    "facts": ("fact", "facts"),
+    "sessions": ("session summary", "session summaries"),
+    "rules": ("style rule", "style rules"),
+}
+LISTED, WIDTH = 50, 200  # of each sort, characters of each
+LOOKED_BACK = 1_000  # events of the journal in which what a conversation left behind is looked for
+MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
+PENDING = "pending_action"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What was asked and waits for an answer: about these memories, all of a sort, or events older than some days."""
+
+    type: Literal["delete", "delete_options", "clear", "purge"]
+    ids: tuple[str, ...] = ()
+    sort: str = ""
+    days: int = 0
+
+    @classmethod
+    def of(cls, stored: object) -> Pending | None:
+        """What a session's metadata say is pending."""
+        if not isinstance(stored, Mapping) or stored.get("type") not in ("delete", "delete_options", "clear", "purge"):
+            return None
+        ids, days = tuple(map(str, stored.get("ids", ()))), int(stored.get("days", 0))
+        return cls(stored["type"], ids, str(stored.get("sort", "")), days)
+
+
+class Control:
+    """One conversation's way to its memory; `memory` is None where there is none."""
+
+    def __init__(
+        self, memory: RoleMemory | None, *, session: str, actor: str, forgot: Callable[[], object] = lambda: None
+    ) -> None:
+        self._memory, self._session, self._actor, self._forgot = memory, session, actor, forgot
+        self._pending: Pending | None = None
+        self._stored = False
+        """Whether the store knows of what is pending."""
+        self._run = ""
+        """The run that "undo" takes back, if that is said next."""
+        self._turn_began: int | None = None
+        self.gone = False
+        """Whether nothing of this conversation is to be kept: then its messages go when it ends."""
+        self.rest = ""
+        """What else the last utterance asked, which is for the agent."""
+        self._began = memory.clock() if memory is not None else None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something was asked that the next words may answer."""
+        return self._pending is not None
+
+    def resume(self) -> None:
+        """Goes on with what the last conversation had asked, if that is not long ago."""
+        if self._memory is None or not self._memory.exists:
+            return
+        last = next(iter(sessions.of_agent(self._memory.hf, self._memory.role.name)), None)
+        if last is not None and self._memory.clock() - last.last_activity < DAY:
+            self._pending = Pending.of(last.metadata.get(PENDING))
+
+    def turn_begins(self) -> None:
+        """Notes that a turn with the agent begins: what is stored from now on came of it."""
+        self._run = ""
+        if self._memory is not None:
+            self._turn_began = self._memory.clock()
+
+    def hear(self, text: str) -> str | None:
+        """The reply to an utterance that is about memory; None when it is not, and the agent is to answer.
+
+        A message may ask for more than that: then `rest` is what the agent is to answer.
+        """
+        self.rest = ""
+        if self._pending is not None and (reply := self._settle(self._pending, text)) is not None:
+            return reply
+        if self._run and answer(text) == "undo":
+            return self._undo()
+        asked = understood(text, self._memory.settings.vocabulary) if self._memory else understood(text)
+        if asked is None:
+            return None
+        if self._memory is None:
+            return GUEST
+        reply = self._do(asked)
+        if reply is not None:
+            self.rest = remaining(text, self._memory.settings.vocabulary)
+        return reply
+
+    def slash(self, rest: str) -> str | None:
+        """The reply to `/memory …`; None when it names none of the forms, and is a search."""
+        match rest.lower().split():
+            case ["status"]:
+                asked = Command("status")
+            case ["list"]:
+                asked = Command("list")
+            case ["list", ("facts" | "sessions" | "rules") as sort]:
+                asked = Command("list", sort=sort)
+            case ["recall", ("on" | "off") as wanted]:
+                asked = Command("recall_on" if wanted == "on" else "recall_off")
+            case ["forget", ("fact" | "session" | "rule") as one, number] if number.lstrip("#").isdecimal():
+                asked = Command("forget_number", number=int(number.lstrip("#")), sort=f"{one}s")
+            case ["clear", ("facts" | "sessions" | "rules" | "all") as sort]:
+                asked = Command("wipe", sort="" if sort == "all" else sort)
+            case ["purge-crisis", *days] if len(days) < 2 and all(map(_is_days, days)):
+                return GUEST if self._memory is None else self._ask_to_purge(*map(int, days))
+            case [("forget" | "clear" | "purge-crisis"), *_] | ["recall"]:
+                return USAGE
+            case _:
+                return None
+        return GUEST if self._memory is None else self._do(asked)
+
+    # What was asked
+
+    def _do(self, asked: Command) -> str | None:
+        ways: Mapping[Name, Callable[[Command], str | None]] = {
+            "status": self._status,
+            "list": self._list,
+            "forget_number": self._forget_number,
+            "forget_about": self._forget_about,
+            "recall_on": self._recall,
+            "recall_off": self._recall,
+            "remember_fact": self._remember,
+            "remember_rule": self._remember,
+            "wipe": self._ask_to_wipe,
+            "forget_last": lambda _: self._private(),
+            "forget_session": lambda _: self._forget_session(),
+            "pause": lambda _: self._pause(),
+            "resume": lambda _: self._go_on(),
+        }
+        return ways[asked.name](asked)
+
+    def _status(self, _: Command) -> str:
+        counts = [counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
+        # An agent brings up what it remembers unless that was switched off: what is not set is on here.
+        state = "off" if self._its().recall_is_off else "on"
+        return f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall is {state}."
+
+    def _list(self, asked: Command) -> str:
+        lists = {sort: self._numbered(sort) for sort in ([asked.sort] if asked.sort else SORTS)}
+        if not any(lists.values()):
+            return _none(asked.sort)
+        parts = [_listed(f"{sort.capitalize()}:", found) for sort, found in lists.items() if found]
+        return "\n\n".join((*parts, 'To remove one, say "forget fact 1" or "forget about …".'))
+
+    def _forget_number(self, asked: Command) -> str:
+        if asked.sort:
+            listed, word = self._numbered(asked.sort), asked.sort.removesuffix("s")
+            if not 1 <= asked.number <= len(listed):
+                return f"{word.capitalize()} #{asked.number} does not exist (only {len(listed)} {word}(s))."
+            return self._offer([listed[asked.number - 1]])
+        lists = [self._numbered(sort) for sort in SORTS]
+        return self._offer([listed[asked.number - 1] for listed in lists if 1 <= asked.number <= len(listed)])
+
+    def _forget_about(self, asked: Command) -> str:
+        return self._offer(matching(self._hf, asked.about) if self._exists else [])
+
+    def keep(self, on: bool) -> str:
+        """Switches memory of this conversation on or off."""
+        return self._go_on() if on else self._pause()
+
+    def recall(self, on: bool) -> str:
+        """Switches on or off that memories are brought up unasked."""
+        self._hf.set_profile(proactive_recall=on)
+        return f"Proactive recall is now {'on' if on else 'off'}."
+
+    def _recall(self, asked: Command) -> str:
+        return self.recall(asked.name == "recall_on")
+
+    def _ask_to_wipe(self, asked: Command) -> str:
+        sort, count = asked.sort, len(self._all(asked.sort))
+        if not count:
+            return _none(sort)
+        self._set(Pending("clear", sort=sort))
+        what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({counted(count, 'memory')})"
+        return f"This forgets {what}. Type clear to go ahead; anything else cancels."
+
+    def _ask_to_purge(self, days: int = DAYS) -> str:
+        """Safety events are no memories: only how many there are is said here."""
+        with closing(self._events()) as events:
+            now = self._its().clock()
+            due = [one for one in events.list() if one.at <= now - days * DAY and (one.keep_until or 0) <= now]
+        if not due:
+            return f"There are no safety events older than {counted(days, 'day')}."
+        self._set(Pending("purge", days=days))
+        many, age = counted(len(due), "safety event"), counted(days, "day")
+        return f"This erases {many} older than {age} for good. Type purge to go ahead; anything else cancels."
+
+    def _purge(self, days: int) -> str:
+        with closing(self._events()) as events:
+            return f"Erased {counted(events.purge(days=days), 'safety event')}."
+
+    def _events(self) -> AuditLog:
+        return open_audit(self._its().place, clock=self._its().clock)
+
+    def _remember(self, asked: Command) -> str | None:
+        """Stores what a person said; None where this agent does not keep such things, so that it can say so itself."""
+        memory = self._its()
+        kind: Kind = "rule" if asked.name == "remember_rule" else "fact"
+        if not (memory.config.procedural if kind == "rule" else memory.config.semantic).enabled:
+            return None
+        at, limit = memory.clock(), memory.settings.max_content_bytes
+        turn = commit.build(_turn(asked.about), memory.scope, at=at, max_bytes=limit)
+        candidate = _candidate(turn, kind)
+        barred = hard_guard(candidate, turn, vocabulary(memory.settings.vocabulary))
+        if barred:
+            return f"I won't keep that: {barred}."
+        draft = Draft(
+            content=candidate.content, kind=kind, category=candidate.category, quote=turn.content,
+            triple=candidate.triple, source="conversation",
+        )  # fmt: skip
+        new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
+        decision = approval.decided(self._hf.store, new, at=at)
+        stored = self._hf.write("remember", lambda writer: approval.admit(writer, new, decision, at=at))
+        self._run = self._hf.last_run
+        memory.keep_within_caps(new.layer)
+        memory.embed()
+        known = "Okay, I'll remember" if stored.id == new.id else "I knew that already"
+        return f"{known}: {_short(stored)}"
+
+    def _private(self) -> str:
+        """Forgets what the last turn left behind."""
+        left = self._left_behind(self._turn_began)
+        if not left:
+            self._forgot()
+            return "Okay, I won't keep that."
+        return f"Okay, I won't keep that. I forgot {_memories(len(self._forget(left)))} of it. {UNDO}"
+
+    def _forget_session(self) -> str:
+        """Forgets what this conversation has left behind, and keeps nothing more of it."""
+        self._its().paused = self.gone = True
+        left = self._left_behind(self._began)
+        self._forgot()
+        kept = f"Okay, I keep nothing of this conversation{{}}. {GO_ON}"
+        if not left:
+            return kept.format("")
+        return f"{kept.format(f', and forgot {_memories(len(self._forget(left)))} of it')} {UNDO}"
+
+    def _pause(self) -> str:
+        self._its().paused = True
+        return f"Okay, from now on I keep nothing of what you say. {GO_ON}"
+
+    def _go_on(self) -> str:
+        self._its().paused = False
+        return "Okay, I remember again what you tell me from now on."
+
+    # Asking back, and what is answered
+
+    def _offer(self, found: Memories) -> str:
+        """Asks about memories that are to be forgotten: whether it is the one, or which of several."""
+        if not found:
+            return NO_MATCH
+        if len(found) == 1:
+            self._set(Pending("delete", (found[0].id,)))
+            return f"Forget this {WORDS.get(found[0].kind, 'memory')}? {_short(found[0])}\nSay yes to forget it [y/N]."
+        offered = found[:OPTIONS]
+        self._set(Pending("delete_options", tuple(one.id for one in offered)))
+        more = f"\n… and {len(found) - OPTIONS} more: say more precisely what you mean." if len(found) > OPTIONS else ""
+        head = f"I found {len(found)} memories. Which one shall I forget? Say its number, all, or no."
+        return f"{_listed(head, offered)}{more}"
+
+    def _settle(self, pending: Pending, text: str) -> str | None:
+        """The reply to an answer; None when it is none. What was asked is settled either way, but for a bad number."""
+        said = answer(text)
+        self._set(None)
+        if pending.type in ("clear", "purge"):
+            if text.strip() in (pending.type, "purge"):
+                return self._wipe(pending.sort) if pending.type == "clear" else self._purge(pending.days)
+            return CANCELLED if said is not None or text.strip().lower() in ("", "clear", "purge") else None
+        if pending.type == "delete_options" and (isinstance(said, int) or said in ("yes", "all")):
+            return self._choose(pending, said)
+        if said == "yes":
+            return self._confirmed(pending.ids)
+        return KEPT if said is not None or not text.strip() else None
+
+    def _choose(self, pending: Pending, said: int | str) -> str:
+        if said == "all":
+            self._set(Pending("delete", pending.ids))
+            return f"Forget all {len(pending.ids)} of them? Say yes to forget them [y/N]."
+        if isinstance(said, int) and 1 <= said <= len(pending.ids):
+            return self._offer(self._still(pending.ids[said - 1 : said]))
+        self._set(pending)
+        return f"Please say a number from 1 to {len(pending.ids)}, or no to keep them all."
+
+    def _still(self, ids: Sequence[str]) -> Memories:
+        """Of memories that were offered, those that nobody has forgotten meanwhile."""
+        return [one for one in self._hf.store.get(self._hf.scopes, list(ids)) if one.status in LIVE]
+
+    def _confirmed(self, ids: Sequence[str]) -> str:
+        found = self._still(ids)
+        if not found:
+            return "That is forgotten already."
+        forgotten = self._forget([*found, *self._sources(found)])
+        what = _short(found[0]) if len(found) == 1 else _memories(len(found))
+        also = len(forgotten) - len(found)
+        more = f", and {counted(also, 'message')} that it came from" if also else ""
+        return f"Forgotten: {what}{more}. {UNDO}"
+
+    def _wipe(self, sort: str) -> str:
+        return f"I forgot {_memories(len(self._forget(self._all(sort))))}. {UNDO}"
+
+    def _undo(self) -> str:
+        run, self._run = self._run, ""
+        if self.gone:
+            self._its().paused = self.gone = False
+        try:
+            self._hf.undo(run)
+        except HoldfastError as error:
+            return f"That cannot be taken back: {error}"
+        return "It is as it was before."
+
+    # The store, as a person uses it
+
+    def _its(self) -> RoleMemory:
+        assert self._memory is not None
+        return self._memory
+
+    @cached_property
+    def _hf(self) -> Holdfast:
+        memory = self._its()
+        view = memory.hf.scoped(memory.scope)
+        view.actor = self._actor
+        return view
+
+    @property
+    def _exists(self) -> bool:
+        return self._its().exists
+
+    def _profile(self) -> Mapping[str, Any]:
+        return self._hf.store.profile(self._its().scope) if self._exists else {}
+
+    def _numbered(self, sort: str) -> Memories:
+        """The active memories of a sort, oldest first, so that a new one changes no number."""
+        return self._hf.list(kinds=[SORTS[sort]])[::-1] if self._exists else []
+
+    def _all(self, sort: str) -> Memories:
+        """Everything that may be recalled or become so: of a sort, or of any."""
+        return self._hf.list(kinds=[SORTS[sort]] if sort else (), statuses=LIVE) if self._exists else []
+
+    def _forget(self, memories: Sequence[Memory]) -> Memories:
+        forgotten = self._hf.forget(*(one.id for one in memories))
+        self._run = self._hf.last_run
+        self._forgot()
+        return forgotten
+
+    def _sources(self, memories: Sequence[Memory]) -> Memories:
+        """The turns that memories were learned from: they would be recalled, and tell it all again."""
+        hf = self._hf
+        ids = [source for one in memories for source in rests_on(hf.store, one)]
+        found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
+        return [one for one in found if one.kind == "turn" and one.status in LIVE]
+
+    def _left_behind(self, since: int | None) -> Memories:
+        """What was stored since then, in the last turn or all of the conversation, by the agent or at one's word."""
+        memory, ours = self._its(), (self._its().hf.actor, self._actor)
+        if since is None or not self._exists:
+            return []
+        events = memory.hf.store.events([memory.scope], limit=LOOKED_BACK)
+        ids = [
+            event.target
+            for event in events
+            if event.noun == "memory" and event.before is None and event.at >= since and event.actor in ours
+        ]
+        return [one for one in memory.hf.store.get([memory.scope], ids) if one.status in LIVE]
+
+    def _set(self, pending: Pending | None) -> None:
+        """Notes what waits for an answer, here and with the session."""
+        self._pending = pending
+        if pending is None and not self._stored:
+            return
+        memory, at = self._its(), self._its().clock()
+        told = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
+
+        def work(writer: Writer) -> None:
+            begun = Session(
+                self._session, memory.scope, at, at, memory.role.name, metadata={"mode": sessions.INTERACTIVE}
+            )
+            known = writer.session(memory.scope, self._session) or begun
+            kept = {key: value for key, value in known.metadata.items() if key != PENDING}
+            writer.put_session(replace(known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)))
+
+        memory.hf.write("ask", work)
+        self._stored = pending is not None
+
+
+def _is_days(text: str) -> bool:
+    return text.isdecimal() and len(text) < 6
+
+
+def _turn(said: str) -> Draft:
+    return capture.turn(session="control", role="user", text=said)
+
+
+def _candidate(turn: Memory, kind: Kind) -> Candidate:
+    """What was said, as a statement: in the extractor's words if it reads all of it, otherwise as it was said."""
+    found = [one for one in rules().extract([turn]) if one.kind == kind]
+    if len(found) == 1 and len(found[0].quote) >= MOSTLY * len(turn.content):
+        return found[0]
+    return Candidate(turn.content, turn.content, kind=kind, category="instruction" if kind == "rule" else "general")
+
+
+def _listed(head: str, memories: Sequence[Memory]) -> str:
+    lines = [f"{number}. {_short(one)}" for number, one in enumerate(memories[:LISTED], start=1)]
+    more = [f"… and {len(memories) - LISTED} more"] if len(memories) > LISTED else []
+    return "\n".join((head, *lines, *more))
+
+
+def _short(memory: Memory) -> str:
+    return shorten(memory.content, WIDTH)
+
+
+def _memories(count: int) -> str:
+    return counted(count, "memory")
+
+
+def _none(sort: str) -> str:
+    return f"I don't have any saved {TITLES[sort][1]} for you right now." if sort else NOTHING

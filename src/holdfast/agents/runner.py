@@ -1,0 +1,220 @@
+"""A role brought to life: its model, its tools and its memory, ready to be talked to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic_ai import Agent, FunctionToolset, RunContext, Tool
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    FunctionToolCallEvent,
+    ModelMessage,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
+
+from .. import config
+from ..errors import HoldfastError, ModelFailed
+from ..ingest.sanitize import clean
+from ..models.llm.chat import Complete, completing
+from ..models.llm.run_sync import wait_for
+from ..types import Clock, system_clock
+from . import models
+from .delegate import delegate_tools
+from .memory import RoleMemory
+from .role import Role
+from .tools import memory_tools
+
+log = logging.getLogger(__name__)
+
+TOOL_RETRIES = 2  # a model that gets a tool's arguments wrong is told so, and may try again this often
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the agent answered, and every message that was exchanged for it."""
+
+    text: str
+    messages: tuple[ModelMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who wants to see an answer while it is being made: its text as it comes, and the tools that are called."""
+
+    text: Callable[[str], None] = lambda piece: None
+    tool: Callable[[str, str], None] = lambda name, arguments: None
+
+
+class RoleAgent:
+    """An agent that can be asked. Close it when done."""
+
+    def __init__(self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]) -> None:
+        self.role, self.memory, self._tools = role, memory, tools
+        self.recalled = ""
+        """What a resumed conversation is reminded of; part of the system prompt while it is set."""
+        self.guidance = ""
+        """What past sessions of the project taught; part of the system prompt, and the same for a whole session."""
+        self.project_tools: Sequence[Tool[object]] = ()
+        """What goes with it."""
+        self._running: set[Future[Turn]] = set()
+        wanted = role.spec.model
+        self._settings = ModelSettings()
+        if wanted.temperature is not None:
+            self._settings["temperature"] = wanted.temperature
+        if wanted.max_tokens is not None:
+            self._settings["max_tokens"] = wanted.max_tokens
+        self._agent: Agent[object, str] = Agent(
+            model,
+            name=role.name,
+            instructions=[role.spec.role, self._remembered],
+            tools=tools,
+            model_settings=self._settings,
+            retries=TOOL_RETRIES,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        role: Role,
+        *,
+        clock: Clock = system_clock,
+        use_memory: bool = True,
+        model: Model | None = None,
+        chain: tuple[str, ...] = (),
+        settings: config.Settings | None = None,
+        mode: str | None = None,
+        user_id: str | None = None,
+    ) -> RoleAgent:
+        """The agent of a role. What is missing, a key above all, is said before anything is done.
+
+        `model` stands in for the role's own; `chain` names the agents that handed down the task. `mode` and `user_id`
+        are how long its memory lasts and whose it is: see `RoleMemory`.
+        """
+        environ = config.environment()
+        answering = model or models.answering(role, environ)
+        memory = None
+        if use_memory and role.spec.memory is not None:
+            complete = partial(_completing, role, model, environ)
+            memory = RoleMemory(
+                role, clock=clock, settings=settings, environ=environ, complete=complete, mode=mode, user_id=user_id
+            )
+            memory.check()
+            if told := memory.left_behind:
+                log.warning("%s", told)
+            if model is None and role.spec.memory.consolidation.enabled and not memory.incognito:
+                models.consolidating(role, environ)  # a key that it lacks is better known now than at the end
+
+        def open_agent(other: Role, chain: tuple[str, ...]) -> RoleAgent:
+            return cls.open(other, clock=clock, model=model, chain=chain, settings=settings, mode=mode, user_id=user_id)
+
+        tools = memory_tools(memory) if memory else []
+        return cls(role, answering, memory, [*tools, *delegate_tools(role, chain=chain, open_agent=open_agent)])
+
+    def run(
+        self,
+        prompt: str,
+        *,
+        history: Sequence[ModelMessage] = (),
+        watcher: Watcher | None = None,
+        more_tools: Sequence[Tool[object]] = (),
+    ) -> Turn:
+        """Asks the agent and waits for its answer; may be called from any thread.
+
+        ModelFailed when the model does not answer. An interrupted wait, by Ctrl-C, cancels the work;
+        `concurrent.futures.CancelledError` when `cancel` did.
+        """
+        timeout = self.role.spec.guardrails.timeout_seconds
+        work = self.turn(prompt, history=history, watcher=watcher, more_tools=more_tools)
+        try:
+            return wait_for(work, timeout=timeout, started=self._note_running)
+        except (HoldfastError, CancelledError, BrokenPipeError):
+            raise  # a pipe that broke is that of whoever reads the answer
+        except TimeoutError as error:
+            raise ModelFailed(f"{self.role.name} did not answer within {timeout:g} seconds.") from error
+        except Exception as error:  # providers, their clients and pydantic-ai share no base
+            raise ModelFailed(f"{self.role.name} could not answer: {_reason(error)}") from error
+
+    def cancel(self) -> None:
+        """Stops every `run` that is waiting for its answer now; may be called from any thread."""
+        for future in tuple(self._running):
+            future.cancel()
+
+    def _note_running(self, future: Future[Turn]) -> None:
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+
+    async def turn(
+        self,
+        prompt: str,
+        *,
+        history: Sequence[ModelMessage] = (),
+        watcher: Watcher | None = None,
+        more_tools: Sequence[Tool[object]] = (),
+    ) -> Turn:
+        """The same for who is in an event loop; errors come as the model raised them."""
+        more = [*self.project_tools, *more_tools]
+        result = await self._agent.run(
+            clean(prompt),
+            message_history=list(history) or None,
+            usage_limits=_limits(self.role),
+            toolsets=[FunctionToolset(more)] if more else None,
+            event_stream_handler=partial(_follow, watcher) if watcher else None,
+        )
+        return Turn(result.output, tuple(result.new_messages()))
+
+    def _remembered(self) -> str:
+        """What memory adds to the system prompt, asked for anew at every run."""
+        # What never changes goes first: providers keep the beginning of a prompt that they have seen.
+        blocks = (self.guidance, self.memory.procedures() if self.memory else "", self.recalled)
+        return "\n\n".join(block for block in blocks if block)
+
+    def close(self) -> None:
+        """Closes the memory."""
+        if self.memory is not None:
+            self.memory.close()
+
+
+async def _follow(watcher: Watcher, context: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:  # noqa: ARG001
+    async for event in events:
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                if text:
+                    watcher.text(text)
+            case FunctionToolCallEvent(part=call):
+                watcher.tool(call.tool_name, call.args_as_json_str())
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, and, where the role set a limit, which."""
+    told = str(error) or type(error).__name__
+    if isinstance(error, UsageLimitExceeded):
+        limit = {"request": "max_request_limit", "tool": "max_tool_calls", "token": "max_tokens_per_run"}
+        name = next((key for word, key in limit.items() if word in told.partition("limit")[0]), "max_request_limit")
+        return f"{told.partition('. ')[0]}. The role sets this limit as spec.guardrails.{name}."
+    if isinstance(error, UnexpectedModelBehavior):
+        return f"the model did not keep to what it was asked for ({told.partition('. ')[0]})."
+    return told
+
+
+def _limits(role: Role) -> UsageLimits:
+    rails = role.spec.guardrails
+    return UsageLimits(
+        request_limit=rails.max_request_limit or 50,
+        tool_calls_limit=rails.max_tool_calls,
+        total_tokens_limit=rails.max_tokens_per_run,
+    )
+
+
+def _completing(role: Role, model: Model | None, environ: Mapping[str, str]) -> Complete:
+    return completing(model or models.consolidating(role, environ))

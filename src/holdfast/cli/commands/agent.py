@@ -1,0 +1,276 @@
+"""Commands that bring a role file to life."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ... import config
+from ...errors import InvalidInput, MissingExtra
+from ...text.terminal import counted, plain
+from .. import output as show
+from ..app import Json, app
+
+if TYPE_CHECKING:
+    from ...agents.role import Role
+    from ...agents.runner import RoleAgent
+
+AGENT = "Run an agent"
+compose_app = typer.Typer(no_args_is_help=True, help="Run several agents together.")
+app.add_typer(compose_app, name="compose", rich_help_panel=AGENT)
+
+RoleFile = Annotated[Path, typer.Argument(metavar="ROLE", help="Path of the role file, e.g. role.yaml.")]
+
+
+@contextmanager
+def agent_packages() -> Iterator[None]:
+    """Says how to install what is missing, where the extra for agents is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"Agents need {error.name}: pip install 'holdfast[agent]'") from error
+
+
+def role_of(file: Path) -> Role:
+    """The role in a file."""
+    with agent_packages():
+        from ...agents.role import load_role
+    return load_role(file)
+
+
+MemoryMode = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-mode", metavar="MODE", help="How long its memory lasts: incognito (or guest), local, synced."
+    ),
+]
+UserId = Annotated[
+    str | None,
+    typer.Option("--user-id", metavar="ID", help="Whose memory it is, in whichever session. Default: the role's."),
+]
+
+
+@contextmanager
+def _agent(
+    role: Role, *, use_memory: bool = True, mode: str | None = None, user_id: str | None = None
+) -> Iterator[RoleAgent]:
+    with agent_packages():
+        import pydantic_ai
+
+        from ...agents.runner import RoleAgent
+    pydantic_ai.BANNER_ENABLED = False  # what is shown here is the conversation
+    agent = RoleAgent.open(role, use_memory=use_memory, mode=mode, user_id=user_id)
+    try:
+        yield agent
+    finally:
+        agent.close()
+
+
+@app.command(rich_help_panel=AGENT)
+def init(
+    name: Annotated[str, typer.Option("--name", help="What the agent is called.")],
+    template: Annotated[str, typer.Option("--template", help="memory, daemon or basic.")] = "memory",
+    provider: Annotated[
+        str, typer.Option("--provider", help="Its model's provider. Default: one whose key is set, else offline.")
+    ] = "",
+    model: Annotated[str, typer.Option("--model", help="Its model. Default: a usual one of the provider.")] = "",
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to.")] = Path("role.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a role file that runs as it is."""
+    with agent_packages():
+        from ...agents.role import OFFLINE
+        from ...agents.scaffold import write_role
+    chosen = write_role(
+        output,
+        name=name,
+        template=template,
+        provider=provider,
+        model=model,
+        environ=config.environment(),
+        force=force,
+    )
+    print(f"Wrote {output}. Talk with it: holdfast run {output} -i")
+    if chosen == OFFLINE:
+        print("It answers from memory without a model. For one, change spec.model in the file.", file=sys.stderr)
+
+
+@app.command(rich_help_panel=AGENT)
+def run(
+    file: RoleFile,
+    interactive: Annotated[bool, typer.Option("--interactive", "-i", help="Talk with it in the terminal.")] = False,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", "-p", metavar="TEXT", help="Ask once; '-' is standard input.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with its last conversation.")] = False,
+    autonomous: Annotated[
+        bool, typer.Option("--autonomous", "-a", help="Let it work on the prompt by itself until it is done.")
+    ] = False,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", min=1, help="Steps of an autonomous run. Default: what the role says.")
+    ] = None,
+    daemon: Annotated[
+        bool, typer.Option("--daemon", help="Wait for the role's triggers and run when one fires.")
+    ] = False,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")] = False,
+    memory_mode: MemoryMode = None,
+    user_id: UserId = None,
+    as_json: Json = False,
+) -> None:
+    """Run the agent of a role file: in a conversation, for one prompt, by itself, or by its triggers."""
+    role = role_of(file)
+    _one_way(interactive=interactive, prompt=prompt, autonomous=autonomous, daemon=daemon)
+    idle = {
+        "--resume": resume and (autonomous or daemon),
+        "--max-steps": max_steps is not None and not autonomous,
+        "--json": as_json and (interactive or daemon),
+        "--memory-mode": memory_mode is not None and no_memory,
+        "--user-id": user_id is not None and no_memory,
+    }
+    for option in (option for option, useless in idle.items() if useless):
+        raise InvalidInput(f"{option} does nothing in this way of running. Leave it out.")
+    with _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
+        if daemon:
+            _serve(agent, file)
+        elif autonomous:
+            _pursue(agent, _prompt(prompt), max_steps, as_json=as_json)
+        elif prompt is not None or (not interactive and not sys.stdin.isatty()):
+            _ask(agent, _prompt(prompt), resume=resume, as_json=as_json)
+        else:
+            _converse(agent, resume=resume)
+
+
+def _one_way(*, interactive: bool, prompt: str | None, autonomous: bool, daemon: bool) -> None:
+    if daemon and (interactive or prompt is not None or autonomous):
+        raise InvalidInput("--daemon runs by triggers; it goes with none of -i, -p and --autonomous.")
+    if interactive and (prompt is not None or autonomous):
+        raise InvalidInput("-i is a conversation; -p asks once. Use one of them.")
+
+
+def _prompt(text: str | None) -> str:
+    if text is not None and text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise InvalidInput('Give the task with -p "…", or pipe it in.')
+    return sys.stdin.read()
+
+
+def _converse(agent: RoleAgent, *, resume: bool) -> None:
+    from ...agents.conversation import Conversation
+    from ..repl import converse
+
+    if not converse(Conversation(agent), resume=resume):
+        raise typer.Exit(1)
+
+
+def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
+    """One prompt. It joins the last conversation when asked to; otherwise it leaves no session behind."""
+    if not prompt.strip():
+        raise InvalidInput("The prompt is empty. Give one with -p, or talk with the agent: add -i.")
+    from ...agents.conversation import Conversation
+    from ..repl import tell_waiting
+
+    tell_waiting(agent.memory)
+    conversation = Conversation(agent)
+    conversation.project.begin(build=resume)  # a prompt alone leaves no session, and nothing is built for it
+    if not resume:
+        turn, session = conversation.ask_once(prompt), ""
+        conversation.project.end()
+    else:
+        count = conversation.resume()
+        print(f"Resumed session with {count} messages." if count else "No previous session found.", file=sys.stderr)
+        turn, session = conversation.say(prompt), conversation.session
+        for line in conversation.end():
+            print(plain(line), file=sys.stderr)
+    if conversation.waiting:
+        print("Answer it with --resume -p …", file=sys.stderr)
+    if as_json:
+        show.emit({"agent": agent.role.name, "text": turn.text, "messages": len(turn.messages), "session": session})
+    else:
+        print(plain(turn.text))
+
+
+def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool) -> None:
+    from ...agents.autonomous import pursue
+    from ...agents.runner import Watcher
+
+    if not task.strip():
+        raise InvalidInput("The task is empty.")
+    watcher = Watcher(tool=lambda name, arguments: print(plain(f"· {name} {arguments}"), file=sys.stderr))
+    outcome = pursue(agent, task, most_steps=max_steps, watcher=watcher)
+    for line in outcome.lines:
+        print(plain(line), file=sys.stderr)
+    if as_json:
+        show.emit({"status": outcome.status, "summary": outcome.summary, "steps": outcome.steps, "text": outcome.text})
+    elif outcome.status == "unfinished":
+        print(f"Not finished after {counted(outcome.steps, 'step')}. Raise --max-steps, or make the task smaller.")
+    else:
+        print(plain(f"{outcome.status}: {outcome.summary}"))
+    if outcome.status != "completed":
+        raise typer.Exit(1)
+
+
+def _serve(agent: RoleAgent, file: Path) -> None:
+    from ...agents.daemon import serve, stop_on_signals
+    from ...agents.single_instance import alone
+    from ...types import system_clock
+
+    stop = threading.Event()
+    with alone(file):
+        stop_on_signals(stop, _tell)
+        serve(agent, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
+
+
+STARTING = "Starting {}…"
+
+
+def _tell(line: str) -> None:
+    print(plain(line), file=sys.stderr, flush=True)
+
+
+@app.command(rich_help_panel=AGENT)
+def chat(
+    file: RoleFile,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with its last conversation.")] = False,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")] = False,
+    memory_mode: MemoryMode = None,
+    user_id: UserId = None,
+) -> None:
+    """Talk with the agent on a full screen, with what it remembers beside the conversation."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InvalidInput(f"A full screen needs a terminal, and there is none here. Try: holdfast run {file} -p '…'")
+    _tell(STARTING.format(file.name))  # what reads the role and draws the screen takes a moment to load
+    role = role_of(file)
+    with agent_packages():
+        from ...agents.conversation import Conversation
+        from ...agents.tui import chat as chat_screen
+    with _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
+        conversation = Conversation(agent)
+        if resume and not conversation.resume():
+            print("No previous session found.", file=sys.stderr)
+        for line in chat_screen(conversation, told=_tell):
+            print(plain(line), file=sys.stderr)
+
+
+@compose_app.command()
+def up(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of kind Compose.")],
+) -> None:
+    """Run every service of a compose file in this process until it is stopped (Ctrl-C, SIGTERM)."""
+    with agent_packages():
+        from ...agents.compose import up as run_services
+        from ...agents.daemon import stop_on_signals
+        from ...agents.role import load_compose
+        from ...agents.single_instance import alone
+    from ...types import system_clock
+
+    stop, composition = threading.Event(), load_compose(file)
+    with alone(file):
+        stop_on_signals(stop, _tell)
+        run_services(composition, clock=system_clock, stop=stop, told=_tell, environ=config.environment())

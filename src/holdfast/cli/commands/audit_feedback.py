@@ -1,0 +1,120 @@
+"""audit, feedback: what is kept apart from memory, looked at and purged."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from ... import config
+from .. import output
+from ..app import UPKEEP, Json, Scope, Store, app, json_time, when
+
+if TYPE_CHECKING:
+    from ...audit import SafetyEvent
+    from ...feedback import Feedback, Label
+
+audit_app = typer.Typer(help="The log of safety events: no user text, sessions as hashes, 90 days.")
+feedback_app = typer.Typer(help="Feedback on sessions: a label each, sessions as hashes, 180 days.")
+app.add_typer(audit_app, name="audit", rich_help_panel=UPKEEP, no_args_is_help=True)
+app.add_typer(feedback_app, name="feedback", rich_help_panel=UPKEEP, no_args_is_help=True)
+
+Owner = Annotated[str | None, typer.Option(metavar="KIND:KEY", help="Only of this owner.")]
+Limit = Annotated[int | None, typer.Option(help="At most so many.")]
+
+
+def place_of(store: str | None) -> str | Path:
+    """Where the store of memories is, beside which the rest lies."""
+    return store or config.load().store or config.default_store()
+
+
+@audit_app.command("list")
+def audit_list(owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False) -> None:
+    """List safety events, newest first."""
+    from ...audit import open_audit
+
+    _list(open_audit(place_of(store)).list(owner=owner, limit=limit), ("level", "path"), as_json=as_json)
+
+
+@audit_app.command("purge")
+def audit_purge(
+    days: Annotated[int, typer.Option(help="Erase what is older, unless it was extended.")] = 90,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Erase safety events that are old enough."""
+    from ...audit import open_audit
+
+    _purged(open_audit(place_of(store)).purge(days=days), as_json=as_json)
+
+
+@audit_app.command("extend")
+def audit_extend(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a safety event.")],
+    days: Annotated[int, typer.Option(help="How many days from now it is kept at least.")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Keep one safety event longer than the others."""
+    from ...audit import open_audit
+
+    event = open_audit(place_of(store)).extend(id_, days=days)
+    output.emit(_json(event)) if as_json else print(f"{event.id} is kept until {when(event.keep_until)}.")
+
+
+@feedback_app.command("list")
+def feedback_list(owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False) -> None:
+    """List feedback, newest first."""
+    from ...feedback import open_feedback
+
+    _list(open_feedback(place_of(store)).list(owner=owner, limit=limit), ("label", "source"), as_json=as_json)
+
+
+@feedback_app.command("add")
+def feedback_add(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Which session; only its hash is kept.")],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="positive, negative or skip.")],
+    scope: Scope = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Say how a session was."""
+    from ...feedback import open_feedback
+
+    owner = scope or config.load().scope or f"user:{config.login()}"
+    given = open_feedback(place_of(store)).add(session=session, label=cast("Label", label), source="cli", owner=owner)
+    output.emit(_json(given)) if as_json else print(f"Noted: {given.label}.")
+
+
+@feedback_app.command("purge")
+def feedback_purge(
+    days: Annotated[int, typer.Option(help="Erase what is older.")] = 180,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Erase feedback that is old enough."""
+    from ...feedback import open_feedback
+
+    _purged(open_feedback(place_of(store)).purge(days=days), as_json=as_json)
+
+
+def _list(found: list[SafetyEvent] | list[Feedback], columns: tuple[str, str], *, as_json: bool) -> None:
+    if as_json:
+        output.emit([_json(one) for one in found])
+        return
+    rows = [
+        (one.id, when(one.at), one.owner or "", one.session[:12], *(str(getattr(one, name)) for name in columns))
+        for one in found
+    ]
+    output.table(("id", "when", "owner", "session", *columns), rows, empty="Nothing is kept.")
+
+
+def _json(one: SafetyEvent | Feedback) -> dict[str, Any]:
+    fields = asdict(one)
+    return fields | {name: json_time(fields[name]) for name in ("at", "keep_until") if name in fields}
+
+
+def _purged(count: int, *, as_json: bool) -> None:
+    output.emit({"purged": count}) if as_json else print(f"Erased {count}.")

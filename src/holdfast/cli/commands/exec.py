@@ -1,0 +1,128 @@
+"""The command that wraps another one with memory: recall before, index and extract after."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Annotated
+
+import typer
+
+from ...errors import InvalidInput, reason
+from ..app import UPKEEP, app, text_or_stdin
+from ..open_store import folder_here
+
+CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
+NOT_RUN, NOT_FOUND = 126, 127  # what shells say of a command that could not be started, or is not there
+
+
+@app.command(
+    "exec", rich_help_panel=UPKEEP, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+def exec_(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="What to run, with its arguments.")],
+    ticket: Annotated[
+        str | None, typer.Option("--ticket", metavar="TEXT", help="What is to be done: what memory is asked for.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="The same from a file; - is stdin.")
+    ] = None,
+    transcript: Annotated[
+        str | None,
+        typer.Option(
+            "--transcript", metavar="FILE", help="What the command writes down of itself, to be learned from."
+        ),
+    ] = None,
+) -> int:
+    """Run a command with memory: MEMORY_CONTEXT and MEMORY_CONTEXT_FILE hold what helps with its ticket.
+
+    Its input, output, signals and exit code are its own. What goes wrong with memory is in `holdfast hook log`.
+    """
+    about = _ticket(ticket, file)
+    with _context(about) as variables:
+        code = _run(command, {**os.environ, **variables})
+    if transcript:
+        from ...coding_agents.hooks.after_session import finish_here
+
+        finish_here(folder_here(), str(Path(transcript).absolute()), event="exec")
+    if code < 0:
+        _end_like(-code)
+    return code
+
+
+def _ticket(text: str | None, file: str | None) -> str:
+    if text is not None and file is not None:
+        raise InvalidInput("Give the ticket as --ticket or as --file, not both. Nothing was run.")
+    if file is None or file == "-":
+        return text_or_stdin(text, what="ticket") if file == "-" else text or ""
+    try:
+        return Path(file).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"Cannot read the ticket {file}: {reason(error)}. Nothing was run.") from error
+
+
+@contextmanager
+def _context(ticket: str) -> Iterator[Mapping[str, str]]:
+    """The variables that carry what memory says, and the file they name, which is there while the command runs."""
+    from ...coding_agents.hooks.inject import before_execution
+
+    text = before_execution(folder_here(), ticket)
+    handle, name = mkstemp(prefix="memory-", suffix=".md")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        yield {CONTEXT: text, CONTEXT_FILE: name}
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """The exit code of the command; that of a signal is below zero."""
+    try:
+        with _passed_on() as passing:
+            process = subprocess.Popen(command, env=environ)
+            passing.append(process)
+            return process.wait()
+    except FileNotFoundError:
+        print(f"Error: There is no command {command[0]!r}.", file=sys.stderr)
+        return NOT_FOUND
+    except OSError as error:
+        print(f"Error: {command[0]} could not be run: {error.strerror}.", file=sys.stderr)
+        return NOT_RUN
+
+
+@contextmanager
+def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """While the command runs, signals are its own: ours go on to it, and Ctrl-C, which it gets anyway, is ignored."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: object) -> None:  # noqa: ARG001 (what a handler is called with)
+        for process in running:
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, pass_on)
+    try:
+        yield running
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_like(number: int) -> None:
+    """Ends this process by the signal that ended the command, so that whoever waits sees the same."""
+    sys.stdout.flush()
+    with suppress(OSError):  # some cannot be caught, so there is nothing to set back
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -1,0 +1,180 @@
+"""Commands for hooks of coding agents: put into their configuration, taken out, run, and looked at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import InvalidInput, NotFound
+from ...text.terminal import counted, plain
+from .. import output
+from ..app import UPKEEP, Json, Yes, app
+from ..confirm import agreed
+from ..open_store import project_folder_here, working_folder
+
+if TYPE_CHECKING:
+    from ...coding_agents.hooks.locations import Level, Target
+    from ...coding_agents.hooks.status import Installed
+
+hook_app = typer.Typer(help="Memory for coding agents through their own hooks: recall before, index and extract after.")
+app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
+
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help="claude-code or codex.")]
+AFTERWARDS = {
+    "claude-code": "Sessions that start from now on use it; /hooks in Claude Code shows it.",
+    "codex": "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust these.",
+}
+
+
+@hook_app.command()
+def install(
+    tool: Tool,
+    project: Annotated[
+        bool,
+        typer.Option("--project/--user", help="For this project and all who share it, or for you in all projects."),
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Put our entries into a tool's own configuration. Shows what changes, asks, and touches nothing else."""
+    from ...coding_agents.hooks.install import plan_install
+
+    there = _target(tool, "project" if project else "user")
+    change = plan_install(there)
+    if change.after == change.before:
+        print(f"Already installed in {change.file}.")
+        return
+    if agreed([change], f"Install these hooks for {there.name}?", yes=yes):
+        print(f"Installed in {change.file}. {AFTERWARDS[tool]}")
+        _say_if_no_project()
+
+
+@hook_app.command()
+def uninstall(
+    tool: Tool,
+    project: Annotated[
+        bool | None, typer.Option("--project/--user", help="Only this project's, or only yours. Default: both.")
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Take our entries out of a tool's configuration again: exactly these, to the byte."""
+    from ...coding_agents.hooks.install import plan_uninstall
+    from ...coding_agents.hooks.locations import LEVELS
+
+    levels = LEVELS if project is None else ("project" if project else "user",)
+    changes = [plan_uninstall(_target(tool, level)) for level in levels]
+    changes = [change for change in changes if change.after != change.before]
+    if not changes:
+        raise NotFound(f"No hooks of ours are installed for {tool}. Nothing was changed.")
+    if agreed(changes, "Take these out?", yes=yes):
+        print("\n".join(f"Taken out of {change.file}." for change in changes))
+
+
+@hook_app.command()
+def status(as_json: Json = False) -> None:
+    """Tell what is installed where, what is not right with it, and when hooks last ran."""
+    from ...coding_agents.hooks.status import installed, last_runs, lateness
+
+    every = installed(project_folder_here())
+    runs = {tool: last_runs(tool) for tool in dict.fromkeys(one.tool for one in every)}
+    late = {tool: lateness(tool) for tool in runs}
+    if as_json:
+        counts = {tool: one._asdict() for tool, one in late.items()}
+        output.emit({"installed": [_json(one) for one in every], "last": runs, "late": counts})
+        return
+    for one in every:
+        print(f"{one.tool} ({one.level}): {one.state}  {plain(str(one.file))}")
+        if one.problem:
+            print(f"  {plain(one.problem)}")
+    for tool, last in runs.items():
+        for event, entry in last.items():
+            print(f"{tool} {plain(event)}: {_told(entry)}")
+        if late[tool].late:
+            print(f"{tool}: {late[tool]}. `holdfast hook log` shows when.")
+    _say_if_no_project()
+
+
+@hook_app.command()
+def log(
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show what hooks did, newest first: times, lengths, ids, errors; never what was said."""
+    from itertools import islice
+
+    from ...coding_agents.hooks.log import entries
+
+    found = list(islice(entries(), limit))
+    if as_json:
+        output.emit(found)
+        return
+    for entry in found:
+        print(plain(f"{entry.get('tool', '')} {entry.get('event', '')}: {_told(entry)}".strip()))
+    if not found:
+        print("No hook has run yet.")
+
+
+@hook_app.command()
+def run(
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop…")] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Which tool asks; only for the log.")] = "",
+    project: Annotated[
+        bool, typer.Option("--project", help="Leave it to the person's own hook, if they have one.")
+    ] = False,
+) -> None:
+    """Answer a tool: its JSON on stdin, its JSON on stdout, within two seconds, with exit code 0, whatever happens."""
+    from ...coding_agents.hooks.handler import main
+
+    main([event, "--tool", tool, *(["--project"] if project else [])])
+
+
+@hook_app.command(hidden=True)
+def finish(
+    transcript: Annotated[str, typer.Argument(metavar="FILE", help="The transcript of a session.")] = "",
+    event: Annotated[str, typer.Option("--event", help="After which event.")] = "",
+) -> None:
+    """Index a transcript and extract records from it, after a hook has answered."""
+    from ...coding_agents.hooks.after_session import finish_here
+
+    if hasattr(os, "nice"):
+        os.nice(10)  # nobody waits for it
+    finish_here(Path.cwd(), transcript, event=event)
+
+
+# Behind the commands
+
+
+def _target(tool: str, level: Level) -> Target:
+    from ...coding_agents.hooks.events import TOOLS
+    from ...coding_agents.hooks.locations import target
+
+    if tool not in TOOLS:
+        raise InvalidInput(f"There are no hooks for {tool!r}. Use one of: {', '.join(TOOLS)}.")
+    return target(tool, level, project_folder_here())
+
+
+def _say_if_no_project() -> None:
+    from ...records.roots import project_place
+
+    if project_place(working_folder()) is None:
+        print("This folder is in no project yet: `holdfast project init` gives it a memory.")
+
+
+def _json(one: Installed) -> dict[str, Any]:
+    return {
+        "tool": one.tool, "level": one.level, "file": str(one.file), "state": one.state, "events": list(one.events),
+        "problem": one.problem,
+    }  # fmt: skip
+
+
+def _told(entry: dict[str, Any]) -> str:
+    """A line of the log for people."""
+    parts = [f"{entry.get('at', '')} {entry.get('outcome', '')}"]
+    parts += [f"{entry['ms']} ms"] if "ms" in entry else []
+    if entry.get("outcome") == "late":
+        parts += ["only what stands was told" if entry.get("ids") else "nothing was told"]
+    parts += [counted(len(entry["ids"]), "memory")] if entry.get("ids") else []
+    parts += [str(entry["error"])] if entry.get("error") else []
+    return plain(", ".join(parts))

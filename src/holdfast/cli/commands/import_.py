@@ -1,0 +1,333 @@
+"""The import command: bundles of ours, past sessions of coding agents, exports of chats, files of other memories."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ... import config
+from ...errors import InvalidInput, reason
+from ...text.terminal import counted, plain
+from .. import output
+from ..app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, way_back, when
+from ..exit_codes import PARTLY
+from ..open_store import is_meant_here
+
+if TYPE_CHECKING:
+    from ...ingest.documents import Indexed
+    from ...memory import Holdfast
+    from ...projects.past_sessions import PastProject, Survey
+
+MOST_SHOWN = 30  # projects, or warnings, on a terminal; --json has them all
+
+
+def complete_formats(incomplete: str) -> list[str]:
+    """The formats of other memories."""
+    from ...importers import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+def complete_agents(incomplete: str) -> list[str]:
+    """The agents whose sessions can be found."""
+    from ...projects.past_sessions import agents
+
+    return [name for name in agents() if name.startswith(incomplete)]
+
+
+@app.command("import", rich_help_panel=UPKEEP)
+def import_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FORMAT] [FILE]",
+            help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle piped in. With a FORMAT, "
+            "a file of another memory: mem0, langgraph, mcp-memory, letta, zep.",
+            autocompletion=complete_formats,
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Past sessions of every coding agent on this machine.")] = False,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="Only of this agent; several times.", autocompletion=complete_agents),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what was found.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")
+    ] = None,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past sessions here.
+
+    Importing twice equals once: what is known already is not read again. A bundle is taken in whole or not at all; of
+    sessions each is. A session goes to the project it was held in, unless --into names a scope. One that cannot be
+    stored is named, the others are taken in, and the exit code is 3. Of another memory's file all that is well-formed
+    is taken in, in one run that `undo` takes back.
+    """
+    format_, file = _format_and_file(words or [])
+    if all_ == (file is not None):
+        raise InvalidInput("Name a file, or say --all for the past sessions on this machine.")
+    with open_memory(store, scope) as hf:
+        if all_:
+            _import_all(hf, agent or (), plan=plan, yes=yes, as_json=as_json)
+        elif format_ and file:
+            _import_other(hf, format_, file, into=into, as_json=as_json)
+        elif file and file != "-" and _is_transcript(Path(file)):
+            _import_sessions(hf, Path(file), into=into or (str(hf.scopes[0]) if scope else None), as_json=as_json)
+        else:
+            _import_bundle(hf, file or "-", into=into, as_json=as_json)
+
+
+# A file of another memory
+
+
+def _format_and_file(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """What the words of a command name: nothing, a file, or a format and a file."""
+    from ...importers import FORMATS, format_named
+
+    match words:
+        case []:
+            return None, None
+        case [str(one)] if one in FORMATS and not Path(one).exists():
+            raise InvalidInput(f"Name the file too: holdfast import {one} FILE")
+        case [str(file)]:
+            return None, file
+        case [str(name), str(file)]:
+            return format_named(name).name, file
+    raise InvalidInput("Name one file. To import several, call it once for each.")
+
+
+def _other_ways() -> str:
+    from ...importers import FORMATS
+
+    return (
+        f"Files of other memories are imported by `holdfast import FORMAT FILE`, where FORMAT is one of "
+        f"{', '.join(FORMATS)}; bundles and past sessions by `holdfast import FILE`."
+    )
+
+
+def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_json: bool) -> None:
+    from ...importers import format_named, take_in
+    from ...types import Scope as ScopeType
+
+    with _lines_of(file) as lines:
+        text = "".join(lines)
+    done = take_in(hf, format_named(name), text, into=ScopeType.parse(into) if into else None)
+    scopes = sorted({str(one.scope) for one in done.added})
+    if as_json:
+        problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
+        output.emit({"added": len(done.added), "known": done.known, "scopes": scopes, "problems": problems})
+        return
+    if done.problems and not done.added and not done.known:
+        why = f"{plain(done.problems[0].reason)} (line {done.problems[0].line})"
+        raise InvalidInput(f"Nothing in {file} is a memory of {name}: {why}. Nothing was imported. {_other_ways()}")
+    for one in done.problems[:MOST_SHOWN]:
+        print(f"Warning: line {one.line} was left out: {plain(one.reason)}.", file=sys.stderr)
+    where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
+    left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
+    told = counted(len(done.added), "memory")
+    undo = f" Undo with: {way_back(hf, scopes[0])}" if len(scopes) == 1 else ""
+    print(f"Imported {told}{where}; {done.known:,} already there{left}.{undo}")
+
+
+# A bundle
+
+
+def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) -> None:
+    with _lines_of(file) as lines, output.progress("importing") as bar:
+        done = hf.import_(lines, into=into, progress=lambda steps: output.advance(bar, steps))
+    if as_json:
+        output.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
+    else:
+        were = "row was" if done.skipped == 1 else "rows were"
+        told = counted(done.added["memory"], "memory")
+        print(f"Imported {told}; {done.skipped:,} {were} already there.")
+
+
+@contextmanager
+def _lines_of(file: str) -> Iterator[Iterable[str]]:
+    if file == "-":
+        yield sys.stdin
+        return
+    if Path(file).is_dir():
+        raise InvalidInput(
+            f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file in it, or say --all "
+            "for the past sessions on this machine; in a project, `holdfast index` takes whole folders."
+        )
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            yield lines
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"Cannot read {file}: {reason(error)}. Nothing was imported.") from error
+
+
+# One file of sessions
+
+
+def _is_transcript(file: Path) -> bool:
+    """Whether a file holds sessions; a bundle of ours begins by saying what it is."""
+    from ...transcripts import reader_for
+
+    if not file.is_file():
+        return False
+    with file.open("rb") as start:
+        head = start.read(200)
+    return b'"holdfast"' not in head and reader_for(file) is not None
+
+
+def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
+    """Each session goes where `import --all` would put it; one of which nobody noted where, to the person."""
+    from ...projects import past_sessions
+
+    file = file.expanduser().resolve()
+    found = past_sessions.survey_file(file)
+    done: list[tuple[str, Indexed]] = []
+    undo: dict[str, str] = {}
+    for project in [] if into else found.projects:
+        scope = str(project.place.scope)
+        done.append((scope, hf.import_sessions(project)))
+        undo[scope] = way_back(hf, scope)
+    if into or found.homeless or not done:
+        scope = into or str(hf.scopes[0])
+        done.append((scope, hf.import_sessions(file, into=scope, homeless=not into)))
+        undo[scope] = way_back(hf, scope)
+    if as_json:
+        output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
+    else:
+        for scope, indexed in done:
+            _tell_sessions(file, scope, indexed, undo[scope])
+    _end([indexed for _, indexed in done])
+
+
+def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
+    _warn(done)
+    if done.sessions:
+        told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
+        print(f"Imported {told} into {scope}. Undo with: {undo}")
+        if not is_meant_here(scope):
+            print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
+    elif not done.failed:
+        known = "every session is known already" if done.unchanged or done.files else "no session was found"
+        print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
+
+
+def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
+    """Ends with the exit code for "partly" where something failed, and with 1 where everything did."""
+    if unreadable or any(indexed.failed for indexed in done):
+        some = any(indexed.files or indexed.unchanged for indexed in done)
+        raise typer.Exit(PARTLY if some else 1)
+
+
+# All that is on this machine
+
+
+def _import_all(hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, as_json: bool) -> None:
+    from ...projects import past_sessions
+
+    if unknown := [name for name in agents if name not in past_sessions.agents()]:
+        raise InvalidInput(f"There is no agent {unknown[0]!r}. There are: {', '.join(past_sessions.agents())}.")
+    found = past_sessions.survey(Path.home(), config.environment(), agents)
+    if plan:
+        output.emit(_survey_json(found)) if as_json else _tell_survey(found)
+        return
+    if not as_json:
+        _tell_survey(found)
+    if not found.projects:
+        return
+    sessions = sum(len(project.sessions) for project in found.projects)
+    if not as_json and not confirmed(f"Take in {counted(sessions, 'session')}?", yes=yes):
+        print("Nothing was imported.", file=sys.stderr)
+        raise typer.Exit(1)
+    with output.progress("importing", sum(len(project.files) for project in found.projects)) as bar:
+        done = [
+            (project, hf.import_sessions(project, progress=lambda path: output.advance(bar, 1)))
+            for project in found.projects
+        ]
+    _tell_all(done, as_json=as_json)
+    _end([indexed for _, indexed in done], found.unreadable)
+
+
+def _survey_json(found: Survey) -> dict[str, Any]:
+    return {
+        "projects": [
+            {
+                "scope": str(project.place.scope),
+                "folder": str(project.place.folder),
+                "sessions": len(project.sessions),
+                "private": project.private,
+                "agents": project.agents,
+            }
+            for project in found.projects
+        ],
+        "without_folder": len(found.homeless),
+        "unreadable": found.unreadable,
+    }
+
+
+def _tell_survey(found: Survey) -> None:
+    rows = [
+        (_near(project), str(len(project.sessions)), _by_agent(project), when(project.changed_at))
+        for project in found.projects[:MOST_SHOWN]
+    ]
+    output.table(("text", "sessions", "agents", "last"), rows, empty="No past sessions were found on this machine.")
+    if len(found.projects) > MOST_SHOWN:
+        print(f"… and {counted(len(found.projects) - MOST_SHOWN, 'more project')}.")
+    if found.homeless:
+        print(f"{counted(len(found.homeless), 'session')} without a folder: import their files by name.")
+    for problem in found.unreadable[:MOST_SHOWN]:
+        print(f"Warning: {plain(problem)}", file=sys.stderr)
+
+
+def _near(project: PastProject) -> str:
+    folder, home = project.place.folder, Path.home()
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+
+
+def _by_agent(project: PastProject) -> str:
+    return ", ".join(f"{name} {count}" for name, count in project.agents.items())
+
+
+def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> None:
+    if as_json:
+        output.emit([_done_json(str(project.place.scope), indexed) for project, indexed in done])
+        return
+    for _, indexed in done:
+        _warn(indexed)
+    sessions = sum(len(indexed.sessions) for _, indexed in done)
+    turns = sum(indexed.chunks for _, indexed in done)
+    failed = sum(len(indexed.failed) for _, indexed in done)
+    if not sessions:
+        known = "every other session" if failed else "every session"
+        print(f"Nothing new: {known} is known already.")
+        return
+    projects = sum(bool(indexed.sessions) for _, indexed in done)
+    left = f" {counted(failed, 'failure')}, named above; the next import tries again." if failed else ""
+    told = f"{counted(sessions, 'session')} with {counted(turns, 'turn')} of {counted(projects, 'project')}"
+    print(f"Imported {told}.{left}")
+    print("In its folder, `holdfast recall` finds what was said, and `holdfast project build` makes a memory of it.")
+
+
+def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
+    return {
+        "scope": scope,
+        "sessions": len(done.sessions),
+        "turns": done.chunks,
+        "unchanged": done.unchanged,
+        "warnings": [{"path": warned.path, "reason": warned.reason} for warned in done.warnings],
+        "failed": [{"path": failed.path, "reason": failed.reason} for failed in done.failed],
+    }
+
+
+def _warn(done: Indexed) -> None:
+    for warned in done.warnings[:MOST_SHOWN]:
+        print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
+    for failed in done.failed:  # all of them: each is something that is not there now
+        print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)

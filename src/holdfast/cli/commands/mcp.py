@@ -1,0 +1,142 @@
+"""Commands for the Model Context Protocol: the server, and its entry in the configuration of clients."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import MissingExtra, NotFound
+from ...text.terminal import plain
+from .. import output
+from ..app import START, Json, Scopes, Store, Yes, app, open_memory
+from ..confirm import agreed
+from ..fast_mcp import mcp as serve_by_pipe
+from ..fast_mcp import tools_for
+from ..open_store import project_folder_here
+from .serve import KeysFile, key_file, log_to_stderr
+from .worker import aside, ended_by_signals
+
+PORT = 8766
+INSTALL = "`holdfast mcp --http` needs {missing}. Install it with: pip install 'holdfast[mcp,server]'"
+ClientName = Annotated[
+    str, typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor or vscode.")
+]
+Graph = Annotated[bool, typer.Option("--graph", help="The nine tools of the reference knowledge-graph server instead.")]
+mcp_app = typer.Typer(invoke_without_command=True)
+app.add_typer(mcp_app, name="mcp", rich_help_panel=START)
+
+
+@mcp_app.callback()
+def mcp(
+    context: typer.Context,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")] = False,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; another one needs keys.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
+    keys: KeysFile = None,
+    graph: Graph = False,
+    store: Store = None,
+    scope: Scopes = None,
+) -> None:
+    """Serve memory to MCP clients: ten tools, resources and prompts. `holdfast mcp install CLIENT` sets a client up.
+
+    By pipe, as clients start it, unless --http is given. Inside a project it covers that project's memory too.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if http:
+        _serve(host, port, keys, graph=graph, store=store, scope=scope)
+    else:
+        serve_by_pipe(store=store, scope=scope, graph=graph)
+
+
+def _serve(host: str, port: int, keys: Path | None, *, graph: bool, store: str | None, scope: list[str] | None) -> None:
+    try:
+        from ...embedded_server import answer
+        from ...server import process
+        from ...server.mcp.http import PATH, create_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra(INSTALL.format(missing=error.name)) from error
+    from ...server.mcp.dispatch import Methods
+
+    stop, file = threading.Event(), key_file(keys)
+    with (
+        open_memory(store, scope, background=True, index=False) as hf,
+        process.listening(host, port, file) as listener,
+        ended_by_signals(stop),
+    ):
+        served = create_app(hf, Methods(lambda: hf, tools_for(graph=graph)), file, host=host)
+        log_to_stderr()
+        url = process.url_of(listener).rstrip("/") + PATH
+        print(f"Serving {hf.store.location} at {url}  Ctrl-C ends it.", file=sys.stderr, flush=True)
+        aside(partial(answer, served, listener, stop, lifespan="on"))
+        print("Stopped.", file=sys.stderr)
+
+
+@mcp_app.command()
+def install(
+    client: ClientName,
+    project: Annotated[
+        bool, typer.Option("--project/--user", help="For this project and all who share it, or for you everywhere.")
+    ] = False,
+    graph: Graph = False,
+    store: Store = None,
+    scope: Scopes = None,
+    yes: Yes = False,
+) -> None:
+    """Put our entry into a client's own configuration. Shows what changes, asks, and touches nothing else."""
+    from ...server.mcp.clients import target
+    from ...server.mcp.install import plan_install
+
+    there = target(client, "project" if project else "user", project_folder_here())
+    change = plan_install(there, _options(graph=graph, store=store, scope=scope))
+    if change.after == change.before:
+        print(f"Already installed in {change.file}.")
+    elif agreed([change], f"Give {there.about.title} this memory?", yes=yes):
+        print(f"Installed in {change.file}. {there.about.afterwards}")
+
+
+@mcp_app.command()
+def uninstall(
+    client: ClientName,
+    project: Annotated[
+        bool | None, typer.Option("--project/--user", help="Only this project's, or only yours. Default: both.")
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Take our entry out of a client's configuration again: exactly that, to the byte."""
+    from ...server.mcp.clients import levels, target
+    from ...server.mcp.install import plan_uninstall
+
+    asked = target(client, "user", project_folder_here()).client  # says which clients there are
+    wanted = levels(asked) if project is None else (("project" if project else "user"),)
+    changes = [plan_uninstall(target(client, level, project_folder_here())) for level in wanted]
+    changes = [change for change in changes if change.after != change.before]
+    if not changes:
+        raise NotFound(f"Holdfast is not installed in {client}. Nothing was changed.")
+    if agreed(changes, "Take this out?", yes=yes):
+        print("\n".join(f"Taken out of {change.file}." for change in changes))
+
+
+@mcp_app.command()
+def status(as_json: Json = False) -> None:
+    """Tell in which clients the memory is installed, and what is not right with it."""
+    from ...server.mcp.clients import CLIENTS, levels, target
+    from ...server.mcp.install import standing
+
+    every = [standing(target(client, level, project_folder_here())) for client in CLIENTS for level in levels(client)]
+    if as_json:
+        output.emit([one._asdict() | {"file": str(one.file)} for one in every])
+        return
+    for one in every:
+        print(f"{one.client} ({one.level}): {plain(one.state)}  {plain(str(one.file))}")
+
+
+def _options(*, graph: bool, store: str | None, scope: list[str] | None) -> list[str]:
+    """The same options for the command that a client runs; a path holds wherever that is."""
+    at = [] if store is None else ["--store", store if "://" in store else str(Path(store).expanduser().resolve())]
+    return [*at, *(word for one in scope or () for word in ("--scope", one)), *(["--graph"] if graph else [])]

@@ -1,0 +1,140 @@
+"""Commands for a project's memory: made, looked at, switched off and on, cleared; the same for one's own records."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...records.roots import is_record, project_name
+from ...text.terminal import counted
+from ...types import STATUSES
+from .. import output
+from ..app import UPKEEP, Json, Store, Yes, app, confirmed
+from ..open_store import working_folder
+from ..record_roots import NO_PROJECT, chosen_place, every_record, near, open_records
+
+if TYPE_CHECKING:
+    from ...memory import Holdfast
+    from ...records.roots import Place
+    from ...types import Scope
+
+project_app = typer.Typer(help="The memory of a project: a folder .holdfast, safe to commit.")
+app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_help=True)
+
+Own = Annotated[bool, typer.Option("--assistant", help="Your own records instead, which count in every project.")]
+
+
+@project_app.command()
+def init(
+    name: Annotated[str, typer.Option(help="What the project is called. Default: the name of its folder.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice equals once."""
+    from ...records.roots import folder_to_make, init_project
+
+    place = init_project(folder_to_make(working_folder()), name)
+    if as_json:
+        output.emit({"scope": str(place.scope), "folder": str(place.root)})
+        return
+    print(f"{place.scope} keeps its records in {near(place.root)}. Commit that folder with the project.")
+    print('Add one with: holdfast record add --category decisions "…"')
+
+
+@project_app.command()
+def status(store: Store = None, as_json: Json = False) -> None:
+    """Tell which records count here: the project's and your own, how many, and whether memory is on."""
+    with open_records(store) as hf:
+        stands = {place.name: _standing(hf, place) for place in hf.places}
+        if as_json:
+            output.emit(stands)
+            return
+        if "project" not in stands:
+            print(NO_PROJECT)
+        for name, one in stands.items():
+            memory = "" if one["enabled"] else "; memory is off"
+            called = f" ({one['name']})" if one["name"] else ""
+            output.fields([(name, one["scope"] + called), ("", one["folder"]), ("", _counted(one["records"]) + memory)])
+
+
+def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
+    mine = [record for record in every_record(hf) if record.scope == place.scope]
+    counts = Counter(record.category if record.status == "active" else record.status for record in mine)
+    return {
+        "scope": str(place.scope),
+        "name": project_name(place) if place.name == "project" else "",
+        "folder": str(place.root),
+        "enabled": hf.scoped(place.scope).profile()["enabled"],
+        "records": dict(counts),
+    }
+
+
+def _counted(counts: dict[str, int]) -> str:
+    parts = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"{counted(sum(counts.values()), 'record')}{': ' if parts else ''}{parts}"
+
+
+@project_app.command()
+def disable(own: Own = False, store: Store = None) -> None:
+    """Switch the memory of this project off: nothing of it is recalled, and nothing is written to it."""
+    _switch(store, own=own, on=False)
+
+
+@project_app.command()
+def enable(own: Own = False, store: Store = None) -> None:
+    """Switch the memory of this project on again."""
+    _switch(store, own=own, on=True)
+
+
+def _switch(store: str | None, *, own: bool, on: bool) -> None:
+    with open_records(store) as hf:
+        scope = chosen_place(hf, "assistant" if own else "project").scope
+        hf.scoped(scope).set_profile(enabled=on)
+        rest = "" if on else " Its records stay where they are; they are neither recalled nor changed."
+        print(f"Memory of {scope} is {'on' if on else 'off'}.{rest}")
+
+
+@project_app.command()
+def clear(
+    own: Own = False,
+    yes: Yes = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Erase the memory of this project and no other: records with their files, what was indexed, what was built."""
+    with open_records(store) as hf:
+        mine = hf.scoped(_scope(hf, own=own))
+        told = _held(mine)
+        if not confirmed(f"Erase {told} for good, files and all?", yes=yes):
+            print("Nothing was erased.", file=sys.stderr)
+            raise typer.Exit(1)
+        enabled = mine.profile()["enabled"]
+        receipt = mine.purge(owner=True)
+        if not own:
+            from ...memory.project import project_at
+
+            project_at(hf, working_folder()).clear()
+        if not enabled:  # what was switched off stays so
+            mine.set_profile(enabled=False)
+        output.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
+
+
+def _scope(hf: Holdfast, *, own: bool) -> Scope:
+    """What is to be cleared: a project that keeps no records may have sessions, and files that were built of them."""
+    if own or any(place.name == "project" for place in hf.places):
+        return chosen_place(hf, "assistant" if own else "project").scope
+    from ...projects.discovery import project_around
+
+    around = project_around(working_folder()).scope
+    return around if hf.store.sessions([around]) else chosen_place(hf, "project").scope
+
+
+def _held(mine: Holdfast) -> str:
+    """What is kept in a scope, in words."""
+    every = mine.list(statuses=STATUSES)
+    records = sum(is_record(memory) for memory in every)
+    others = len(every) - records
+    more = f" and {counted(others, 'other memory')}" if others else ""
+    return f"{counted(records, 'record')}{more} of {mine.scopes[0]}"

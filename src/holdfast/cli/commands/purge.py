@@ -1,0 +1,165 @@
+"""Erasing for good: what would go, what went, and the receipt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import InvalidInput
+from ...text.terminal import counted, plain, shorten
+from .. import output
+from ..app import WRITING, Json, Scope, Store, Yes, app, complete_ids, confirmed, open_memory, output_file, write_lines
+
+if TYPE_CHECKING:
+    from ...erasure.purge import Plan
+    from ...erasure.receipt import Receipt
+    from ...storage.protocol import Place
+
+SHOWN = 20  # memories that a plan lists by their words
+# What rows are called, one and several, in the order in which they are told.
+NOUNS = {
+    "memories": ("memory", "memories"),
+    "sessions": ("session", "sessions"),
+    "messages": ("message", "messages"),
+    "entities": ("entity", "entities"),
+    "names": ("name", "names"),
+    "mentions": ("mention", "mentions"),
+    "links": ("link", "links"),
+    "vectors": ("vector", "vectors"),
+    "profiles": ("profile", "profiles"),
+    "files": ("note of a file", "notes of files"),
+    "jobs": ("job", "jobs"),
+    "journal": ("journal entry", "journal entries"),
+    "quotations": ("quotation", "quotations"),
+}
+
+
+@app.command(rich_help_panel=WRITING)
+def purge(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(help="A whole conversation, with all that was learned from it.")
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="KIND:KEY", help="Everything of one owner, e.g. user:alice.")
+    ] = None,
+    sources: Annotated[bool, typer.Option("--sources", help="Also what the memories were learned from.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would go and what would stay.")] = False,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Clean up what an earlier purge had to leave, because others were reading.")
+    ] = False,
+    receipt: Annotated[str | None, typer.Option(metavar="FILE", help="Write the receipt to this file, too.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for others at each step of cleaning up.")] = 10.0,
+    yes: Yes = False,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Erase for good, from every table, index, log and file: memories, a session, or an owner.
+
+    What was made of it goes, too. --plan shows everything first. The receipt proves what was erased without telling it.
+    """
+    what: dict[str, Any] = {"session": session, "owner": owner is not None, "sources": sources}
+    with open_memory(store, owner or scope, make=False) as hf:
+        if finish:
+            if ids or session or owner or plan:
+                raise InvalidInput("--finish stands alone: what it cleans up is erased already.")
+            _finished(hf.finish_purge(wait=wait), as_json=as_json)
+            return
+        target = output_file(receipt) if receipt else None
+        if plan:
+            _tell_plan(hf.plan_purge(*(ids or ()), **what), as_json=as_json)
+            return
+        if not yes:
+            _tell_plan(hf.plan_purge(*(ids or ()), **what), to_person=True)
+        if not confirmed("Erase this for good? There is no way back.", yes=yes):
+            print("Nothing was erased.", file=sys.stderr)
+            raise typer.Exit(1)
+        given = hf.purge(*(ids or ()), **what, wait=wait)
+        beside = _apart(store, owner) if owner else {}
+    _tell_receipt(given, beside, target, as_json=as_json)
+
+
+def _finished(places: list[Place], *, as_json: bool) -> None:
+    if as_json:
+        output.emit([{"place": one.name, "state": one.state, "detail": one.detail} for one in places])
+    else:
+        for place in places:
+            print(_place_line(place))
+    if any(place.state == "pending" for place in places):
+        raise typer.Exit(1)
+
+
+def _apart(store: str | None, owner: str) -> dict[str, int]:
+    """What is kept of an owner apart from memory: feedback goes, safety events stay without the owner."""
+    from ...audit import open_audit
+    from ...feedback import open_feedback
+    from .audit_feedback import place_of
+
+    audit, feedback = open_audit(place_of(store)), open_feedback(place_of(store))
+    try:
+        return {"feedback": feedback.forget(owner), "safety events unlinked": audit.unlink(owner)}
+    finally:
+        audit.close()
+        feedback.close()
+
+
+def _tell_plan(planned: Plan, *, as_json: bool = False, to_person: bool = False) -> None:
+    if as_json:
+        output.emit(
+            {
+                "scope": str(planned.scope),
+                "would_erase": dict(planned.counts),
+                "memories": [{"id": one.memory.id, "why": one.why} for one in planned.going],
+                "again": list(planned.again),
+                "kept": {one.memory.id: one.why for one in planned.kept},
+            }
+        )
+        return
+    out = sys.stderr if to_person else sys.stdout
+    print(f"Would be erased of {planned.scope}: {_counted(planned.counts)}.", file=out)
+    for one in planned.going[:SHOWN]:
+        print(f"  {one.memory.id}  {plain(shorten(one.memory.content, 80))}  ({one.why})", file=out)
+    if len(planned.going) > SHOWN:
+        print(f"  … and {len(planned.going) - SHOWN} more", file=out)
+    for line in planned.again:
+        print(line, file=out)
+    for kept in planned.kept:
+        print(f"Stays: {kept.memory.id}  {plain(shorten(kept.memory.content, 80))}  ({kept.why})", file=out)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    known = [(name, counts[name]) for name in (*NOUNS, *(counts.keys() - NOUNS.keys())) if counts.get(name)]
+    return ", ".join(f"{count} {NOUNS.get(name, (name, name))[count != 1]}" for name, count in known) or "nothing"
+
+
+def _tell_receipt(receipt: Receipt, beside: dict[str, int], file: Path | None, *, as_json: bool) -> None:
+    told = receipt.as_json() | ({"apart": beside} if beside else {})
+    if file is not None:
+        write_lines(file, [json.dumps(told, ensure_ascii=False, indent=2) + "\n"])
+    if as_json:
+        output.emit(told)
+        return
+    print(f"Erased {_counted({**receipt.counts, **{k: n for k, n in beside.items() if n}})}.")
+    print(f"Receipt {receipt.id}, nonce {receipt.nonce}, {counted(len(receipt.items), 'sealed item')}.")
+    clean = [place.name for place in receipt.places if place.state == "clean"]
+    print(f"Clean: {', '.join(clean)}.")
+    for place in receipt.places:
+        if place.state != "clean":
+            print(_place_line(place))
+    for line in receipt.again:
+        print(line)
+    for id_, why in (receipt.kept or {}).items():
+        print(f"Stays: {id_} ({why}).")
+
+
+def _place_line(place: Place) -> str:
+    said = {"clean": "clean", "pending": "PENDING", "beyond": "stays"}[place.state]
+    return f"{place.name}: {said}{f'. {place.detail}' if place.detail else ''}"

@@ -1,0 +1,232 @@
+"""Commands that look."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from ...context.brief import FORMATS
+from ...text.reference import read_in
+from ...text.terminal import counted, plain
+from ...types import Event, Memory
+from .. import fast_recall, output
+from ..app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
+from ..hints import tell_why
+
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")]
+Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category; several times.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; several times.")]
+
+
+@app.command(rich_help_panel=READING)
+def recall(
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Any text; nothing: read a pipe.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many at most.")] = None,
+    kind: Kinds = None,
+    category: Categories = None,
+    tag: Tags = None,
+    since: Annotated[str | None, typer.Option(help="Only what happened since.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only what happened before.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Answer with what was known then.")] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Stop before the hits outgrow this many tokens.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            help="For an agent: a line each, a block to paste, or JSON. --tokens is its budget.",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = None,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Find what helps to answer a question, or to do what a ticket asks for.
+
+    With --format, what has nothing to do with the question is left out, and nothing at all is printed when nothing
+    has. --json has every field of each memory, --format json what a prompt needs of it.
+    """
+    fast_recall.recall(
+        question, limit=limit, kind=kind, category=category, tag=tag, since=since, until=until, as_of=as_of,
+        tokens=tokens, why=why, format=format_, store=store, scope=scope, json=as_json,
+    )  # fmt: skip
+
+
+@app.command("list", rich_help_panel=READING)
+def list_(
+    kind: Kinds = None,
+    category: Categories = None,
+    tag: Tags = None,
+    status: Annotated[list[str] | None, typer.Option(help="active, archived, superseded…; several times.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
+    after: Annotated[int | None, typer.Option(help="Go on behind this number.")] = None,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """List memories, newest first."""
+    with open_memory(store, scope, make=False) as hf:
+        found = hf.list(
+            kinds=kind or (),
+            categories=category or (),
+            tags=tag or (),
+            statuses=status or ("active",),
+            limit=limit,
+            after=after,
+        )
+        output.emit([output.memory_json(memory) for memory in found]) if as_json else output.memories(found)
+        if not found and not as_json:
+            tell_why(hf)
+
+
+@app.command("show", rich_help_panel=READING)
+def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+    """Show one memory whole, with its links."""
+    with open_memory(store, scope, make=False) as hf:
+        memory, links = hf.get(id_), hf.links(id_)
+        if as_json:
+            output.emit(output.memory_json(memory, links=[output.edge_json(edge) for edge in links]))
+            return
+        print(plain(memory.content))
+        print()
+        output.fields(_details(memory))
+        output.fields((edge.relation, f"{edge.source} → {edge.target}") for edge in links)
+
+
+def _details(memory: Memory) -> list[tuple[str, object]]:
+    status = f"{memory.status} ({memory.status_reason})" if memory.status_reason else memory.status
+    return [
+        ("id", f"{memory.id} (#{memory.seq})"),
+        ("scope", memory.scope),
+        ("kind", f"{memory.kind} ({memory.layer})"),
+        ("category", memory.category),
+        ("title", memory.title),
+        ("status", status),
+        ("when", when(memory.event_time)),
+        ("stored", when(memory.created_at)),
+        ("author", memory.author or memory.role),
+        ("session", memory.session),
+        ("valid", f"{when(memory.valid_from)} – {when(memory.valid_until)}".strip(" –")),
+        ("confidence", f"{memory.confidence:.2f}{', protected' if memory.protected else ''}"),
+        ("used", counted(memory.access_count, "time") if memory.access_count else ""),
+        ("source", memory.source),
+        ("read in", read_in(memory)),
+        ("quote", memory.quote),
+        ("tags", ", ".join(memory.tags)),
+        ("metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""),
+    ]
+
+
+@app.command(rich_help_panel=READING)
+def history(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+    """Show everything that happened to a memory, oldest first."""
+    with open_memory(store, scope, make=False) as hf:
+        events = hf.history(id_)
+        if as_json:
+            output.emit([output.event_json(event) for event in events])
+            return
+        rows = [(when(e.at), e.verb, e.actor, e.run, _changes(e.before, e.after)) for e in events]
+        output.table(("when", "verb", "by", "run", "text"), rows, empty="No history.")
+
+
+def _changes(before: object, after: object) -> str:
+    if not isinstance(before, dict):
+        return "added"
+    if not isinstance(after, dict):
+        return "removed"
+    skipped = ("updated_at", "status_at")
+    return "; ".join(f"{name}: {before[name]} → {after[name]}" for name in after if name not in skipped)
+
+
+@app.command(rich_help_panel=READING)
+def why(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question that was asked.")],
+    expect: Annotated[str, typer.Option("--expect", help="Id or number of the memory you expected.")],
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many recall was asked for.")] = None,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Explain why a memory was recalled, or at which stage it was dropped."""
+    with open_memory(store, scope, make=False) as hf:
+        found = hf.why(question, expect=expect, limit=limit)
+        if as_json:
+            output.emit(found.as_dict())
+            return
+        print(plain(found.explanation))
+        output.fields((stage.name, stage.detail) for stage in found.stages)
+
+
+@app.command(rich_help_panel=READING)
+def log(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")] = 50,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Show the journal: who changed what, newest first."""
+    with open_memory(store, scope, make=False) as hf:
+        events = hf.log(limit=limit)
+        if as_json:
+            output.emit([output.event_json(event) for event in events])
+            return
+        rows = [(when(e.at), e.run, e.actor, e.verb, e.noun, _target(e)) for e in events]
+        output.table(("when", "run", "by", "verb", "what", "text"), rows, empty="Nothing has happened yet.")
+
+
+def _target(event: Event) -> str:
+    """What a journal entry is about: the id of a memory, or the key of another thing without its brackets."""
+    from ...storage.schema import key_of  # here, for the database loads with it
+
+    return " ".join(map(str, key_of(event.noun, event.target)))
+
+
+@app.command(rich_help_panel=READING)
+def context(
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="What the model will be asked.")] = None,
+    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Budget for both blocks.")] = None,
+    kind: Kinds = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many memories at most for the prompt.")] = 30,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Print what to put before a model: a stable block and one for this prompt."""
+    with open_memory(store, scope, make=False) as hf:
+        asked = text_or_stdin(prompt, what="prompt")
+        found = hf.context(asked, session=session, tokens=tokens, kinds=kind or (), limit=limit)
+        if as_json:
+            output.emit({"stable": found.stable, "turn": found.turn, "ids": list(found.ids)})
+        else:
+            print("\n\n".join(block for block in (found.stable, found.turn) if block))
+
+
+@app.command(rich_help_panel=READING)
+def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+    """Show what is kept, which models serve, and what is not working."""
+    with open_memory(store, scope, make=False, quiet=True) as hf:
+        found = hf.stats()
+        if as_json:
+            output.emit(found)
+            return
+        output.fields(
+            [
+                ("store", found["store"]),
+                ("scopes", ", ".join(found["scopes"])),
+                *(
+                    (kind, ", ".join(f"{n} {s}" for s, n in counts.items()))
+                    for kind, counts in found["memories"].items()
+                ),
+                ("sessions", found["sessions"]),
+                *(("vectors", f"{count} of {found['active']} by {model}") for model, count in found["vectors"].items()),
+                ("model", output.spending(found["spend"])),
+                *(("problem", f"{model}: {error}") for model, error in found["problems"].items()),
+            ]
+        )
+        if proposed := sum(counts.get("proposed", 0) for counts in found["memories"].values()):
+            print(output.waiting(proposed))

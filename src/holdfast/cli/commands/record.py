@@ -1,0 +1,306 @@
+"""Commands for records: decisions, procedures, principles, incidents and preferences, each a Markdown file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import InvalidInput, meant
+from ...records.roots import PlaceName
+from ...text.terminal import plain
+from ...types import Memory
+from .. import output
+from ..app import WRITING, Json, Store, app, moment, text_or_stdin, way_back, when
+from ..editor import edit, edited
+from ..record_roots import (
+    GUIDES,
+    complete_categories,
+    complete_records,
+    file_of,
+    headline,
+    near,
+    open_records,
+    place_of,
+    record_json,
+    record_of,
+)
+
+if TYPE_CHECKING:
+    from ...memory import Holdfast
+
+record_app = typer.Typer(help="Records: what is known for good, as Markdown files of a project or of your own.")
+app.add_typer(record_app, name="record", rich_help_panel=WRITING, no_args_is_help=True)
+
+UNCHANGED = "Nothing was changed."
+SHEET = """
+
+;; Write above what is to be known from now on. A first line that begins with "# " is its title.
+;; {category}: {guide}.
+;; Lines that begin with ;; are left out. An empty text adds nothing.
+"""
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a record.", autocompletion=complete_records)]
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of records.", autocompletion=complete_records)]
+Text = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="The text; '-': from a pipe; nothing: a pipe, or your editor.")
+]
+Title = Annotated[str | None, typer.Option(help="A short name for it.")]
+Keywords = Annotated[list[str] | None, typer.Option("--keyword", help="A word to find it by; several times.")]
+Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name for it; several times.")]
+Expires = Annotated[str | None, typer.Option(metavar="DATE", help="Not recalled after that; the file stays.")]
+Confidence = Annotated[float | None, typer.Option(min=0, max=1, help="How sure it is, from 0 to 1.")]
+Evidence = Annotated[
+    list[str] | None,
+    typer.Option("--evidence", metavar="FILE[:A-B]|URL|COMMIT", help="What it rests on; several times."),
+]
+
+
+@record_app.command()
+def add(
+    text: Text = None,
+    category: Annotated[
+        str, typer.Option(help=f"One of: {', '.join(GUIDES)}.", autocompletion=complete_categories)
+    ] = "",
+    title: Title = None,
+    place: Annotated[
+        PlaceName | None, typer.Option("--scope", help="Whose it is. Default: the project's inside one, else your own.")
+    ] = None,
+    keyword: Keywords = None,
+    alias: Aliases = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from: a ticket, a person, a link.")] = None,
+    expires: Expires = None,
+    confidence: Confidence = None,
+    evidence: Evidence = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Add a record to a category. Without a text or a pipe, your editor opens."""
+    _check_category(category)
+    with open_records(store) as hf:
+        body, headed = _titled(_written(text, category))
+        record = hf.add_record(
+            body,
+            category=category,
+            title=title or headed,
+            place=place,
+            keywords=keyword or (),
+            aliases=alias or (),
+            source=source,
+            expires=moment(expires, end=True),
+            confidence=confidence,
+            evidence=evidence or (),
+        )
+        _told(hf, record, "Added", as_json=as_json)
+
+
+def _check_category(category: str, *, effect: str = " Nothing was written.") -> None:
+    if category not in GUIDES:
+        wrong = "A record needs a --category."
+        if category:
+            wrong = f"{category!r} is not a category of records.{meant(category, GUIDES)}"
+        raise InvalidInput(f"{wrong} Use one of: {', '.join(GUIDES)}.{effect}")
+
+
+def _written(text: str | None, category: str) -> str:
+    """What a person wants to add: the text given, what is piped in, or what they write in their editor."""
+    if text is not None or not sys.stdin.isatty():
+        return text_or_stdin(text, what="text")
+    sheet = SHEET.format(category=category, guide=GUIDES[category])
+    lines = edited(sheet, untouched="Nothing was added.", ending=".md").split("\n")
+    return "\n".join(line for line in lines if not line.startswith(";;")).strip()
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """A text and its title, where its first line is a heading."""
+    first, _, rest = text.strip().partition("\n")
+    return (rest.strip(), first[2:].strip()) if first.startswith("# ") and rest.strip() else (text, "")
+
+
+@record_app.command()
+def update(
+    id_: Id,
+    text: Text = None,
+    title: Title = None,
+    keyword: Keywords = None,
+    alias: Aliases = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="DATE|never", help="Not recalled after that; the file stays.")
+    ] = None,
+    confidence: Confidence = None,
+    evidence: Evidence = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Change what a record says, or what is said about it.
+
+    What you give replaces what was there. With nothing but the id, your editor opens the whole file.
+    """
+    changes = {"title": title, "keywords": keyword, "aliases": alias, "confidence": confidence}
+    wanted: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    if expires is not None:
+        wanted["expires"] = expires if expires == "never" else moment(expires, end=True)
+    with open_records(store) as hf:
+        record = record_of(hf, id_)
+        if text is None and not wanted and evidence is None and sys.stdin.isatty():
+            _edit(hf, record, as_json=as_json)
+            return
+        if evidence is not None:
+            wanted["evidence"] = evidence
+        if text is not None or not wanted:
+            wanted["body"] = text_or_stdin(text, what="text")
+        _told(hf, hf.update_record(record.id, **wanted), "Updated", as_json=as_json)
+
+
+def _edit(hf: Holdfast, record: Memory, *, as_json: bool) -> None:
+    """Opens the file itself: it is the truth, so whatever is saved there is what counts."""
+    file = file_of(hf, record)
+    edit(file, untouched=UNCHANGED)
+    if told := [warning for warning in hf.follow_files().warnings if str(file) in warning]:
+        print(plain(f"Saved, but not taken in. {told[0]}"), file=sys.stderr)
+        raise typer.Exit(1)
+    now = hf.get(record.id)
+    if as_json:
+        output.emit(record_json(hf, now))
+    else:
+        print(UNCHANGED if now == record else plain(f"Updated {now.id}: {headline(now)}"))
+
+
+@record_app.command()
+def reclassify(
+    id_: Id,
+    category: Annotated[str, typer.Argument(help=f"One of: {', '.join(GUIDES)}.", autocompletion=complete_categories)],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Move a record to another category; its id stays."""
+    _check_category(category)
+    with open_records(store) as hf:
+        record = hf.reclassify(record_of(hf, id_).id, category)
+        _told(hf, record, f"Put under {category}:", as_json=as_json)
+
+
+@record_app.command()
+def move(
+    id_: Id,
+    place: Annotated[PlaceName, typer.Argument(metavar="project|assistant", help="Whose it is from now on.")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Give a record of your own to the project, or one of the project to yourself."""
+    with open_records(store) as hf:
+        record = hf.move_record(record_of(hf, id_).id, place)
+        _told(hf, record, f"Moved to {place}:", as_json=as_json)
+
+
+@record_app.command()
+def archive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+    """Take records out of recall; their files stay."""
+    with open_records(store) as hf:
+        _told_each(hf, ids, hf.archive, "Archived", as_json=as_json)
+
+
+@record_app.command()
+def unarchive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+    """Bring archived records back into recall."""
+    with open_records(store) as hf:
+        _told_each(hf, ids, hf.restore, "Unarchived", as_json=as_json)
+
+
+@record_app.command()
+def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+    """Remove records with their files. All of them are there, or nothing is removed."""
+    with open_records(store) as hf:
+        records = [record_of(hf, id_) for id_ in ids]
+        hf.delete_record(*(record.id for record in records))
+        if as_json:
+            output.emit([{"id": record.id, "run": hf.last_run} for record in records])
+            return
+        for record in records:
+            print(f"Deleted {record.id}: {plain(headline(record))}")
+        print(f"Undo with: {way_back(hf)}")
+
+
+@record_app.command("list")
+def list_(
+    category: Annotated[
+        list[str] | None, typer.Option(help="Only this one; several times.", autocompletion=complete_categories)
+    ] = None,
+    place: Annotated[PlaceName | None, typer.Option("--scope", help="Only the project's, or only your own.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Those that are not in use any more.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """List the records that count here, the one changed last first: the project's and your own."""
+    for one in category or ():
+        _check_category(one, effect="")
+    with open_records(store) as hf:
+        found = hf.records(categories=category or (), place=place, archived=archived)
+        if as_json:
+            output.emit([record_json(hf, record) for record in found])
+            return
+        rows = [(one.id, place_of(hf, one).name, one.category, when(one.updated_at), headline(one)) for one in found]
+        output.table(("id", "scope", "category", "updated", "text"), rows, empty="No records.")
+
+
+@record_app.command()
+def get(id_: Id, store: Store = None, as_json: Json = False) -> None:
+    """Show a record whole: its text, and all that is known about it."""
+    with open_records(store) as hf:
+        record = record_of(hf, id_)
+        if as_json:
+            output.emit(record_json(hf, record, links=[output.edge_json(edge) for edge in hf.links(record.id)]))
+            return
+        print(plain(record.content))
+        print()
+        output.fields(_details(hf, record))
+
+
+def _details(hf: Holdfast, record: Memory) -> list[tuple[str, object]]:
+    from ...records.evidence import Evidence, citations
+
+    told = record_json(hf, record)
+    return [
+        ("id", record.id),
+        ("title", record.title),
+        ("scope", f"{told['place']} ({record.scope})"),
+        ("category", record.category),
+        ("status", record.status),
+        ("file", near(Path(told["file"]))),
+        ("created", when(record.created_at)),
+        ("updated", when(record.updated_at)),
+        ("expires", when(record.valid_until)),
+        ("confidence", f"{record.confidence:.2f}"),
+        ("keywords", ", ".join(told["keywords"])),
+        ("aliases", ", ".join(told["aliases"])),
+        ("source", _source(record)),
+        ("quote", record.quote),
+        *(("evidence", Evidence.of(one)) for one in citations(record)),
+    ]
+
+
+def _source(record: Memory) -> str:
+    source = record.metadata.get("source") or ""
+    return source if isinstance(source, str) else ", ".join(f"{name} {value}" for name, value in source.items())
+
+
+def _told_each(hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+    """Changes records, all of which are there, and tells of each."""
+    changes = (change(record.id) for record in [record_of(hf, id_) for id_ in ids])
+    output.tell_each(
+        changes,
+        lambda record: record_json(hf, record, run=hf.last_run),
+        lambda record: _told(hf, record, said, as_json=False),
+        as_json=as_json,
+    )
+
+
+def _told(hf: Holdfast, record: Memory, said: str, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(record_json(hf, record, run=hf.last_run))
+        return
+    print(f"{said} {record.id}: {plain(headline(record))}")
+    print(f"{near(file_of(hf, record))}  Undo with: {way_back(hf)}")

@@ -1,0 +1,89 @@
+"""The extract command: indexed sessions of a project turned into records."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...text.terminal import counted, plain, shorten
+from .. import output
+from ..app import WRITING, Json, Store, app, open_memory
+
+if TYPE_CHECKING:
+    from ...records.session_notes import Extracted, Noted
+
+MARKS = {"add": "+", "supersedes": "~", "conflicts": "!", "known": "=", "ignored": "-"}
+
+
+@app.command(rich_help_panel=WRITING)
+def extract(
+    sessions: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SESSION]…", help="Ids or files of indexed sessions; none: all that are new."),
+    ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Only show what would be written, with the words it rests on; a model is asked."),
+    ] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Turn indexed sessions of a project into records: decisions, procedures, principles, incidents, preferences."""
+    with open_memory(store, None, project=True) as hf, output.progress("reading sessions") as bar:
+        before = hf.stats()["spend"]
+        done = hf.extract(
+            *(sessions or ()),
+            plan=plan,
+            progress=lambda read, total: bar.update(bar.tasks[0].id, completed=read, total=total),
+        )
+        asked = {name: count - before[name] for name, count in hf.stats()["spend"].items()}
+    for session, reason in done.failures.items():
+        print(f"Warning: {plain(session)} is read again the next time: {plain(reason)}", file=sys.stderr)
+    if as_json:
+        output.emit(_as_json(done))
+    else:
+        _tell(done, plan=plan)
+    if asked["calls"]:
+        took = f"{output.times(asked['calls'])}, {asked['tokens']:,} tokens"
+        print(f"The language model was asked {took}.", file=sys.stderr)
+    if done.failures and not done.sessions:
+        raise typer.Exit(1)  # nothing that was to be read could be
+
+
+def _as_json(done: Extracted) -> dict[str, Any]:
+    return asdict(done) | {"records": done.records}
+
+
+def _tell(done: Extracted, *, plan: bool) -> None:
+    for one in done.notes:
+        if plan or one.decision not in ("known", "ignored"):
+            _tell_note(one, quoted=plan)
+    print(_summary(done, plan=plan))
+
+
+def _tell_note(one: Noted, *, quoted: bool) -> None:
+    """A note for people: what becomes of it, where it goes, what it says and, in a plan, the words it rests on."""
+    note = one.note
+    where = note.category if note.place == "project" else f"{note.category} (assistant)"
+    print(f"{MARKS[one.decision]} {where}: {plain(shorten(note.title, 100))}{f'  {one.record}' if one.record else ''}")
+    if quoted:
+        for line in plain(note.text).split("\n"):
+            print(f"    {line}")
+        print(f'    "{plain(shorten(note.quote, 200))}" ({plain(one.session)})')
+    if one.reason:
+        print(f"    {one.decision}: {plain(one.reason)}{f' ({one.other})' if one.other else ''}")
+
+
+def _summary(done: Extracted, *, plan: bool) -> str:
+    if not (done.sessions or done.skipped or done.failures):
+        return "No session is indexed yet. Name transcripts: holdfast index PATH…"
+    new = sum(one.decision not in ("known", "ignored") for one in done.notes)
+    known = sum(one.decision == "known" for one in done.notes)
+    records, sessions = counted(new, "record"), counted(done.sessions, "session")
+    read = f"{sessions} read, {done.skipped} read before"
+    if plan:
+        return f"Would write {records}; {known} known already ({read}). Nothing was written."
+    return f"{records[:1].upper()}{records[1:]} written; {known} known already ({read})."

@@ -1,0 +1,346 @@
+"""Deciding about memories that wait for a person: one by one, all at once in an editor, or by their ids."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ...errors import HoldfastError, InvalidInput
+from ...text.terminal import plain, shorten
+from .. import output
+from ..app import WRITING, Ids, Json, Scope, Store, app, open_memory, way_back, when
+from ..editor import edited
+from ..word_diff import marked, word_diff
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ...extraction.approval import Weighed
+    from ...memory import Holdfast
+    from ...types import Memory
+
+review_app = typer.Typer(help="Decide about memories that wait for you: one by one, with what is known beside them.")
+app.add_typer(review_app, name="review", rich_help_panel=WRITING)
+
+KEYS = "a approve   e edit, then approve   r reject   s skip   q quit   ? help"
+HELP = """\
+a  approve: it is remembered from now on
+e  edit it in your editor ($EDITOR); what you save is remembered instead
+r  reject: it is put away, and not proposed again in these words
+s  skip: it waits on; after 30 days without a decision it is put away
+q  quit: the rest waits on"""
+SHEET = """\
+Memories that wait for you. Before each stands what is to become of it: write approve or reject instead of keep.
+What you change in its text is what is remembered. A block that you delete waits on, and so does one that says keep.
+Lines that begin with ;; are there to help you decide, and change nothing.
+"""
+NOTHING = "Nothing waits for you."
+UNDECIDED = "Nothing was decided."
+_HEAD = re.compile(r"\[(?P<word>\w+)\] (?P<id>\w+_\w+)\s*")
+_WORDS = {"approve": "approve", "a": "approve", "reject": "reject", "r": "reject", "keep": "keep", "k": "keep"}
+
+
+@review_app.callback(invoke_without_command=True)
+def review(
+    context: typer.Context,
+    listed: Annotated[bool, typer.Option("--list", help="Only show what waits; decide nothing.")] = False,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Walk through the memories that wait for you, each with the nearest one that is known.
+
+    Only a person decides: agents propose and never approve. What nobody decides on for 30 days is put away.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with open_memory(store, scope, make=False) as hf:
+        hf.expire_proposals()
+        waiting = hf.proposals()
+        if as_json:
+            output.emit([_json(hf, one) for one in waiting])
+        elif listed:
+            _list(waiting)
+        elif not waiting:
+            print(NOTHING)
+        elif not sys.stdin.isatty():
+            raise InvalidInput("Nobody can be asked here: use --list, and then review approve ID or review reject ID.")
+        else:
+            _walk(hf, waiting)
+
+
+def _json(hf: Holdfast, proposed: Memory) -> dict[str, Any]:
+    weighed = hf.weigh(proposed.id)
+    nearest = weighed.nearest
+    return output.memory_json(
+        proposed,
+        outlook=type(weighed.decision).__name__.lower(),
+        told=weighed.told,
+        nearest={"id": nearest.id, "content": nearest.content} if nearest else None,
+    )
+
+
+def _list(waiting: Sequence[Memory]) -> None:
+    from ...extraction.approval import grounds, proposer
+
+    rows = [(m.id, m.kind, proposer(m), when(m.status_at), shorten(m.content, 400), grounds(m)) for m in waiting]
+    output.table(("id", "kind", "by", "since", "text", "why"), rows, empty=NOTHING)
+
+
+# One by one
+
+
+class _Screen:
+    """Where proposals are shown. Without colours, differences are marked by signs."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console(highlight=False, soft_wrap=True)
+
+    def say(self, text: str, style: str = "") -> None:
+        self.console.print(plain(text), style=style or None, markup=False)
+
+    def proposal(self, hf: Holdfast, proposed: Memory, place: str) -> None:
+        from ...extraction.approval import grounds, proposer
+
+        weighed, kind = hf.weigh(proposed.id), f"{proposed.kind}, {proposed.category}"
+        self.say(f"\n{place} · {proposed.id} · {kind}", "dim")
+        self.say(proposed.content, "bold")
+        for name, value in (
+            ("proposed by", f"{proposer(proposed) or 'somebody'}, {when(proposed.status_at or proposed.created_at)}"),
+            ("why", grounds(proposed)),
+            ("quote", f"“{proposed.quote}”" if proposed.quote else ""),
+        ):
+            if value:
+                self.say(f"{name:<12} {value}", "dim")
+        self._known(proposed, weighed)
+
+    def _known(self, proposed: Memory, weighed: Weighed) -> None:
+        if weighed.nearest is not None:
+            self.say(f"{'nearest':<12} {weighed.nearest.id}", "dim")
+            self.console.print(self._difference(weighed.nearest.content, proposed.content))
+        self.say(weighed.told)
+
+    def _difference(self, old: str, new: str) -> Text:
+        from rich.text import Text
+
+        parts = word_diff(plain(old), plain(new))
+        if self.console.no_color or not self.console.is_terminal:
+            return Text(f"  {marked(parts)}")
+        styles = {"same": "", "gone": "red strike", "new": "green"}
+        return Text.assemble("  ", *((text, styles[what]) for what, text in parts))
+
+
+def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
+    screen, decided = _Screen(), 0
+    for number, proposed in enumerate(waiting, start=1):
+        if hf.get(proposed.id).status != "proposed":
+            continue  # decided elsewhere meanwhile
+        try:
+            screen.proposal(hf, proposed, f"{number} of {len(waiting)}")
+            done = _decided(hf, screen, proposed)
+        except KeyboardInterrupt:  # between two keys, when nobody listens for one
+            break
+        if done is None:
+            break
+        decided += done
+    left = len(hf.proposals())
+    screen.say(f"\nDecided {decided}. {output.waiting(left) if left else NOTHING}")
+
+
+def _decided(hf: Holdfast, screen: _Screen, proposed: Memory) -> bool | None:
+    """Asks until there is an answer: whether something was decided, or None to quit."""
+    screen.say(KEYS, "dim")
+    while True:
+        match _key():
+            case "s":
+                return False
+            case "q" | "\x04" | "\x03" | "\0" | "":  # a Ctrl-D that came too early for us arrives as NUL
+                return None
+            case "a" | "e" | "r" as key:
+                if _carried_out(hf, screen, proposed, key):
+                    return True
+            case "?":
+                screen.say(HELP)
+            case _:
+                screen.say(KEYS, "dim")
+
+
+def _key() -> str:
+    try:
+        return _pressed().lower()
+    except (EOFError, KeyboardInterrupt):
+        return "q"
+
+
+def _pressed() -> str:
+    """The next key. What was typed before it was asked for counts, which `typer.getchar` throws away."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        return typer.getchar()
+    stdin = sys.stdin.fileno()
+    before = termios.tcgetattr(stdin)
+    tty.setcbreak(stdin, termios.TCSADRAIN)
+    try:
+        key = os.read(stdin, 1)
+        while key == b"\x1b" and select.select([stdin], [], [], 0)[0]:
+            os.read(stdin, 1)  # the rest of an arrow or a function key, which mean nothing here
+        return key.decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+
+
+def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> bool:
+    try:
+        if key == "r":
+            hf.reject(proposed.id, input("Why? (Enter: no reason) ").strip())
+            said = "Rejected."
+        else:
+            text = proposed.content if key == "a" else edited(proposed.content, untouched=UNDECIDED)
+            if key == "e" and text.strip() in ("", proposed.content):
+                screen.say("Nothing was changed. " + KEYS, "dim")
+                return False
+            stands = hf.approve(proposed.id, text)
+            said = f"Approved as {stands.id}: {shorten(stands.content, 100)}"
+    except (HoldfastError, EOFError, KeyboardInterrupt) as error:
+        screen.say(f"{error}\n{KEYS}" if isinstance(error, HoldfastError) else KEYS)
+        return False
+    screen.say(f"{said} Undo with: {way_back(hf)}", "green" if key != "r" else "yellow")
+    return True
+
+
+# By ids
+
+
+@review_app.command()
+def approve(
+    ids: Ids,
+    text: Annotated[str | None, typer.Option("--text", help="Remember these words instead; for one id.")] = None,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Approve memories that wait: they are remembered from now on."""
+    if text is not None and len(ids) > 1:
+        raise InvalidInput("--text is for one id.")
+    with open_memory(store, scope, make=False) as hf:
+        _told_each(hf, ids, lambda id_: hf.approve(id_, text), "Approved", as_json=as_json)
+
+
+@review_app.command()
+def reject(
+    ids: Ids,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept with it.")] = "",
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Reject memories that wait: they are put away, and not proposed again in these words."""
+    with open_memory(store, scope, make=False) as hf:
+        _told_each(hf, ids, lambda id_: hf.reject(id_, reason), "Rejected", as_json=as_json)
+
+
+def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
+    """The proposals with these ids: all of them wait, or nothing is decided."""
+    from ...extraction.approval import check_waiting
+
+    found = [hf.get(id_) for id_ in ids]
+    for memory in found:
+        check_waiting(memory)
+    return found
+
+
+def _told_each(hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+    """Decides about memories, all of which wait, and tells of each."""
+    output.tell_each(
+        (decide(one.id) for one in _waiting(hf, ids)),
+        lambda memory: output.memory_json(memory, run=hf.last_run),
+        lambda memory: _say(hf, memory, said),
+        as_json=as_json,
+    )
+
+
+def _say(hf: Holdfast, memory: Memory, said: str) -> None:
+    print(f"{said} {memory.id}. Undo with: {way_back(hf)}")
+
+
+# All at once
+
+
+class Block(NamedTuple):
+    """What a person wrote about one proposal."""
+
+    word: str
+    id: str
+    text: str
+
+
+@review_app.command("edit-all")
+def edit_all(store: Store = None, scope: Scope = None) -> None:
+    """Decide about everything that waits in your editor: approve, reject or keep before each, and the texts as you
+    want them."""
+    with open_memory(store, scope, make=False) as hf:
+        hf.expire_proposals()
+        waiting = {one.id: one for one in hf.proposals()}
+        if not waiting:
+            print(NOTHING)
+            return
+        wanted = edited(sheet([(one, hf.weigh(one.id)) for one in waiting.values()]), untouched=UNDECIDED)
+        blocks = read_sheet(wanted, set(waiting))
+        for block in blocks:
+            if block.word == "approve":
+                _say(hf, hf.approve(block.id, block.text), "Approved")
+            elif block.word == "reject":
+                _say(hf, hf.reject(block.id), "Rejected")
+        left = len(hf.proposals())
+        print(output.waiting(left) if left else NOTHING)
+
+
+def sheet(proposals: Sequence[tuple[Memory, Weighed]]) -> str:
+    """Proposals as a text that a person edits; `read_sheet` is the way back."""
+    from ...extraction.approval import grounds, proposer
+
+    blocks = [SHEET]
+    for memory, weighed in proposals:
+        notes = [f"by {proposer(memory)}, {when(memory.status_at)}", grounds(memory), weighed.told]
+        if memory.quote:
+            notes.append(f"“{memory.quote}”")
+        told = [f";; {' '.join(note.split())}" for note in notes if note.strip()]
+        text = [f"\\{line}" if _is_ours(line) else line for line in memory.content.split("\n")]
+        blocks.append("\n".join([f"[keep] {memory.id}", *told, *text, ""]))
+    return "\n".join(blocks)
+
+
+def _is_ours(line: str) -> bool:
+    """Whether a line of a text would be taken for one of the sheet's own, a backslash before it included."""
+    bare = line.lstrip("\\")
+    return bare.startswith(";;") or _HEAD.fullmatch(bare) is not None
+
+
+def read_sheet(text: str, known: set[str]) -> list[Block]:
+    """What a person decided on a sheet; InvalidInput names what cannot be understood, and nothing is decided then."""
+    blocks: list[Block] = []
+    for line in text.split("\n"):
+        if head := _HEAD.fullmatch(line):
+            word = _WORDS.get(head["word"].lower())
+            if word is None:
+                raise InvalidInput(f"{head['word']!r} is none of approve, reject and keep. Nothing was decided.")
+            if head["id"] not in known:
+                raise InvalidInput(f"{head['id']} does not wait for a decision. Nothing was decided.")
+            blocks.append(Block(word, head["id"], ""))
+        elif blocks and not line.startswith(";;"):
+            own = line[1:] if line.startswith("\\") and _is_ours(line) else line
+            blocks[-1] = blocks[-1]._replace(text=f"{blocks[-1].text}\n{own}")
+    said = [block._replace(text=block.text.strip()) for block in blocks]
+    if empty := [block.id for block in said if block.word == "approve" and not block.text]:
+        raise InvalidInput(f"{empty[0]} has no text left to approve. Nothing was decided.")
+    return said

@@ -1,0 +1,154 @@
+"""Commands for memory over HTTP: the server, and the keys that open it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ... import config
+from ...errors import InvalidInput, MissingExtra
+from ...types import SCOPE_KINDS, system_clock
+from .. import output
+from ..app import START, Json, Scope, Store, app, json_time, open_memory, when
+from .audit_feedback import place_of
+from .worker import aside, ended_by_signals
+
+if TYPE_CHECKING:
+    from ...memory import Holdfast
+    from ...server.api_keys import KeyFile
+
+PORT = 8765
+INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast[server]'"
+serve_app = typer.Typer(invoke_without_command=True)
+keys_app = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API: each opens the memory of one owner.")
+app.add_typer(serve_app, name="serve", rich_help_panel=START)
+serve_app.add_typer(keys_app, name="keys")
+
+KeysFile = Annotated[
+    Path | None,
+    typer.Option("--keys", metavar="FILE", help="File with the keys. Default: keys.jsonl beside config.toml."),
+]
+
+
+@serve_app.callback()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; another one needs keys.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
+    keys: KeysFile = None,
+    memory_mode: Annotated[
+        str | None,
+        typer.Option("--memory-mode", metavar="MODE", help="How long it lasts: incognito (or guest), local, synced."),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show the Memory page in the browser.")] = False,
+    store: Store = None,
+    scope: Scope = None,
+) -> None:
+    """Serve memory over HTTP, with a page to see, correct and forget what is known.
+
+    Without keys it answers on this machine only. `holdfast serve keys add OWNER` makes a key for one owner.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        from ...server import process
+        from ...server.app import create_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra(INSTALL.format(missing=error.name)) from error
+    from ...audit import open_audit
+    from ...feedback import open_feedback
+
+    stop, opened_by = threading.Event(), key_file(keys)
+    with (
+        open_memory(store, scope, background=True, mode=memory_mode) as hf,
+        closing(open_audit(_beside(hf, store))) as audit,
+        closing(open_feedback(_beside(hf, store))) as feedback,
+        process.listening(host, port, opened_by) as listener,
+        ended_by_signals(stop),
+    ):
+        server = create_app(hf, opened_by, audit=audit, feedback=feedback)
+        log_to_stderr()
+        print(
+            f"Serving {hf.store.location} at {process.url_of(listener)}  Ctrl-C ends it.", file=sys.stderr, flush=True
+        )
+        if open_:
+            typer.launch(process.url_of(listener))
+        aside(partial(process.run, server, listener, stop))
+        print("Stopped.", file=sys.stderr)
+
+
+def _beside(hf: Holdfast, store: str | None) -> str | Path:
+    """Where what is kept apart goes: beside the store, and with an incognito one nowhere."""
+    return ":memory:" if hf.mode == "incognito" else place_of(store)
+
+
+def log_to_stderr() -> None:
+    """A line for each request, for whoever runs the server."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("holdfast.server")
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
+
+
+def key_file(path: Path | None) -> KeyFile:
+    """The keys of a file, or of the usual one."""
+    from ...server.api_keys import KeyFile
+
+    return KeyFile(path.expanduser() if path else config.config_file().with_name("keys.jsonl"))
+
+
+@keys_app.command("add")
+def add_key(
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory it opens: alice, or user:alice.")],
+    keys: KeysFile = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key for one owner. It is shown this once; the file keeps only a hash."""
+    file, user = key_file(keys), _user(owner)
+    key = file.add(user, at=system_clock())
+    if as_json:
+        output.emit({"owner": user, "key": key, "file": str(file.path)})
+        return
+    print(key)
+    print(f"It opens the memory of user:{user} and is not shown again. Keys are in {file.path}.", file=sys.stderr)
+
+
+def _user(owner: str) -> str:
+    """The user id that an owner is named by, also when it is written as a scope."""
+    kind, _, key = owner.partition(":")
+    if key and kind in SCOPE_KINDS and kind != "user":
+        raise InvalidInput(f"A key opens the memory of a user, and {owner} is none. No key was made.")
+    return key if key and kind == "user" else owner
+
+
+@keys_app.command("list")
+def list_keys(keys: KeysFile = None, as_json: Json = False) -> None:
+    """List the keys in force, without their secrets."""
+    found = list(key_file(keys))
+    if as_json:
+        output.emit([{"id": one.id, "owner": one.owner, "created_at": json_time(one.created_at)} for one in found])
+        return
+    rows = [(one.id, one.owner, when(one.created_at)) for one in found]
+    output.table(("id", "owner", "made"), rows, empty="No keys: only this machine is answered.")
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The id that `list` shows.")],
+    keys: KeysFile = None,
+    as_json: Json = False,
+) -> None:
+    """End a key; a server that runs refuses it from then on."""
+    revoked = key_file(keys).revoke(key, at=system_clock())
+    if as_json:
+        output.emit({"revoked": revoked.id, "owner": revoked.owner})
+    else:
+        print(f"Revoked {revoked.id} of {revoked.owner}.")

@@ -1,0 +1,303 @@
+"""Commands for whole stores: set one up, bring it up to date, look at it, look after it, copy or spread it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ... import config
+from ...errors import InvalidInput, NotFound
+from ...text.terminal import counted
+from ...types import Scope
+from .. import output
+from ..app import UPKEEP, Json, Store, app, complete_scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...replication.copy import Copied
+    from ...storage.schema_status import Status
+
+stores = typer.Typer(help="Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database.")
+app.add_typer(stores, name="store", rich_help_panel=UPKEEP, no_args_is_help=True)
+
+
+_WHAT = "A file or a postgresql:// URL."
+Place = Annotated[str | None, typer.Argument(metavar="STORE", show_default=False, help=f"{_WHAT} Default: --store.")]
+From = Annotated[str, typer.Argument(metavar="FROM", help=f"{_WHAT} It is only read.")]
+To = Annotated[str, typer.Argument(metavar="TO", help=f"{_WHAT} Made if it is not there.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        metavar="KIND:KEY",
+        help="Only this one; may be given several times. Default: every scope.",
+        autocompletion=complete_scopes,
+    ),
+]
+
+
+@stores.command()
+def init(place: Place = None, store: Store = None, as_json: Json = False) -> None:
+    """Make the tables of a store, and on a server the roles; what is there already stays as it is."""
+    from ...storage import open_store
+
+    where = _place(place, store)
+    made = _is_new(where)
+    open_store(where).close()
+    now = _status(where)
+    if as_json:
+        output.emit({"made": made, **_json(now)})
+        return
+    print(f"{now.location} is ready, schema {now.version}." if made else f"{now.location} was ready already.")
+    _tell_extension(now)
+
+
+@stores.command()
+def migrate(
+    place: Place = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and do nothing.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Bring the tables of a store up to date, all or nothing; stop older versions of Holdfast that use it first."""
+    where = _place(place, store)
+    before = _existing(where)
+    if not plan:
+        _migrate(where)
+    now = _status(where)
+    if as_json:
+        done = [step for step in before.pending if step not in now.pending]
+        output.emit({"from": before.version, "done": done, **_json(now)})
+        return
+    for step in before.pending:
+        print(f"{'Pending' if step in now.pending else 'Done'}: {step}")
+    if not before.pending:
+        print(f"{now.location} is up to date, schema {now.version}.")
+    _tell_extension(now)
+
+
+@stores.command()
+def status(place: Place = None, store: Store = None, as_json: Json = False) -> None:
+    """Show what a store is, what is in it, and whether its tables are up to date; changes nothing."""
+    now = _status(_place(place, store))
+    if as_json:
+        output.emit(_json(now))
+        return
+    output.fields(
+        (("kind", now.kind), ("location", now.location), ("schema", _schema(now)), ("size", output.size(now.size)))
+    )
+    if now.kind == "postgres":
+        output.fields((("pgvector", _extension(now)), ("citus", "yes" if now.citus else "no")))
+    if now.rows is None:
+        if now.version:
+            print("What is in it cannot be counted: this login lacks the role holdfast_worker.")
+        return
+    jobs = ", ".join(f"{count} {status}" for status, count in now.jobs.items()) or "none"
+    counts = {"memories": "memory", "vectors": "vector", "journal": "event"}
+    output.fields((("scopes", now.scopes), *((name, now.rows[noun]) for name, noun in counts.items()), ("jobs", jobs)))
+
+
+@stores.command()
+def copy(source: From, target: To, scope: Only = None, as_json: Json = False) -> None:
+    """Copy a store into another, with history and vectors, and compare both; stopped, it goes on when run again."""
+    from ...replication.copy import copy_store
+    from ...storage import open_store
+    from ...storage.damage import Damages
+
+    Damages.logged = False  # they are named at the end
+    source, target = _place(source, None), _place(target, None)
+    if _identity(source) == _identity(target):
+        raise InvalidInput("FROM and TO are one store. Nothing was copied.")
+    scopes = [Scope.parse(text) for text in scope or ()]
+    rows = _existing(source, scopes).rows
+    total = None if rows is None else sum(rows.values())
+    with closing(open_store(source)) as from_, closing(open_store(target)) as to:
+        places = from_.location, to.location
+        with output.progress("copying", total) as bar:
+            done = copy_store(from_, to, scopes=scopes or None, progress=lambda rows: output.advance(bar, rows))
+        left_out = from_.damaged(done.scopes if scopes else None)
+    if as_json:
+        output.emit(_copied_json(done, *places) | {"left_out": [str(one) for one in left_out]})
+    else:
+        _tell_copied(done, target, *places)
+    output.left_out(left_out, f"holdfast doctor --store {places[0]}")
+
+
+@stores.command()
+def tend(place: Place = None, store: Store = None, as_json: Json = False) -> None:
+    """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large; safe at any time."""
+    from ...storage import open_store
+
+    where = _place(place, store)
+    _existing(where)
+    with closing(open_store(where)) as opened:
+        done = opened.tend()
+    if as_json:
+        output.emit({"done": done})
+    else:
+        print("\n".join(f"{one[0].upper()}{one[1:]}." for one in done) or "There was nothing to do.")
+
+
+@stores.command()
+def distribute(
+    place: Place = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the statements, and run nothing.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Spread the tables of a Postgres store over the machines of its Citus cluster, by scope."""
+    where = _place(place, store)
+    if not _is_server(where):
+        raise InvalidInput(f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL.")
+    from ...storage.postgres import citus
+
+    done = citus.plan(where) if plan else citus.distribute(where)
+    if as_json:
+        output.emit({"statements": done, "ran": not plan})
+    else:
+        print("\n".join(f"{statement};" for statement in done) or "The tables are spread already.")
+
+
+def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:
+    return {
+        "from": source,
+        "to": target,
+        "scopes": [str(scope) for scope in done.scopes],
+        "copied": dict(done.copied),
+        "already_there": dict(done.already_there),
+        "vectors": done.vectors,
+        "sha256": done.digest,
+    }
+
+
+def _tell_copied(done: Copied, place: str, source: str, target: str) -> None:
+    counts, already = done.copied, counted(sum(done.already_there.values()), "row was", "rows were")
+    others = sum(counts.values()) - counts["memory"] - counts["event"] - done.vectors
+    print(
+        f"Copied {counted(counts['memory'], 'memory')}, "
+        f"{counted(counts['event'], 'journal entry')}, {counted(done.vectors, 'vector')} and "
+        f"{counted(others, 'other row')} from {source} to {target}; {already} already there."
+    )
+    print(f"Both sides are equal, SHA-256 {done.digest}.")
+    more = "" if place == target or not _is_server(place) else " (with password and options as in the URL you gave)"
+    print(f"Switch over with: HOLDFAST_STORE={target}{more}")
+
+
+# Places
+
+
+def _place(place: str | None, store: str | None) -> str:
+    """The path or URL that a command is about, if it can be a store here."""
+    from ...storage import open_store
+
+    if place and store:
+        raise InvalidInput("Give the store once: after the command, or with --store.")
+    chosen = place or store or config.load().store or str(config.default_store())
+    if chosen == ":memory:":
+        raise InvalidInput("A store in memory ends with this command. Give the path of a file or a URL.")
+    if not _usable(chosen):
+        open_store(chosen).close()  # says what is wrong with it
+    return chosen
+
+
+def _usable(place: str) -> bool:
+    if not _is_server(place):
+        return "://" not in place
+    try:
+        import_module("holdfast.storage.postgres")
+    except ImportError:
+        return False
+    return True
+
+
+def _is_server(place: str) -> bool:
+    from ...storage.connect import is_server
+
+    return is_server(place)
+
+
+def _identity(place: str) -> str:
+    """What two names of one store have in common."""
+    if not _is_server(place):
+        return str(Path(place).expanduser().resolve())
+    from ...storage.postgres.driver_errors import without_password
+
+    return re.sub(r"//[^@/]*@", "//", without_password(place))
+
+
+def _is_new(place: str) -> bool:
+    """Whether there is no store yet."""
+    return not (_is_server(place) or Path(place).expanduser().exists()) or not _status(place).version
+
+
+def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:
+    """How a store stands that must be there."""
+    found = _status(place, scopes)
+    if not found.version:
+        raise NotFound(f"{found.location} has no Holdfast tables. Make them with `holdfast store init`.")
+    return found
+
+
+def _status(place: str, scopes: Sequence[Scope] = ()) -> Status:
+    if _is_server(place):
+        from ...storage.postgres import schema
+
+        return schema.status(place, scopes)
+    from ...storage.sqlite import connection
+
+    return connection.status(place, scopes)
+
+
+def _migrate(place: str) -> None:
+    if _is_server(place):
+        from ...storage.postgres import schema
+
+        schema.migrate_tables(place)
+    else:
+        from ...storage import SQLiteStore
+
+        SQLiteStore(place).close()  # opening a file brings it up to date
+
+
+# How a status looks
+
+
+def _json(now: Status) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "kind": now.kind,
+        "location": now.location,
+        "schema": now.version,
+        "pending": list(now.pending),
+        "bytes": now.size,
+        "scopes": now.scopes,
+        "rows": now.rows if now.rows is None else dict(now.rows),
+        "jobs": dict(now.jobs),
+    }
+    return told | ({"pgvector": now.extension, "citus": now.citus} if now.kind == "postgres" else {})
+
+
+def _schema(now: Status) -> str:
+    if not now.version:
+        return "none yet: make it with `holdfast store init`"
+    if now.pending:
+        return f"{now.version}, pending: {', '.join(now.pending)}. Run `holdfast store migrate`"
+    return f"{now.version}, up to date"
+
+
+def _tell_extension(now: Status) -> None:
+    if now.kind == "postgres":
+        print(f"pgvector: {_extension(now)}")
+
+
+def _extension(now: Status) -> str:
+    from ...storage.postgres.schema import NO_EXTENSION, USE_EXTENSION
+
+    if now.vectors == "vector" or not now.version:
+        return now.extension or ""
+    return "not in use yet: run `holdfast store migrate`" if USE_EXTENSION in now.pending else NO_EXTENSION

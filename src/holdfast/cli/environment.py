@@ -1,0 +1,227 @@
+"""What a memory stands on here, for `holdfast doctor`: versions, extras, models, clients, the project, the disk.
+
+None of it is part of the store, and nothing that is missing here harms what is remembered; each note says what a
+thing would give, and how to get it.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .. import config
+from ..errors import EmbedderError, HoldfastError
+from ..text.terminal import counted
+from . import output
+from .open_store import folder_here
+
+State = Literal["fine", "missing", "wrong"]
+
+
+class Note(NamedTuple):
+    """One thing around the store: how it stands, and what to do about it, if anything."""
+
+    topic: str
+    state: State
+    detail: str
+    do: str = ""
+
+
+EXTRAS = {
+    "llm": "language models and embedding servers: OpenAI, Google, Ollama and compatible ones",
+    "agent": "role agents that a language model answers for, with a full screen and webhooks",
+    "server": "the Memory page and memory over HTTP",
+    "mcp": "the MCP server over HTTP; by pipe it needs nothing",
+    "postgres": "one memory for many machines, in a Postgres database",
+    "spacy": "people and places recognised by spaCy, too",
+    "openai-agents": "memory in the OpenAI Agents SDK",
+    "langgraph": "LangGraph's store",
+    "anthropic": "Anthropic's memory tool",
+    "telemetry": "OpenTelemetry spans around the verbs",
+}
+"""What each optional part of an installation gives."""
+
+NETWORKED = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "fuse.sshfs", "ceph", "glusterfs", "davfs"})
+ROOM = 100_000_000  # bytes: less than that is soon full
+
+
+def notes(store: str | None) -> Iterator[Note]:
+    """Everything around a store that is worth knowing, the most general first."""
+    settings = config.load()
+    yield from _versions()
+    yield from _extras()
+    yield from _embedders(settings)
+    yield _language_model(settings)
+    yield from _clients()
+    yield _project()
+    place = store or settings.store or config.default_store()
+    if "://" not in str(place):
+        yield from _file(Path(place).expanduser())
+
+
+def _versions() -> Iterator[Note]:
+    import apsw
+
+    yield Note("python", "fine", f"{platform.python_version()} on {platform.system()}")
+    yield Note("sqlite", "fine", f"{apsw.sqlitelibversion()}, with apsw {apsw.apswversion()}")
+
+
+def _extras() -> Iterator[Note]:
+    for extra, gives in EXTRAS.items():
+        missing = [name for name in _packages(extra) if not _installed(name)]
+        if missing:
+            yield Note(f"extra {extra}", "missing", gives, f"pip install 'holdfast[{extra}]'")
+        else:
+            yield Note(f"extra {extra}", "fine", gives)
+
+
+def _packages(extra: str) -> list[str]:
+    """The packages that an extra consists of, as this installation knows it."""
+    import re
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        every = requires("holdfast") or []
+    except PackageNotFoundError:  # run from its folder, not installed
+        return [extra]
+    of_extra = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
+    return [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in every if of_extra.search(line)]
+
+
+def _installed(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def _embedders(settings: config.Settings) -> Iterator[Note]:
+    for spec in filter(None, map(str.strip, settings.embedding_models.split(","))):
+        try:
+            detail = _embedder(spec, settings)
+        except HoldfastError as error:
+            meanwhile = " Until it answers, recall goes by words." if isinstance(error, EmbedderError) else ""
+            yield Note(f"embedding model {spec}", "wrong", f"{error}{meanwhile}", "holdfast settings")
+        else:
+            yield Note(f"embedding model {spec}", "fine", detail)
+
+
+def _embedder(spec: str, settings: config.Settings) -> str:
+    """How an embedding model stands. One behind an address is asked for a vector, or nobody knows; it may raise."""
+    from ..models.embeddings.base import embedder_for
+    from ..retrieval.embedding_status import LOCAL, PROBE
+
+    remote = ":" in spec and not spec.startswith(LOCAL)
+    embedder = embedder_for(
+        spec,
+        environ=config.environment(),
+        base_url=(settings.embedding_url or None) if remote else None,
+        api_key_env=(settings.embedding_key_env or None) if remote else None,
+    )
+    if embedder is None:
+        return "words only, no vectors"
+    if not remote:
+        return "ready"
+    return f"ready, it answered with {len(embedder.embed_query(PROBE))} numbers"
+
+
+def _language_model(settings: config.Settings) -> Note:
+    if not settings.model:
+        detail = "none is set, so rules read conversations; a model would find more"
+        return Note("language model", "missing", detail, "export HOLDFAST_MODEL=openai:gpt-5-mini")
+    from ..models.llm.chat import model_for
+
+    try:
+        model_for(
+            settings.model,
+            environ=config.environment(),
+            base_url=settings.model_url,
+            key_env=settings.model_key_env,
+        )
+    except HoldfastError as error:
+        return Note("language model", "wrong", f"{settings.model}: {error}", "holdfast settings")
+    return Note("language model", "fine", f"{settings.model}, with its key; it was not asked")
+
+
+def _clients() -> Iterator[Note]:
+    """Which agents on this machine have been given this memory, and whether that could run."""
+    from ..coding_agents.hooks.status import installed, lateness
+    from ..records.roots import project_folder
+    from ..server.mcp.clients import CLIENTS, levels, target
+    from ..server.mcp.install import standing
+
+    project = project_folder(folder_here())
+    hooks = [(f"{one.tool} ({one.level})", one.problem) for one in installed(project) if one.events or one.problem]
+    yield _given("hooks", hooks, "hook")
+    if (late := lateness()).late:
+        yield Note("hooks in time", "wrong" if late.often else "fine", str(late), "holdfast hook log")
+    every = [standing(target(client, level, project)) for client in CLIENTS for level in levels(client)]
+    servers = [
+        (f"{one.client} ({one.level})", "" if one.state == "installed" else one.state)
+        for one in every
+        if one.state != "not installed"
+    ]
+    yield _given("mcp clients", servers, "mcp")
+
+
+def _given(topic: str, found: list[tuple[str, str]], command: str) -> Note:
+    if not found:
+        install = f"holdfast {command} install claude-code"
+        return Note(topic, "missing", "no coding agent on this machine has this memory", install)
+    wrong = [f"{who}: {problem}" for who, problem in found if problem]
+    if wrong:
+        return Note(topic, "wrong", "; ".join(wrong), f"holdfast {command} status")
+    return Note(topic, "fine", f"installed for {', '.join(who for who, _ in found)}")
+
+
+def _project() -> Note:
+    from ..records.roots import project_place
+
+    try:
+        place = project_place(folder_here())
+        config.project_file(place.folder if place else None)
+    except HoldfastError as error:
+        return Note("project", "wrong", str(error), "holdfast project status")
+    if place is None:
+        return Note("project", "missing", "this folder is in none, so no records count here", "holdfast project init")
+    records = sum(1 for _ in place.records.glob("*/*.md"))
+    add = "" if records else 'holdfast record add --category decisions "…"'
+    return Note("project", "fine" if records else "missing", f"{place.scope} has {counted(records, 'record')}", add)
+
+
+def _file(file: Path) -> Iterator[Note]:
+    """How the file of a store lies on its disk. It may not be there yet."""
+    try:
+        there = file.stat()
+    except OSError:
+        there = None
+    if there is not None and stat.S_IMODE(there.st_mode) & 0o077 and platform.system() != "Windows":
+        yield Note("privacy", "wrong", f"others on this machine can read {file}", f"chmod 600 '{file}'")
+    folder = next(parent for parent in (file.resolve().parent, *file.resolve().parents) if parent.is_dir())
+    size, free = there.st_size if there else 0, shutil.disk_usage(folder).free
+    told = f"{output.size(size)} at {file}, {output.size(free)} free"
+    if free < max(ROOM, size):  # cleaning up writes the file anew beside the old one
+        yield Note("disk", "wrong", told, "free some space, or move the file and set HOLDFAST_STORE")
+    else:
+        yield Note("disk", "fine", told)
+    kind = _file_system(folder)
+    if kind in NETWORKED:
+        detail = f"{file} lies on {kind}, where locks of several machines cannot be relied on"
+        yield Note("file system", "wrong", detail, "keep the file on a disk of this machine, or use a Postgres store")
+
+
+def _file_system(folder: Path) -> str:
+    """The kind of file system that a folder is on; empty where the system does not say."""
+    try:
+        mounts = Path("/proc/mounts").read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+    kinds = {line.split()[1]: line.split()[2] for line in mounts.splitlines() if len(line.split()) > 2}
+    above = (folder, *folder.parents)
+    return next((kinds[str(one)] for one in above if str(one) in kinds), "")

@@ -1,0 +1,55 @@
+"""`holdfast mcp` by pipe, once its options are read. Clients start it at every launch, so it loads little."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING
+
+from .open_store import open_memory
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
+    from ..server.mcp.tools import Tool
+
+BY_HAND = "Waiting for a client on standard input. `holdfast mcp install CLIENT` sets one up; Ctrl-C ends this."
+
+
+def mcp(*, store: str | None = None, scope: list[str] | None = None, graph: bool = False) -> None:
+    """Answers a client over standard input and output until it closes them."""
+    from ..server.mcp.dispatch import Methods
+    from ..server.mcp.stdio import own_pipes, serve
+
+    if sys.stdin.isatty():
+        print(BY_HAND, file=sys.stderr)
+    with own_pipes() as (source, sink), ExitStack() as stack:
+        memory = Later(stack, lambda: open_memory(store, scope, background=True, index=False))
+        serve(Methods(memory, tools_for(graph=graph)), source, sink)
+
+
+class Later:
+    """A memory that is opened when it is first needed, once, and closed with the rest; a failure is tried again."""
+
+    def __init__(self, stack: ExitStack, open_: Callable[[], AbstractContextManager[Holdfast]]) -> None:
+        self._stack, self._open = stack, open_
+        self._lock = threading.Lock()
+        self._memory: Holdfast | None = None
+
+    def __call__(self) -> Holdfast:
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._stack.enter_context(self._open())
+            return self._memory
+
+
+def tools_for(*, graph: bool) -> tuple[Tool, ...]:
+    """The ten tools, or those of the reference server for knowledge graphs."""
+    if graph:
+        from ..server.mcp.graph_tools import GRAPH_TOOLS
+
+        return GRAPH_TOOLS
+    from ..server.mcp.tools import TOOLS
+
+    return TOOLS

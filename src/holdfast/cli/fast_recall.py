@@ -1,0 +1,64 @@
+"""`holdfast recall`, once its options are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+from . import output
+from .open_store import moment, open_memory, text_or_stdin
+
+if TYPE_CHECKING:
+    from ..context.brief import Format
+
+
+def recall(
+    question: str | None = None,
+    *,
+    limit: int | None = None,
+    kind: list[str] | None = None,
+    category: list[str] | None = None,
+    tag: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    tokens: int | None = None,
+    why: bool = False,
+    format: str | None = None,
+    store: str | None = None,
+    scope: list[str] | None = None,
+    json: bool = False,
+) -> None:
+    """Finds what helps to answer a question, and prints it."""
+    chosen = _chosen(format)
+    if chosen and (json or why):
+        raise InvalidInput(f"--format cannot be together with {'--json' if json else '--why'}: give one of them.")
+    with open_memory(store, scope, make=False) as hf:
+        asked = text_or_stdin(question, what="question")
+        hits = hf.recall(
+            asked,
+            limit=limit,
+            kinds=kind or (),
+            categories=category or (),
+            tags=tag or (),
+            since=moment(since),
+            until=moment(until, end=True),
+            as_of=moment(as_of, end=True),
+            tokens=None if chosen else tokens,
+        )
+        if chosen:
+            output.brief(hf.brief(hits, chosen, tokens=tokens), chosen)
+        else:
+            output.emit([output.hit_json(hit) for hit in hits]) if json else output.hits(hits, reasons=why)
+        if not hits and not (json or chosen):
+            from .hints import tell_why
+
+            tell_why(hf, asked=asked, tokens=tokens)
+
+
+def _chosen(format: str | None) -> Format | None:
+    if format is None:
+        return None
+    from ..context.brief import check_format
+
+    return check_format(format)

@@ -1,0 +1,229 @@
+"""What a command begins with: the memory it works on, and what it was given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import config, retention_mode
+from ..errors import HoldfastError, InvalidInput, NotFound, RowDamaged, StoreBusy, StoreFull, StoreReadOnly
+from ..text.terminal import plain
+from ..types import Micros, from_datetime, system_clock
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
+    from ..records.roots import Place
+
+
+def here() -> tuple[Place, ...]:
+    """The places whose records count where the command runs: the project's around this folder, and the person's own."""
+    from ..records.roots import places_here
+
+    return places_here(folder_here())
+
+
+def folder_here() -> Path:
+    """The folder in which the command runs; the topmost one where that was removed."""
+    try:
+        return working_folder()
+    except NotFound:
+        return Path("/")
+
+
+def working_folder() -> Path:
+    """The same for a command that works on it: NotFound where it was removed."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise NotFound("The folder that you are in was removed. Nothing was changed. Go to another one.") from error
+
+
+def project_folder_here() -> Path:
+    """The top of the project in which the command runs, or of the repository, or the folder itself."""
+    from ..records.roots import project_folder
+
+    return project_folder(working_folder())
+
+
+@contextmanager
+def open_memory(
+    store: str | None,
+    scope: str | Sequence[str] | None,
+    *,
+    background: bool = False,
+    mode: str | None = None,
+    index: bool = True,
+    make: bool = True,
+    quiet: bool = False,
+    project: bool = False,
+) -> Iterator[Holdfast]:
+    """An open memory for one command; embedding in the `background` would only delay the end of a short one.
+
+    Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
+    A command that has no use for an empty store does not `make` one at a path that was given to it. What was left out,
+    or what recall went without, is said at the end, unless the command is `quiet` because it says so itself. One that
+    works on the `project` around it does so whatever the setting `scope` says: that is whose memory it is, not which
+    project.
+    """
+    from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
+    from ..storage.damage import Damages
+
+    Damages.logged = False
+    settings, places = config.load(), here()
+    # Outside of a project: in one, a store that was deleted comes back out of the records.
+    is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
+    if store and is_read and not make and all(place.name != "project" for place in places):
+        _check_there(store)
+    given = [scope] if isinstance(scope, str) else list(scope or ())
+    scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
+    if project and not given:
+        around = scopes_meant([], places)[1:]
+        scopes = list(dict.fromkeys([*scopes, *around]))
+    hf = Holdfast.open(
+        store,
+        scope=scopes,
+        settings=settings,
+        actor=f"cli:{config.login()}",
+        background=background,
+        mode=mode,
+        places=[place for place in places if str(place.scope) in scopes],
+    )
+    try:
+        if index and hf.needs_index:
+            _index_again(hf)
+        yield hf
+    except RowDamaged:
+        quiet = True  # the error names it
+        raise
+    except NotFound as error:
+        from .hints import add_nearest
+
+        with suppress(HoldfastError):  # what is wrong with the store now is not what is to be told
+            add_nearest(hf, error)
+        raise
+    finally:
+        told = [] if quiet else _warnings(hf)
+        hf.close()
+        for warning in (*hf.followed.warnings, *told):
+            print(f"Warning: {plain(warning)}", file=sys.stderr)
+
+
+def _warnings(hf: Holdfast) -> list[str]:
+    """What was left out of the answer, or what it went without."""
+    try:
+        return hf.warnings()
+    except HoldfastError:  # what is wrong with the store as a whole is told already
+        return []
+
+
+def _check_there(store: str) -> None:
+    """Raises NotFound for a path at which there is nothing: likelier a slip than a memory that is still empty."""
+    from ..storage.connect import check_place, is_server
+
+    check_place(store)
+    file = Path(store).expanduser().absolute()
+    if not is_server(store) and store != ":memory:" and not file.exists():
+        raise NotFound(
+            f"There is no store at {file}, and none was made. Name another with --store, or leave it out for your own."
+        )
+
+
+def _index_again(hf: Holdfast) -> None:
+    from .output import progress
+
+    # A store that cannot be written can still be read.
+    with suppress(StoreReadOnly, StoreBusy, StoreFull), progress("indexing") as bar:
+        hf.index(progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total))
+
+
+def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
+    """The scopes that words mean where a command runs: `project` and `assistant` are those of the places there.
+
+    No words mean the person's own scope, and for reading also that of their records, and in a project what is known
+    there. A repository of which past sessions were imported is such a project too, though it keeps no records.
+    """
+    known: dict[str, str] = {place.name: str(place.scope) for place in places}
+    kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
+    if "project" not in known and (not given or "project" in given) and (noted := _noted_here()):
+        known["project"] = noted
+    if "project" in given and "project" not in known:
+        raise InvalidInput("There is no project here or above. `holdfast project init` makes one.")
+    if given:
+        return list(dict.fromkeys(known.get(word, word) for word in given))
+    return [f"user:{config.login()}", *kept, *([known["project"]] if "project" in known else [])]
+
+
+def doctor_of(hf: Holdfast, *words: str) -> str:
+    """The command that looks after the store of a memory, as it can be typed here."""
+    from ..memory.opened import command_for
+
+    return command_for(hf, "doctor", *words)
+
+
+def _noted_here() -> str:
+    """The scope of the project around this folder, if past sessions of it were taken in; else nothing."""
+    from ..records.roots import noted_place
+
+    place = noted_place(folder_here(), config.data_folder())
+    return str(place.scope) if place else ""
+
+
+def is_meant_here(scope: str) -> bool:
+    """Whether a command that names no scope works on this one, where it runs now."""
+    chosen = config.load().scope
+    return scope in scopes_meant([chosen] if chosen else [], here())
+
+
+def way_back(hf: Holdfast, scope: str = "") -> str:
+    """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
+    import shlex
+
+    from ..storage.connect import location_of
+
+    settings, scope = config.load(), scope or str(hf.scopes[0])
+    words = ["holdfast", "undo", hf.last_run]
+    if not is_meant_here(scope):
+        words += ["--scope", scope]
+    if hf.store.location not in (":memory:", location_of(settings.store or config.default_store())):
+        words += ["--store", hf.store.location]
+    return shlex.join(words)
+
+
+def moment(text: str | None, *, end: bool = False) -> Micros | None:
+    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its `end`)."""
+    if not text:
+        return None
+    from datetime import datetime, timedelta
+
+    from ..text.time_expressions import spans
+
+    try:
+        written = datetime.fromisoformat(text)
+    except ValueError:
+        found = spans(text, system_clock())
+        rest = text
+        for span in found:
+            rest = rest.replace(span.text, "")
+        if not found or any(map(str.isdigit, rest)):  # of a date that cannot be, the year alone is understood
+            raise InvalidInput(
+                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
+            ) from None
+        return found[0].end if end else found[0].start
+    if end and len(text) == len("2026-03-31"):
+        written += timedelta(days=1)  # a day ends when the next begins
+    try:
+        return from_datetime(written.astimezone())
+    except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
+        return from_datetime(written)
+
+
+def text_or_stdin(text: str | None, *, what: str) -> str:
+    """The text given, or what is piped in."""
+    if text is not None and text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise InvalidInput(f"Give the {what} as an argument, or pipe it in.")
+    return sys.stdin.read()

@@ -1,0 +1,273 @@
+"""How things look: tables and colours for people, plain lines when piped, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..text.reference import read_in
+from ..text.terminal import escaped, plain, shorten
+from ..types import Edge, Event, Hit, Memory, Micros, iso, to_datetime
+from ..values import asdict
+from .exit_codes import PARTLY
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from ..storage.protocol import Spent
+
+LONG = ("text", "why")
+"""Columns of a table that hold whole sentences."""
+LEAST = 30  # columns that a sentence needs to be read with ease
+
+
+def when(micros: Micros | None) -> str:
+    """A time for people, in their own time zone, to the minute."""
+    if micros is None:
+        return ""
+    return to_datetime(micros).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def json_time(micros: Micros | None) -> str | None:
+    """A time for scripts: ISO 8601 in UTC."""
+    return None if micros is None else iso(micros)
+
+
+def emit(value: Any) -> None:
+    """Prints one JSON document."""
+    is_narrow = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
+    print(escaped(json.dumps(value, ensure_ascii=is_narrow, indent=2)))
+
+
+def left_out(damaged: Sequence[object], doctor: str) -> None:
+    """Names the rows that could not be read, if there are any, and ends the command as one that was done in part."""
+    for one in damaged:
+        print(f"Left out, because it cannot be read: {plain(str(one))}.", file=sys.stderr)
+    if damaged:
+        print(f"Everything else is there. What can be done about it: {doctor}", file=sys.stderr)
+        raise SystemExit(PARTLY)
+
+
+def tell_each(
+    changes: Iterable[Memory], json_of: Callable[[Memory], Any], say: Callable[[Memory], None], *, as_json: bool
+) -> None:
+    """Tells of each change as it is made; for scripts as one JSON document, a list if there are several."""
+    if not as_json:
+        for changed in changes:
+            say(changed)
+        return
+    told = [json_of(changed) for changed in changes]
+    emit(told[0] if len(told) == 1 else told)
+
+
+def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:
+    """A memory for scripts: every field that says something, times in ISO."""
+    fields = asdict(memory)
+    fields["scope"] = str(memory.scope)
+    fields["layer"] = memory.layer
+    for name, value in fields.items():
+        if name.endswith(("_at", "_time", "_until", "_from", "_accessed")):
+            fields[name] = json_time(value)
+    return {name: value for name, value in fields.items() if value not in (None, "", (), {})} | more
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit for scripts."""
+    why = {
+        "summary": str(hit.why),
+        "arms": dict(hit.why.arms),
+        "signals": {signal.name: round(signal.share, 4) for signal in hit.why.signals},
+        "model": hit.why.model,
+    }
+    memory = memory_json(hit.memory)
+    first = {name: memory.pop(name) for name in ("id", "kind", "category", "content")}
+    return {**first, "score": round(hit.score, 4), "why": why, **memory}
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """A journal entry for scripts."""
+    return asdict(event) | {"scope": str(event.scope), "at": json_time(event.at)}
+
+
+def edge_json(edge: Edge) -> dict[str, Any]:
+    """A link for scripts."""
+    return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str, headed: bool = False) -> None:
+    """A table on a terminal; the same cells separated by tabs when piped, below their names if they are `headed`."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    if not cells:
+        print(empty)
+    elif sys.stdout.isatty():
+        _rich_table(columns, cells)
+    else:
+        for row in [[*columns], *cells] if headed else cells:
+            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+
+
+def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
+    room = console.width - sum(width + 2 for name, width in zip(columns, widths, strict=True) if name not in LONG)
+    if any(min(width, LEAST) > room for name, width in zip(columns, widths, strict=True) if name in LONG):
+        _stacked(console, columns, widths, rows)
+        return
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        grid.add_column(column, overflow="fold", ratio=1 if column == "text" else None)
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    console.print(grid)
+
+
+def _stacked(console: Console, columns: Sequence[str], widths: Sequence[int], rows: list[list[str]]) -> None:
+    """The same where it is narrow: what is long goes below the other cells, so that an id stays whole for copying."""
+    from rich.cells import cell_len
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def line(cells: Sequence[str]) -> str:
+        short = [
+            cell + " " * (min(width, LEAST) - cell_len(cell))
+            for name, cell, width in zip(columns, cells, widths, strict=True)
+            if name not in LONG
+        ]
+        return "  ".join(short).rstrip()
+
+    console.print(Text(line(columns), style="bold"))
+    for row in rows:
+        console.print(Text(line(row)))
+        for name, cell in zip(columns, row, strict=True):
+            if name in LONG and cell:
+                console.print(Padding(Text(cell, overflow="fold"), (0, 0, 0, 4)))
+
+
+def memories(found: Sequence[Memory]) -> None:
+    """A list of memories, one line each."""
+    wide = sys.stdout.isatty()
+    rows = [
+        (
+            str(m.seq),
+            m.id,
+            m.kind,
+            m.category,
+            m.status,
+            when(m.event_time),
+            shorten(m.content, 400 if wide else 10**6),
+        )
+        for m in found
+    ]
+    table(("#", "id", "kind", "category", "status", "when", "text"), rows, empty="No memories.")
+
+
+def typed(memory: Memory, width: int) -> str:
+    """A memory of an agent in one line: number, type, category, when it was stored, and how it begins."""
+    text = plain(" ".join(memory.content.split()))[:width]
+    return f"#{memory.seq} [{memory.layer}:{plain(memory.category)}] ({json_time(memory.created_at)}) {text}"
+
+
+def waiting(count: int, **options: str) -> str:
+    """That memories wait for a decision, in one line; `options` say where, if not in the usual place."""
+    from shlex import quote
+
+    where = "".join(f" --{name} {quote(value)}" for name, value in options.items())
+    return f"{count} {'memory waits' if count == 1 else 'memories wait'} for you: holdfast review{where}"
+
+
+def hits(found: Sequence[Hit], *, reasons: bool) -> None:
+    """What recall found, best first."""
+    columns = ("score", "id", "kind", "when", "text", *(("why",) if reasons else ()))
+    rows = [
+        (
+            f"{hit.score:.3f}",
+            hit.memory.id,
+            hit.memory.kind,
+            when(hit.memory.event_time),
+            _told(hit.memory),
+            *((str(hit.why),) if reasons else ()),
+        )
+        for hit in found
+    ]
+    table(columns, rows, empty="Nothing found.")
+
+
+def _told(memory: Memory) -> str:
+    """What a memory says on one line: who said it, and where it was read, if anywhere."""
+    place = read_in(memory)
+    return f"{memory.author}: " * bool(memory.author) + shorten(memory.content, 10**6) + f" ({place})" * bool(place)
+
+
+def brief(text: str, format: str) -> None:
+    """A brief as it is; nothing at all for an empty one."""
+    if format == "json":
+        emit(json.loads(text))  # what the output cannot hold is escaped there as JSON wants it
+    elif text:
+        print(text)
+
+
+def fields(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Names and values, one a line, empty ones left out."""
+    for name, value in pairs:
+        if value not in (None, "", (), {}, []):
+            print(f"{name:<12} {plain(str(value))}")
+
+
+def size(count: float) -> str:
+    """How much room something takes, for people.
+
+    >>> size(250), size(12_300_000_000)
+    ('250 bytes', '12.3 GB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+
+
+@contextmanager
+def progress(label: str, total: int | None = None) -> Iterator[Progress]:
+    """A progress bar on standard error, shown only to a person."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        bar.add_task(label, total=total)
+        yield bar
+
+
+def advance(bar: Progress, steps: int) -> None:
+    """Moves the first task of a bar on."""
+    task: TaskID = bar.tasks[0].id
+    bar.advance(task, steps)
+
+
+def cost(asked: Spent) -> str:
+    """What something would cost, for people: about how much a language model would be asked."""
+    if not asked.calls:
+        return "No language model would be asked."
+    return f"The language model would be asked {times(asked.calls)}, about {asked.tokens:,} tokens there and back."
+
+
+def times(count: int) -> str:
+    """How often something happens, in words."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def spending(used: Mapping[str, int]) -> str:
+    """What language models were asked today, for people; empty where they were not."""
+    if not used["calls"]:
+        return ""
+    return f"asked {times(used['calls'])} today, {used['tokens']:,} of {used['per_day']:,} tokens"

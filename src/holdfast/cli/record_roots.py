@@ -1,0 +1,118 @@
+"""The records that count where a command runs: opened, found by id, offered to the shell, told to scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HoldfastError, InvalidInput, NotFound
+from ..records.roots import is_record
+from ..text.terminal import shorten
+from ..types import Memory
+from . import output
+from .app import here, open_memory
+
+if TYPE_CHECKING:
+    from ..memory import Holdfast
+    from ..records.roots import Place
+
+GUIDES = {
+    "decisions": "what was chosen and why, and what was turned down",
+    "procedures": "the steps, in order, and how to tell that they worked",
+    "principles": "the rule, why it is one, and where it does not hold",
+    "incidents": "what went wrong, its cause, and what fixed it",
+    "preferences": "how it is liked best, and where that applies",
+}
+"""What belongs in a record of each category."""
+NO_PROJECT = "There is no project here or above. `holdfast project init` makes one."
+
+
+@contextmanager
+def open_records(store: str | None) -> Iterator[Holdfast]:
+    """A memory of records only: the project's, if there is one around this folder, and the person's own."""
+    with open_memory(store, [str(place.scope) for place in here()]) as hf:
+        if not hf.places:
+            raise InvalidInput("This memory is incognito: records are neither read nor written.")
+        yield hf
+
+
+def every_record(hf: Holdfast) -> list[Memory]:
+    """Those in use, the one changed last first, and then those that were put away."""
+    return [*hf.records(), *hf.records(archived=True)]
+
+
+def record_of(hf: Holdfast, ref: str) -> Memory:
+    """The record with this id; NotFound names the nearest ones."""
+    with suppress(NotFound):
+        found = hf.get(ref)
+        if is_record(found):
+            return found
+    raise NotFound(f"There is no record {ref!r} here. {_nearest(hf, ref)}", id=ref)
+
+
+def _nearest(hf: Holdfast, ref: str) -> str:
+    known = {one.id: one for one in every_record(hf)}
+    near = get_close_matches(ref, known, n=3, cutoff=0.5)
+    told = "; ".join(f"{id_} ({headline(known[id_])})" for id_ in near)
+    return f"The nearest: {told}." if near else "`holdfast record list` shows them all."
+
+
+def chosen_place(hf: Holdfast, name: str | None) -> Place:
+    """The place with that name; without one, the project's, or the person's own where there is no project."""
+    for place in hf.places:
+        if name in (None, place.name):
+            return place
+    raise InvalidInput(NO_PROJECT)
+
+
+def place_of(hf: Holdfast, record: Memory) -> Place:
+    """Where the file of a record lies."""
+    return next(place for place in hf.places if place.scope == record.scope)
+
+
+def file_of(hf: Holdfast, record: Memory) -> Path:
+    """The file of a record."""
+    return place_of(hf, record).root / str(record.metadata["file"])
+
+
+def near(path: Path) -> Path:
+    """A path as it is seen from here, where that is shorter."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def headline(record: Memory) -> str:
+    """A record in a few words."""
+    return shorten(record.title or record.content, 60)
+
+
+def record_json(hf: Holdfast, record: Memory, **more: Any) -> dict[str, Any]:
+    """A record for scripts: a memory like all others, with its file and the words it is found by."""
+    aliases = list(record.metadata.get("aliases", ()))
+    return output.memory_json(
+        record,
+        place=place_of(hf, record).name,
+        file=str(file_of(hf, record)),
+        keywords=[tag for tag in record.tags if tag not in aliases],
+        aliases=aliases,
+        **more,
+    )
+
+
+# For the shell
+
+
+def complete_records(incomplete: str) -> list[tuple[str, str]]:
+    """Ids of records that start with what was typed, with their titles."""
+    try:
+        with open_records(None) as hf:
+            return [(one.id, headline(one)) for one in every_record(hf) if one.id.startswith(incomplete)][:50]
+    except HoldfastError:
+        return []
+
+
+def complete_categories(incomplete: str) -> list[tuple[str, str]]:
+    """The five categories, with what belongs in each."""
+    return [(name, guide) for name, guide in GUIDES.items() if name.startswith(incomplete)]

@@ -1,0 +1,1 @@
+"""Holdfast inside coding agents: their hooks and their configuration files."""

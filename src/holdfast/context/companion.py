@@ -1,0 +1,183 @@
+"""What a companion has in mind for one turn: a few facts, the sessions before, and the rules that always hold.
+
+Five facts out of twenty that fit the prompt, two arcs of the last thirty days, and on the first turn of a session the
+latest arc, however old. Whether facts and arcs are volunteered is a matter of the owner's profile; rules hold in any
+case. A guest's session reads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..retrieval.personal_questions import personal_terms
+from ..retrieval.recall import Engine, Question, recall, terms_of
+from ..storage.protocol import Filter, Store
+from ..storage.schema import fold
+from ..text.fences import neutralise
+from ..text.tokens import query_terms
+from ..types import DAY, Hit, Memory
+
+CANDIDATES, FACTS, ARCS, RULES = 20, 5, 2, 20
+ARC_AGE = 30 * DAY
+FITTING_SHARE = 1 / 3  # of the prompt's words that a memory must have
+FITTING_WORDS, FITTING_PART = 2, 0.4  # or so many of them, and so much of its own text
+FITTING_MEANING = 0.5  # or a vector at least as close
+ARC = "session"
+GUEST = "Guest session without long-term memory."
+_USERS = frozenset(("user", "the user", "i", "me", "speaker"))
+_DEMOTED = 0.3  # what another fact has taken the place of is no surer than this
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemory:
+    """What is in mind for a turn: memories that may be spoken of, rules, and how they were found."""
+
+    entries: tuple[Memory, ...] = ()
+    """Facts, then arcs. Empty where the owner does not want them volunteered."""
+    rules: tuple[Memory, ...] = ()
+    summary: str = GUEST
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """The entries as a model is told them."""
+        return format_working_memory_entries(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    facts: Sequence[Memory] = ()
+    arcs: Sequence[Memory] = ()
+    path: str = "skipped_empty_store"
+
+
+def load_memory_for_turn(
+    engine: Callable[[], Engine],
+    where: Filter,
+    prompt: str,
+    *,
+    store: Store,
+    first_turn: bool,
+    volunteers: bool,
+    guest: bool = False,
+) -> WorkingMemory:
+    """What is in mind for a prompt. `engine` is asked for only when there is something to look through.
+
+    `volunteers` says whether the owner wants facts and arcs brought up; a `guest` has none.
+    """
+    if guest:
+        return WorkingMemory()
+    counts = store.counts(where.scopes)
+    facts, arcs = (counts.get(kind, {}).get("active", 0) for kind in ("fact", "episode"))
+    rules = store.list(replace(where, kinds=("rule",)), limit=RULES)
+    found, took = _Found(), 0
+    if facts or arcs:
+        made = engine()
+        began = made.clock()
+        found = _found(made, where, prompt, first_turn=first_turn)
+        took = (made.clock() - began) // 1000
+    told = {
+        "load_memory_ms": took,
+        "semantic_hits": len(found.facts),
+        "semantic_store_size": facts,
+        "episodic_hits": len(found.arcs),
+        "episodic_store_size": arcs,
+        "procedural_count": len(rules),
+        "proactive_recall": volunteers,
+        "retrieval_path": found.path,
+    }
+    entries = (*found.facts, *found.arcs) if volunteers else ()
+    return WorkingMemory(entries, tuple(rules), _summary(told, len(query_terms(prompt))), told)
+
+
+def _summary(told: Mapping[str, Any], words: int) -> str:
+    return (
+        f"Retrieved {told['semantic_hits']} of {told['semantic_store_size']} semantic record(s) + "
+        f"{told['episodic_hits']} of {told['episodic_store_size']} episodic record(s), "
+        f"{told['procedural_count']} procedural rule(s), recall={'on' if told['proactive_recall'] else 'off'} "
+        f"path={told['retrieval_path']} (query had {words} meaningful token(s))."
+    )
+
+
+def _found(engine: Engine, where: Filter, prompt: str, *, first_turn: bool) -> _Found:
+    semantic = replace(where, kinds=("fact",))
+    hits = _fitting(prompt, recall(engine, Question(prompt, semantic, limit=CANDIDATES)).hits)
+    facts = [hit.memory for hit in hits if not _replaced(engine.store, hit.memory)][:FACTS]
+    lately = replace(where, kinds=("episode",), since=engine.clock() - ARC_AGE)
+    arcs = [hit.memory for hit in _fitting(prompt, recall(engine, Question(prompt, lately, limit=ARCS)).hits)]
+    if first_turn:
+        latest = engine.store.list(replace(where, kinds=("episode",), categories=(ARC,)), limit=1)
+        arcs += [one for one in latest if one.id not in {arc.id for arc in arcs}]
+    return _Found(facts, arcs, _path(engine))
+
+
+def _path(engine: Engine) -> str:
+    """By what was looked: words and meaning, or words alone, and whether a model that failed is why."""
+    if engine.tiers.errors:
+        return "token_recall_after_embed_error"
+    if next(iter(engine.tiers), None) is None:
+        return "token_recall"
+    return "hybrid_rrf" if engine.fusion == "rrf" else "hybrid"
+
+
+def _fitting(prompt: str, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits that are about the prompt; the best of a bad lot are left out."""
+    asked = set(query_terms(prompt))
+    if not asked:  # "What do I like?": one of the words of an answer will do
+        answers = set(personal_terms(prompt))
+        return [hit for hit in hits if answers & set(terms_of(hit.memory)) or _fits(asked, hit)]
+    return [hit for hit in hits if _fits(asked, hit)]
+
+
+def _fits(asked: set[str], hit: Hit) -> bool:
+    own = set(query_terms(hit.memory.content)) | set(terms_of(hit.memory))
+    shared = asked & own
+    if (hit.why.similarity or 0.0) >= FITTING_MEANING:
+        return True
+    covers = len(shared) >= FITTING_PART * len(set(query_terms(hit.memory.quote or hit.memory.content)))
+    return bool(shared) and (len(shared) >= FITTING_SHARE * len(asked) or (len(shared) >= FITTING_WORDS and covers))
+
+
+def _replaced(store: Store, memory: Memory) -> bool:
+    """Whether another fact has taken the place of this one, which is fading."""
+    if memory.confidence > _DEMOTED:
+        return False
+    edges = store.edges(memory.scope, memory.id)
+    return any(edge.target == memory.id and edge.relation == "supersedes" for edge in edges)
+
+
+def format_working_memory_entries(entries: Iterable[Memory]) -> list[str]:
+    """Memories as a model is told them, one line each.
+
+    `[relationship] User WORRIES_ABOUT work — "my boss is terrible"`, without a triple `Previously noted: …`, and
+    `Last session (theme, theme, APPROACH): summary [Label: value; …]` for an arc.
+    """
+    return [_arc_line(one) if one.kind == "episode" else _fact_line(one) for one in entries]
+
+
+def _fact_line(fact: Memory) -> str:
+    said = neutralise(fact.quote or fact.content)
+    if fact.triple is None:
+        return f"Previously noted: {said}"
+    subject = "User" if fold(fact.triple.subject) in _USERS else fact.triple.subject
+    triple = f"{neutralise(subject)} {neutralise(fact.triple.predicate)} {neutralise(fact.triple.object)}"
+    return f'[{neutralise(fact.category)}] {triple} — "{said}"'
+
+
+def _arc_line(arc: Memory) -> str:
+    told = arc.metadata
+    approach = str(told.get("approach_used", "")).upper()
+    themes = [*map(str, told.get("primary_themes", ())), approach]
+    label = ", ".join(theme for theme in themes if theme) or "untagged"
+    context = told.get("approach_context")
+    values = (
+        "; ".join(f"{_label(key)}: {value}" for key, value in context.items()) if isinstance(context, Mapping) else ""
+    )
+    line = f"Last session ({neutralise(label)}): {neutralise(arc.content)}"
+    return f"{line} [{neutralise(values)}]" if values else line
+
+
+def _label(key: object) -> str:
+    return str(key).replace("_", " ").capitalize()

@@ -1,0 +1,16 @@
+"""Permanent deletion of memories, sessions and owners, with a receipt.
+
+Submodules are imported on first use, as in `erasure.files`, to keep start-up short.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazily import modules_of
+
+if TYPE_CHECKING:
+    from . import files as files
+    from . import purge as purge
+else:
+    __getattr__ = modules_of(__name__)

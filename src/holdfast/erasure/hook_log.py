@@ -1,0 +1,93 @@
+"""The log of hooks reached by an erasure: lines that name a session, a project or memories that are gone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .. import config
+from ..storage.connect import location_of
+from ..storage.protocol import Place
+from ..text.terminal import counted
+from ..types import Scope
+from .purge import Target
+from .receipt import Receipt
+
+Line = dict[str, Any]
+PERSONAL = ("user", "assistant")  # kinds of scopes that are a person
+
+
+def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> Place | None:
+    """Takes out of the log what an erasure was about; None when it holds nothing of that.
+
+    Lines of a session or a project that is gone go whole. Of other lines, the ids of memories that are gone do.
+    """
+    if receipt.store != location_of(config.load().store or config.default_store()):
+        return None  # hooks work on another store, so their log is about that one
+    gone = {item.id for item in receipt.items}
+    is_gone = _is_gone(scope, target)
+    try:
+        changed = sum(_rewritten(file, is_gone, gone) for file in config.hook_logs())
+    except OSError as error:
+        return Place("hook log", "pending", f"{config.hook_logs()[0]}: {error.strerror}. Delete it.")
+    return Place("hook log", "clean", f"{counted(changed, 'line')} erased.") if changed else None
+
+
+def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
+    """Tells which lines of the log go whole."""
+    # The log is that of the person at the keyboard, so all of it goes when all that is kept of them does.
+    everything = target.owner and scope.kind in PERSONAL and scope.key == config.login()
+    project = target.owner and scope.kind == "project"
+
+    def is_gone(line: Line) -> bool:
+        if everything:
+            return True
+        if project:
+            # A hook that was late, or had nothing to do, may not know its project: its line may be of this one.
+            return bool(line.get("project", scope.key) == scope.key)
+        return target.session is not None and line.get("session") == target.session
+
+    return is_gone
+
+
+def _rewritten(file: Path, is_gone: Callable[[Line], bool], gone: Collection[str]) -> int:
+    """Writes a log anew without what is gone; how many of its lines that changed."""
+    try:
+        before = file.read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return 0
+    after = list(_kept(before, is_gone, gone))
+    changed = len(before) - len(set(before) & set(after)) if before != after else 0
+    if before != after:
+        _replace(file, "".join(f"{line}\n" for line in after))
+    return changed
+
+
+def _kept(lines: list[str], is_gone: Callable[[Line], bool], gone: Collection[str]) -> Iterator[str]:
+    for text in lines:
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue  # cut off: whose it is cannot be told, and nobody reads it
+        if not isinstance(line, dict) or is_gone(line):
+            continue
+        ids = line.get("ids") or []
+        left = [one for one in ids if one not in gone]
+        yield text if left == ids else json.dumps({**line, "ids": left})
+
+
+def _replace(file: Path, text: str) -> None:
+    """A whole new file in the place of the old one. A line that a hook adds meanwhile may be lost with it."""
+    fresh = file.with_name(f"{file.name}.new")
+    try:
+        out = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(out, "w", encoding="utf-8") as writing:
+            writing.write(text)
+        fresh.replace(file)
+    finally:
+        with suppress(FileNotFoundError):
+            fresh.unlink()

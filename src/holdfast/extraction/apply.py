@@ -1,0 +1,295 @@
+"""What becomes of candidates: each is compared with what is known, then committed, held, proposed or dropped.
+
+Reading and comparing come before the transaction, because they take their time; a `Scribe` then writes all of it down
+inside one, and looks again at whatever may have changed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..errors import Nothing, TooLarge
+from ..ingest import commit, entity_linking
+from ..ingest.commit import Draft
+from ..maintenance.decay import RATE
+from ..models.entities.select import Recognition, standard
+from ..models.llm.chat import Complete
+from ..storage.protocol import Filter, Store, Writer, rests_on
+from ..types import Edge, Memories, Memory, Micros, Scope, Session
+from . import approval, permission_checks
+from .candidate import Candidate, Extractor, grounded
+from .episodes import SOURCE
+from .policy import Judged, Policy, Verdict, short
+from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide
+from .similarity.dedup import merge_batch
+from .similarity.known_memories import sharing_words
+from .similarity.llm_compare import Matter, collisions, compared
+
+PAGE = 30  # turns that are read together
+OF_A_SORT = 200  # of its category that are looked through for the same subject and predicate
+DEMOTED_CONFIDENCE, DEMOTED_RATE = 0.3, 0.5  # of a fact that another has taken the place of
+IMMEDIATE, SESSION_END, PROMOTION, WAITING = "immediate", "session_end", "promotion", "held"
+"""When a candidate was committed; the last one waits."""
+
+
+# Reading
+
+
+def pages(turns: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
+    """The turns of a session in steps of thirty."""
+    for start in range(0, len(turns), PAGE):
+        yield turns[start : start + PAGE]
+
+
+def found_in(turns: Sequence[Memory], extractor: Extractor) -> list[Candidate]:
+    """What an extractor finds in turns and the turns bear out, said once each: a model's promise is checked."""
+    texts = {turn.id: turn for turn in turns}
+    found = [one for page in pages(turns) for one in extractor.extract(page)]
+    sound = [one for one in found if one.source in texts and grounded(one, texts[one.source].content)]
+    return merge_batch(sound)
+
+
+def near(store: Store, scope: Scope, candidate: Candidate) -> Memories:
+    """The active memories of the candidate's kind that share most words with it."""
+    return sharing_words(store, Filter((scope,), kinds=(candidate.kind,)), candidate.content)
+
+
+def decided(
+    store: Store, scope: Scope, candidates: Sequence[tuple[Candidate, Micros]], complete: Complete | None
+) -> list[Decision]:
+    """What to do with each candidate, said at a time, given what is known; a model is asked where it is not plain."""
+    compares = [(one, near(store, scope, one), said_at) for one, said_at in candidates]
+    decisions = [decide(one, known, said_at) for one, known, said_at in compares]
+    if complete is None:
+        return decisions
+    matters = [
+        Matter(one, decision, collisions(one, [*known, *_of_its_sort(store, scope, one, known)]))
+        for (one, known, _), decision in zip(compares, decisions, strict=True)
+    ]
+    return compared(matters, complete)
+
+
+def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories) -> Memories:
+    """The newest facts of a candidate's category besides those that share words with it: perhaps about the same."""
+    if candidate.triple is None:
+        return []
+    where = Filter((scope,), kinds=(candidate.kind,), categories=(candidate.category,))
+    seen = {one.id for one in but}
+    return [one for one in store.list(where, limit=OF_A_SORT) if one.id not in seen]
+
+
+# Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Scribe:
+    """Writes down what was decided about a session, inside one transaction."""
+
+    writer: Writer
+    session: Session
+    sources: Mapping[str, Memory]
+    """The turns that candidates rest on, by id."""
+    policy: Policy
+    at: Micros
+    actor: str
+    max_bytes: int
+
+    def commit(self, decision: Decision, verdict: Verdict, timing: str) -> bool:
+        """Carries out what was decided about a candidate; whether there is a new memory."""
+        candidate = decision.candidate
+        if isinstance(decision, Ignore):
+            self.note(candidate.source, verdict.instead("drop", decision.reason), candidate)
+            return False
+        known = self._known(decision)
+        if known is not None:
+            self._renew(known, candidate.confidence, [candidate.source])
+            return False
+        memory = self._built(candidate, verdict, timing)
+        if memory is None or self._is_turned_down(memory, verdict, candidate):
+            return False
+        new = commit.remember(self.writer, [memory])[0]
+        self._rests_on(new, [candidate.source])
+        self._stands(new, decision)
+        return True
+
+    def hold(self, judged: Judged) -> Memory | None:
+        """Stores a candidate that waits for the end of its session; nothing recalls it."""
+        memory = self._built(judged.candidate, judged.verdict, WAITING)
+        if memory is None:
+            return None
+        held = self.writer.add(memory.with_(status="held", status_at=self.at, status_reason=judged.verdict.reason))
+        self._rests_on(held, [judged.candidate.source])
+        return held
+
+    def propose(self, judged: Judged) -> Memory | None:
+        """Stores a candidate that waits for a person."""
+        memory = self._built(judged.candidate, judged.verdict, WAITING)
+        if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
+            return None
+        proposed = self.writer.add(approval.proposal(memory, by=self.actor))
+        self._rests_on(proposed, [judged.candidate.source])
+        return proposed
+
+    def promote(
+        self, held: Memory, decision: Decision, turns: Iterable[str], *, timing: str, reason: str, **fields: Any
+    ) -> bool:
+        """Lets a held memory, which rests on these turns, join what is known; whether it is a new one."""
+        if isinstance(decision, Ignore):
+            self.refuse(held, decision.reason)
+            return False
+        known = self._known(decision)
+        if known is not None:
+            self._renew(known, held.confidence, turns)
+            self.refuse(held, f"{known.id} says the same")
+            return False
+        if permission_checks.is_turned_down(self.writer, held, "model"):
+            self.refuse(held, "a person has turned the same words down")
+            return False
+        before = held.metadata.get("policy", {})
+        told_why = short(f"{reason}; it was held because {before.get('reason', '')}")
+        policy = {**before, "timing": timing, "reason": told_why}
+        told = held.with_(metadata={**held.metadata, **fields.pop("metadata", {}), "policy": policy}, **fields)
+        if self.policy.needs_person(held.kind):
+            told = approval.proposal(told, by=self.actor)
+            self.writer.change(held, status="proposed", status_at=self.at, status_reason=reason, metadata=told.metadata)
+            return False
+        active = commit.set_status(self.writer, held, "active", at=self.at, reason=reason)
+        new = self.writer.change(active, metadata=told.metadata, confidence=told.confidence)
+        self._rests_on(new, turns)
+        self._stands(new, decision)
+        return True
+
+    def refuse(self, held: Memory, reason: str) -> None:
+        """Puts a held memory away; it is kept with the reason, and can be restored."""
+        commit.set_status(self.writer, held, "archived", at=self.at, reason=reason)
+
+    def note(self, turn: str, verdict: Verdict, candidate: Candidate | None = None) -> None:
+        """Keeps on a turn that something of it was dropped, and why; not what."""
+        fresh = self.writer.memory(self.session.scope, turn)
+        if fresh is None:
+            return
+        told = {"action": verdict.action, "reason": verdict.reason, "version": verdict.version}
+        if candidate is not None:
+            told |= {"kind": candidate.kind, "category": candidate.category}
+        decisions = [*fresh.metadata.get("decisions", ()), told]
+        self.writer.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
+
+    def withdraw(self, turns: Mapping[str, str]) -> int:
+        """Puts away turns that are not to be remembered, and all that rests on nothing else; how many memories went."""
+        for turn, reason in turns.items():
+            self.note(turn, Verdict("drop", reason))
+            fresh = self.writer.memory(self.session.scope, turn)
+            if fresh is not None:
+                commit.set_status(self.writer, fresh, "archived", at=self.at, reason=reason)
+        gone = 0
+        for one in self.writer.of_session(self.session.scope, self.session.id) if turns else ():
+            rests = set(rests_on(self.writer, one))
+            if one.kind == "turn" or one.protected or one.status == "archived" or not rests or not rests <= set(turns):
+                continue
+            commit.set_status(self.writer, one, "archived", at=self.at, reason="asked not to be remembered")
+            gone += 1
+        return gone
+
+    def _is_turned_down(self, memory: Memory, verdict: Verdict, candidate: Candidate) -> bool:
+        """Whether a person has turned the same words down; then that is noted on the turn."""
+        if not permission_checks.is_turned_down(self.writer, memory, "model"):
+            return False
+        self.note(candidate.source, verdict.instead("drop", "a person has turned the same words down"), candidate)
+        return True
+
+    def waiting(self) -> Memories:
+        """What of this session is held."""
+        return [one for one in self.writer.of_session(self.session.scope, self.session.id) if one.status == "held"]
+
+    def _known(self, decision: Decision) -> Memory | None:
+        """What says the same as it is inside this transaction; None when there is none any more."""
+        if not isinstance(decision, Bump):
+            return None
+        fresh = self.writer.memory(decision.known.scope, decision.known.id)
+        return fresh if fresh is not None and fresh.status == "active" else None
+
+    def _renew(self, known: Memory, confidence: float, turns: Iterable[str]) -> None:
+        commit.renew(self.writer, known, confidence=confidence, at=self.at)
+        self._link(known, turns)
+
+    def _rests_on(self, memory: Memory, turns: Iterable[str]) -> None:
+        self._link(memory, turns)
+        if memory.status == "active":
+            entity_linking.link(self.writer, memory, recognition().recognise(memory.content, "local"), at=self.at)
+
+    def _link(self, memory: Memory, turns: Iterable[str]) -> None:
+        for turn in turns:
+            self.writer.link(Edge(memory.scope, memory.id, turn, "derived_from", self.at))
+
+    def _stands(self, new: Memory, decision: Decision) -> None:
+        match decision:
+            case Supersede(_, old, reason) if old.kind == "rule" or self.policy.vocabulary.retires:
+                retire(self.writer, old, new, at=self.at, reason=reason)
+            case Supersede(_, old, reason):
+                demote(self.writer, old, new, at=self.at, reason=reason)
+            case Coexist(_, old, reason):
+                self.writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", self.at, reason))
+            case Add() | Bump() | Ignore():
+                pass
+
+    def _built(self, candidate: Candidate, verdict: Verdict, timing: str) -> Memory | None:
+        """The memory of a candidate; None when nothing is left of it without secrets, or it is no statement."""
+        source = self.sources[candidate.source]
+        draft = Draft(
+            content=candidate.content,
+            kind=candidate.kind,
+            category=candidate.category,
+            author=candidate.author,
+            event_time=source.event_time,
+            confidence=candidate.confidence,
+            decay_rate=RATE if candidate.kind == "fact" else 0.0,
+            source=SOURCE,
+            trust="external" if source.trust == "external" else "derived",
+            quote=candidate.quote,
+            triple=candidate.triple,
+            metadata={
+                "session": self.session.id,
+                "policy": {
+                    "action": verdict.action,
+                    "reason": verdict.reason,
+                    "version": verdict.version,
+                    "timing": timing,
+                },
+            },
+        )
+        try:
+            return commit.build(draft, self.session.scope, at=self.at, max_bytes=self.max_bytes)
+        except (Nothing, TooLarge):
+            return None
+
+
+def demote(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+    """Retires a fact because another has taken its place; should it come back, it is hardly sure and fades quickly."""
+    fresh = writer.memory(old.scope, old.id)
+    if fresh is not None and fresh.id != new.id:
+        fresh = writer.change(
+            fresh,
+            confidence=min(commit.said(fresh), DEMOTED_CONFIDENCE),
+            strength=None,
+            decay_rate=max(fresh.decay_rate, DEMOTED_RATE),
+            updated_at=at,
+        )
+        retire(writer, fresh, new, at=at, reason=reason)
+
+
+def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+    """Takes a memory out of recall because another has taken its place; the two are linked."""
+    fresh = writer.memory(old.scope, old.id)
+    if fresh is not None and fresh.id != new.id:
+        gone = "archived" if fresh.kind == "rule" else "superseded"
+        told = f"replaced by {new.id}: {reason}"
+        commit.supersede(writer, fresh, new, at=at, reason=reason, told=told, status=gone)
+
+
+@cache
+def recognition() -> Recognition:
+    """The recognisers for what was learned: our own, which need no model."""
+    return standard()

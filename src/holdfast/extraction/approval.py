@@ -1,0 +1,269 @@
+"""Memories that wait for a person: proposed, weighed against what is known, approved, rejected or expired.
+
+Whoever proposes does not decide: who may is in `permissions.py`.
+
+What is approved joins what is known as anything said by a person does: it renews what says the same, and takes the
+place of what it contradicts, unless a person has confirmed that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import Conflict
+from ..ingest import commit
+from ..ingest.sanitize import without_secrets
+from ..retrieval import recall as recall_
+from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.schema import claim
+from ..text.terminal import counted
+from ..text.tokens import dedup_tokens
+from ..types import DAY, PROPOSAL_DAYS, Edge, Memories, Memory, Micros, Scope, iso
+from .candidate import as_candidate
+from .reconcile import Add, Bump, Coexist, Decision, Supersede, decide
+from .similarity.known_memories import sharing_words
+
+ALIKE = 0.2  # of the words in common: below it, a diff would show two texts that have nothing to do with each other
+AKIN = 0.55  # cosine of the vectors, for the same when the words differ
+WAITING = ("proposed", "held")
+# When a candidate of the write policy was committed, its decision says at what moment.
+COMMITTED = ("immediate", "session_end", "promotion")
+REJECTED = "rejected"
+REPLACES = "replaces"
+"""Where a proposal keeps the id of the memory that it is to take the place of, whatever protects that."""
+DECIDED = ("policy", "proposed_by", "proposed_at", "approved_by", "approved_at", REPLACES)
+"""What the metadata of a memory say of how it came to be active."""
+_KEPT = (
+    "kind", "category", "title", "author", "role", "event_time", "valid_from", "valid_until", "confidence",
+    "decay_rate", "source", "quote", "tags", "metadata",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What approving a proposal would do to what is known, and the memory that is nearest to it, if one is near."""
+
+    decision: Decision
+    nearest: Memory | None
+
+    @property
+    def told(self) -> str:
+        """The same for a person."""
+        match self.decision:
+            case Bump(_, known):
+                return f"It says the same as {known.id}, which would be renewed."
+            case Supersede(_, old, reason):
+                return f"It would take the place of {old.id}: {reason}."
+            case Coexist(_, old, reason):
+                return f"It contradicts {old.id}, which was confirmed: {reason}. Both would stand."
+        return "It is new."
+
+
+# How it stands
+
+
+def undecided(memory: Memory) -> bool:
+    """Whether a memory waits for a decision, or was put away without one in its favour."""
+    if memory.status in WAITING:
+        return True
+    if memory.status == "active":
+        return False
+    if "proposed_by" in memory.metadata:
+        return "approved_by" not in memory.metadata
+    policy = memory.metadata.get("policy")
+    return isinstance(policy, Mapping) and bool(policy) and policy.get("timing") not in COMMITTED
+
+
+def proposer(memory: Memory) -> str:
+    """Who proposed a memory; empty where that is not known."""
+    return str(memory.metadata.get("proposed_by", ""))
+
+
+def grounds(memory: Memory) -> str:
+    """Why a memory was proposed; empty where nobody said."""
+    policy = memory.metadata.get("policy")
+    return str(policy.get("reason", "")) if isinstance(policy, Mapping) else ""
+
+
+# Proposing
+
+
+def proposal(memory: Memory, *, by: str, reason: str = "") -> Memory:
+    """A new memory as a proposal of somebody."""
+    known = memory.metadata.get("policy")
+    policy = dict(known) if isinstance(known, Mapping) else {"action": "propose", "reason": without_secrets(reason)}
+    told = {**memory.metadata, "policy": policy, "proposed_by": by, "proposed_at": iso(memory.created_at)}
+    return memory.with_(status="proposed", status_at=memory.created_at, metadata=told)
+
+
+def said_before(store: Store, memory: Memory) -> Memory | None:
+    """The memory that makes the same claim and leaves nothing to decide: known, waiting already, or turned down."""
+    where = Filter((memory.scope,), kinds=(memory.kind,), statuses=("active", "proposed", "archived"))
+    twins = [one for one in sharing_words(store, where, memory.content) if claim(one) == claim(memory)]
+    settled = [one for one in twins if one.status != "archived" or one.status_reason.startswith(REJECTED)]
+    order = ("active", "proposed", "archived")
+    return min(settled, key=lambda one: order.index(one.status), default=None)
+
+
+def waiting(store: Store, scopes: Sequence[Scope]) -> Memories:
+    """The proposals that nobody has decided on, oldest first."""
+    return store.list(Filter(tuple(scopes), statuses=("proposed",)), order="oldest")
+
+
+# Deciding
+
+
+def weigh(engine: recall_.Engine, memory: Memory, *, at: Micros) -> Weighed:
+    """What approving a proposal at this time would do; nothing is written."""
+    return Weighed(decided(engine.store, memory, at=at), _nearest(engine, memory))
+
+
+def decided(store: Store, memory: Memory, *, at: Micros) -> Decision:
+    """What to do with a memory that a person stands behind, given what is known."""
+    if replaced := _replaced(store, memory):
+        return Supersede(as_candidate(memory), replaced, "it was proposed in its place")
+    near = sharing_words(store, Filter((memory.scope,), kinds=(memory.kind,)), memory.content)
+    # Whoever approves says it now, so nothing known is newer.
+    return decide(as_candidate(memory), [one for one in near if one.id != memory.id], at)
+
+
+def _replaced(store: Store, memory: Memory) -> Memory | None:
+    """The memory that a proposal is to take the place of, as long as it is active."""
+    wanted = memory.metadata.get(REPLACES)
+    found = store.get((memory.scope,), [wanted]) if isinstance(wanted, str) else []
+    return next((one for one in found if one.status == "active"), None)
+
+
+def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
+    where = Filter((memory.scope,), kinds=("fact", "rule", "reflection", "skill", "episode"))
+    hits = recall_.recall(engine, recall_.Question(memory.content, where, limit=5)).hits
+    close = [hit for hit in hits if _alike(memory, hit.memory) >= ALIKE or (hit.why.similarity or 0.0) >= AKIN]
+    return max(close, key=lambda hit: _alike(memory, hit.memory), default=close[0]).memory if close else None
+
+
+def _alike(one: Memory, other: Memory) -> float:
+    words, others = set(dedup_tokens(one.content)), set(dedup_tokens(other.content))
+    return len(words & others) / (len(words | others) or 1)
+
+
+def edited(proposed: Memory, content: str, *, at: Micros, max_bytes: int) -> Memory | None:
+    """The proposal in a person's words, as a new memory; None when they are its own.
+
+    A triple belongs to the words it was read from, so it is left out.
+    """
+    if content.strip() == proposed.content:
+        return None
+    kept = {name: getattr(proposed, name) for name in _KEPT}
+    return commit.build(commit.Draft(content=content, **kept), proposed.scope, at=at, max_bytes=max_bytes)
+
+
+def approve(
+    writer: Writer,
+    proposed: Memory,
+    decision: Decision,
+    *,
+    by: str,
+    at: Micros,
+    edited: Memory | None = None,
+    sources: Sequence[str] = (),
+) -> Memory:
+    """Lets a proposal, as it is or `edited`, join what is known; the memory that says it from now on comes back.
+
+    That one rests on the proposal's `sources`, whichever it is.
+    """
+    check_waiting(proposed)
+    known = _known(writer, edited or proposed, decision)
+    if known is not None:
+        renewed = commit.renew(writer, known, confidence=proposed.confidence, at=at)
+        _retire(writer, proposed, renewed, sources, at=at, reason=f"approved: {renewed.id} says the same")
+        return renewed
+    stands = {"trust": "user", "metadata": {**proposed.metadata, "approved_by": by, "approved_at": iso(at)}}
+    if edited is None:
+        new = commit.set_status(writer, proposed, "active", at=at, reason=f"approved by {by}")
+        new = writer.change(new, **stands)
+    else:
+        new = writer.add(edited.with_(**stands))
+        _retire(writer, proposed, new, sources, at=at, reason=f"approved as {new.id}, edited")
+    _settle(writer, new, decision, at=at)
+    return writer.memory(new.scope, new.id) or new
+
+
+def check_waiting(memory: Memory) -> None:
+    """Conflict unless a memory waits for a decision."""
+    if memory.status != "proposed":
+        raise Conflict(f"{memory.id} does not wait for a decision: it is {memory.status}.", id=memory.id)
+
+
+def _known(writer: Writer, memory: Memory, decision: Decision) -> Memory | None:
+    """What says the same, as it is inside this transaction; None when nothing does any more."""
+    if isinstance(decision, Bump):
+        fresh = writer.memory(decision.known.scope, decision.known.id)
+        if fresh is not None and fresh.status == "active":
+            return fresh
+    # Approved a moment ago, by somebody else at the same inbox.
+    return writer.same_content([memory]).get(memory.id)
+
+
+def _retire(writer: Writer, proposed: Memory, by: Memory, sources: Sequence[str], *, at: Micros, reason: str) -> None:
+    """Puts a proposal behind the memory that says it now, which rests on the same sources from now on."""
+    for source in sources:
+        writer.link(Edge(by.scope, by.id, source, "derived_from", at))
+    commit.set_status(writer, proposed, "superseded", at=at, reason=reason)
+    writer.link(Edge(by.scope, by.id, proposed.id, "supersedes", at, reason))
+
+
+def _settle(writer: Writer, new: Memory, decision: Decision, *, at: Micros) -> None:
+    """What becomes of a memory that the new one contradicts."""
+    match decision:
+        case Add() | Bump():
+            return
+        case Supersede(_, old, reason):
+            fresh = writer.memory(old.scope, old.id)
+            # Who approves a correction has seen what it corrects, confirmed or not.
+            named = new.metadata.get(REPLACES) == old.id
+            if fresh is not None and fresh.status == "active" and (named or not fresh.protected):
+                if fresh.protected:
+                    commit.confirm(writer, new, at=at)
+                commit.supersede(writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}")
+        case Coexist(_, old, reason):
+            writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
+
+
+def admit(writer: Writer, memory: Memory, decision: Decision, *, at: Micros) -> Memory:
+    """Stores what a person has just said among what is known; the memory that says it from now on comes back."""
+    known = _known(writer, memory, decision)
+    if known is not None:
+        return commit.renew(writer, known, confidence=memory.confidence, at=at)
+    new = writer.add(memory)
+    _settle(writer, new, decision, at=at)
+    return new
+
+
+def reject(writer: Writer, proposed: Memory, *, at: Micros, reason: str = "") -> Memory:
+    """Puts a proposal away for good: it is not proposed again in the same words."""
+    check_waiting(proposed)
+    told = f"{REJECTED}: {reason}" if reason else REJECTED
+    return commit.set_status(writer, proposed, "archived", at=at, reason=told)
+
+
+def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) -> Memories:
+    """The proposals that have waited longer than these days."""
+    return [memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY]
+
+
+def expire_stale(store: Store, scopes: Sequence[Scope], author: Author, *, days: int = PROPOSAL_DAYS) -> Memories:
+    """Puts away the proposals of these scopes that nobody decided on in time. Doing it twice equals once."""
+    found = stale(waiting(store, scopes), author.at, days)
+    return store.write(author, lambda writer: expire(writer, found, at=author.at, days=days)) if found else []
+
+
+def expire(writer: Writer, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS) -> Memories:
+    """Puts away proposals that nobody decided on in time; who does it again finds none."""
+    fresh = [writer.memory(memory.scope, memory.id) for memory in proposals]
+    why = f"expired: nobody decided within {counted(days, 'day')}"
+    return [
+        commit.set_status(writer, memory, "archived", at=at, reason=why)
+        for memory in fresh
+        if memory is not None and memory.status == "proposed"
+    ]

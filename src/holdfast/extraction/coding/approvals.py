@@ -1,0 +1,132 @@
+"""Decisions by approval: an agent lays out choices or recommends one, and the person says which, or yes.
+
+An agent's proposal alone is nothing: it takes a person's word. And a yes to the next step of the work ("shall I run the
+tests?") decides nothing that lasts: the proposal has to be a choice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .coding_session import Said, Session
+from .cue_words import Words
+from .note import LONGEST_QUOTE, Note
+from .statements import decision
+
+_MARKS = re.compile(r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z0-9`_./]")
+_LONGEST_PICK = 60  # characters of an answer that only names what it picks
+_LONGEST_ANSWER = 300  # characters; a longer one is a task of its own
+_FEWEST_OPTIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """What was proposed, in which turn, and the exact words."""
+
+    what: str
+    quote: str
+    said: Said
+    words: Words
+
+
+def approved(session: Session) -> Iterator[Note]:
+    """The decisions that a person took by answering a proposal."""
+    for place, answer in enumerate(session.said):
+        if not answer.by_user or not 0 < len(answer.own) <= _LONGEST_ANSWER:
+            continue
+        proposer = _before(session.said[:place])
+        chosen = _chosen(proposer, answer) if proposer else None
+        if chosen is not None:
+            turns = (chosen.said.turn.id, answer.turn.id)
+            yield decision(chosen.words, chosen.what, chosen.quote, turns, 0.85)
+
+
+def _before(said: Sequence[Said]) -> list[Said]:
+    """What the agent said right before: long messages come in several turns."""
+    last: list[Said] = []
+    for one in reversed(said):
+        if one.by_user:
+            break
+        last.insert(0, one)
+    return last[-3:]
+
+
+def _chosen(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
+    options = [option for one in proposer for option in _options(one)]
+    asked = any(words.says("proposal.asks", one.own) for one in proposer for words in one.words)
+    if len(options) >= _FEWEST_OPTIONS and asked:
+        picked = _picked(options, answer)
+        if picked is not None:
+            return picked
+    return _recommended(proposer, answer)
+
+
+def _options(said: Said) -> Iterator[_Proposal]:
+    for words in said.words:
+        found = [match for line in said.text.split("\n") if (match := words.begins("proposal.option", line))]
+        for match in found:
+            what = _MARKS.sub("", match["said"]).strip(" *_")
+            if "?" not in what:  # otherwise it is something to answer, not to choose
+                yield _Proposal(what, match["said"].strip()[:LONGEST_QUOTE], said, words)
+        if found:
+            return
+
+
+def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
+    """The option that an answer picks: by its place in the list, or by a name that only it has."""
+    for words in answer.words:
+        opening = words.begins("proposal.picks", answer.own)
+        rest = answer.own[opening.end() :] if opening else answer.own
+        for option, ordinal in zip(options, words.ordinals, strict=False):
+            if (which := ordinal.match(rest)) and words.begins("proposal.ends", rest[which.end() :]):
+                return option
+    first = answer.sentences[0].text if answer.sentences else ""
+    if _asks(answer) or not (len(first) <= _LONGEST_PICK or _says_which(answer)):
+        return None
+    named = [option for option in options if _is_named(option, options, first)]
+    return named[0] if len(named) == 1 else None
+
+
+def _says_which(answer: Said) -> bool:
+    """Whether an answer begins by picking something: "let's go with …"."""
+    openings = (words.begins("proposal.picks", answer.own) for words in answer.words)
+    return any(opening and len(opening[0]) > 2 for opening in openings)
+
+
+def _is_named(option: _Proposal, options: Sequence[_Proposal], answer: str) -> bool:
+    """Whether an answer has a name in it that is in this option's heading and in no other's."""
+    others = {name for one in options if one is not option for name in _names(one.what)}
+    own = "|".join(map(re.escape, _names(option.what) - others))
+    return bool(own) and re.search(rf"(?<!\w)(?:{own})(?!\w)", answer, re.IGNORECASE) is not None
+
+
+def _names(what: str) -> set[str]:
+    """Words of an option that look like names: capitals inside a line, digits, code."""
+    heading = re.split(r"\s[–—-]\s|:\s|\.\s|,\s", what, maxsplit=1)[0]
+    return {name.lower() for word in heading.split() if len(name := word.strip("`,.()")) > 2 and _NAME.search(word)}
+
+
+def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
+    """What the agent recommended last, if the answer is a plain yes."""
+    if _asks(answer) or not _agrees(answer):
+        return None
+    for one in reversed(proposer):
+        for sentence in reversed(one.sentences):
+            for words in one.words:
+                suggests = words.says("proposal.suggests", sentence.text)
+                if suggests and words.says("proposal.choice", sentence.text):
+                    what = sentence.text[suggests.end() :].strip(" ,:")
+                    return _Proposal(what, one.verbatim(sentence.text), one, words) if what else None
+    return None
+
+
+def _agrees(answer: Said) -> bool:
+    first = answer.own.strip()
+    return any(words.begins("proposal.yes", first) and not words.says("proposal.but", first) for words in answer.words)
+
+
+def _asks(answer: Said) -> bool:
+    return any(sentence.asks for sentence in answer.sentences)

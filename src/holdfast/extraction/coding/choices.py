@@ -1,0 +1,34 @@
+"""What a decision chose and what it chose against: "Valkey instead of Redis" has two sides."""
+
+from __future__ import annotations
+
+from ...text.tokens import query_terms
+from .cue_words import words_of
+
+
+def chooses_against(later: str, earlier: str) -> bool:
+    """Whether a later decision decides against what an earlier one chose.
+
+    >>> chooses_against("use Valkey instead of Redis", "go with Redis instead of Memcached")
+    True
+    >>> chooses_against("use Valkey instead of Redis", "use tabs instead of spaces")
+    False
+    """
+    chosen, _ = _sides(earlier)
+    _, rejected = _sides(later)
+    return bool(rejected) and rejected <= chosen
+
+
+def terms(text: str) -> set[str]:
+    """What a text is about, as a set of terms."""
+    return set(query_terms(text))
+
+
+def _sides(text: str) -> tuple[set[str], set[str]]:
+    """The terms of what was chosen, and of what it was chosen over."""
+    for words in words_of(text):
+        if over := words.says("decided.over", text):
+            rest = text[over.end() :]
+            reason = words.says("decided.because", rest)
+            return terms(text[: over.start()]), terms(rest[: reason.start()] if reason else rest)
+    return terms(text), set()

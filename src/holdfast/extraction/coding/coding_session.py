@@ -1,0 +1,161 @@
+"""A coding session as the note finder sees it: what was said, sentence by sentence, and what was run, with its outcome.
+
+Turns of tools hold one call each, condensed: `Bash: make test`, then `ok` or `failed, exit 2`, then how the output
+began and ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...text.fences import strip_echoes
+from ...text.lazy_regex import later
+from ...types import Memory
+from ..policy import PEOPLE
+from ..speech import Sentence, own_words, sentences, without_thoughts
+from ..vocabulary import straight
+from .cue_words import Words, words, words_of
+from .error_lines import telling_line
+from .shell_commands import bare, program
+
+_CALL = later(r"(?P<tool>[\w./:-]{1,60}): (?P<argument>.*)")
+_OUTCOME = later(r"(?P<word>ok|failed)(?:, exit (?P<status>-?\d+))?$")
+_SHELL = later(r"bash|shell|terminal|exec|command|powershell|\bsh\b|\brun\b", re.IGNORECASE)
+_EDIT = later(r"edit|write|patch|replace|create|insert|notebook", re.IGNORECASE)
+# What a command prints when it went wrong, though a pipe behind it may have ended well.
+_WENT_WRONG = later(
+    r"^(?:E  |Traceback \(most recent|error(?:\[\w+\])?: |npm ERR!|npm error|FAILED |fatal: |panic: |BUILD FAILED"
+    r"|\[ERROR\])|\b[1-9]\d* (?:failed|failing|errors?)\b(?! ?[:=] ?0)|^\s*Tests:.*\bfailed\b|\bcommand not found\b",
+    re.MULTILINE,
+)
+_WENT_WELL = later(
+    r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A turn in which somebody spoke: their own words, without code, logs and quotations."""
+
+    turn: Memory
+    place: int
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a person said it, and not the agent."""
+        return self.turn.role in PEOPLE
+
+    @cached_property
+    def text(self) -> str:
+        """All of it but thoughts and what memory injected: lists and code have their lines here."""
+        return without_thoughts(strip_echoes(self.turn.content))
+
+    @cached_property
+    def own(self) -> str:
+        """The speaker's own words."""
+        return own_words(self.turn.content, role=self.turn.role)
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """These words sentence by sentence, apostrophes straight."""
+        return [Sentence(straight(each.text), each.asks) for each in sentences(self.own)]
+
+    @cached_property
+    def words(self) -> list[Words]:
+        """The languages that it may be in."""
+        return words_of(self.own) if self.own else []
+
+    def verbatim(self, sentence: str) -> str:
+        """A sentence as it stands in the turn, whatever its apostrophes."""
+        at = straight(self.own).find(sentence)
+        return self.own[at : at + len(sentence)] if at >= 0 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A call of a tool: a command with what it printed, or a change of a file."""
+
+    turn: Memory
+    place: int
+    command: str
+    """What was run, without what stands around it; empty for anything but a shell."""
+    edited: str
+    """Which file was changed; empty for anything but an edit."""
+    failed: bool | None
+    """None where nothing tells how it went."""
+    output: str
+    error: str = ""
+    """The line that tells most about what went wrong, where something did."""
+
+
+@dataclass
+class Session:
+    """The turns of a session in order."""
+
+    said: list[Said] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    _by_program: dict[tuple[str, ...], list[Run]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.said) + len(self.runs)
+
+    def between(self, first: int, last: int) -> list[Said]:
+        """What was said after one place and before another."""
+        return [one for one in self.said if first < one.place < last]
+
+    def runs_of(self, wanted: tuple[str, ...]) -> list[Run]:
+        """The commands that were run with one program, in order."""
+        if not self._by_program:
+            for run in self.runs:
+                if run.command:
+                    self._by_program.setdefault(program(run.command), []).append(run)
+        return self._by_program.get(wanted, [])
+
+    @cached_property
+    def words(self) -> Words:
+        """The language that people spoke most: what nobody worded is told in it."""
+        spoken = words_of("\n".join(one.own for one in self.said if one.by_user)[:4_000])
+        return spoken[0] if len(spoken) == 1 else words("en")
+
+
+def read(turns: Sequence[Memory]) -> Session:
+    """The session that these turns are."""
+    session = Session()
+    for place, turn in enumerate(turns):
+        if turn.role == "tool":
+            session.runs.append(_run(turn, place))
+        else:
+            session.said.append(Said(turn, place))
+    return session
+
+
+def _run(turn: Memory, place: int) -> Run:
+    first, _, rest = turn.content.partition("\n")
+    call = _CALL.match(first)
+    tool, argument = (call["tool"], call["argument"].strip()) if call else ("", first.removeprefix("$ "))
+    line, _, below = rest.partition("\n")
+    outcome = _OUTCOME.match(line)
+    output = below if outcome else rest
+    shell = not call or bool(_SHELL.search(tool))
+    edit = not shell and bool(_EDIT.search(tool))
+    failed = _judged(outcome["word"] == "failed" if outcome else None, output)
+    return Run(
+        turn,
+        place,
+        command=bare(argument) if shell else "",
+        edited=argument if edit else "",
+        failed=failed,
+        output=output,
+        error=telling_line(output) if failed else "",
+    )
+
+
+def _judged(failed: bool | None, output: str) -> bool | None:
+    if failed:
+        return True
+    if _WENT_WRONG.search(output):
+        return True
+    return False if failed is False or _WENT_WELL.search(output) else None

@@ -1,0 +1,97 @@
+"""What a note is: one durable thing that a coding session taught, told in a sentence or a short list."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ...text.secrets import find_secrets
+from ...text.terminal import shorten
+
+Category = Literal["decisions", "procedures", "principles", "incidents", "preferences"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+Home = Literal["project", "assistant"]
+
+LONGEST_TITLE, LONGEST_TEXT, LONGEST_QUOTE = 80, 400, 400
+FEWEST_LETTERS = 8  # below which nobody could tell later what a note is about
+
+_CUT = re.compile(r"\s+\S*$")
+_EDGES = " \t\n,;:–—-"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing in later sessions of a project, and the words it rests on.
+
+    It can be understood without the session: `text` is a sentence or a short list, never a piece of the transcript.
+    """
+
+    category: Category
+    title: str
+    text: str
+    quote: str
+    """Words of the first of `turns`, exactly as they stand there."""
+    turns: tuple[str, ...]
+    """The ids of the turns it rests on."""
+    confidence: float = 0.8
+    place: Home = "project"
+    """`assistant` for what somebody wants in every project."""
+
+    @property
+    def source(self) -> str:
+        """The id of the turn whose words the quote is."""
+        return self.turns[0]
+
+
+def is_sound(note: Note) -> bool:
+    """Whether a note may be kept: it says something, it is short, and no secret is or was in it."""
+    said = "\n".join((note.title, note.text, note.quote))
+    return (
+        sum(map(str.isalpha, note.text)) >= (FEWEST_LETTERS if note.text.isascii() else FEWEST_LETTERS // 2)
+        and len(note.text) <= LONGEST_TEXT
+        and "[REDACTED:" not in said
+        and "\ufffc" not in said  # where somebody else's words were left out
+        and not find_secrets(said)
+    )
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence of its own: on one line, with a capital and an end.
+
+    >>> sentence("pin urllib3 below 2, ")
+    'Pin urllib3 below 2.'
+    """
+    line = " ".join(text.split()).strip(_EDGES)
+    if not line:
+        return ""
+    end = "" if line[-1] in ".!?。！？…" else "。" if _is_east_asian(line[-1]) else "."
+    return capital(line) + end
+
+
+def capital(text: str) -> str:
+    """The text with a capital first, unless it begins with a name such as npm or `make`."""
+    first = text.split(" ", 1)[0]
+    return text if not first.isalpha() or not first.islower() else text[:1].upper() + text[1:]
+
+
+def title_of(text: str) -> str:
+    """A heading out of what a note says: one line, no end mark, cut between words."""
+    line = shorten(text.strip(_EDGES + ".。!"), 10**6)
+    if len(line) <= LONGEST_TITLE:
+        return capital(line)
+    cut = _CUT.sub("", line[:LONGEST_TITLE])
+    return f"{capital(cut or line[: LONGEST_TITLE - 1]).rstrip(_EDGES)}…"
+
+
+def within(text: str, longest: int) -> str:
+    """The text, cut after the last whole sentence, line or word that fits."""
+    if len(text) <= longest:
+        return text
+    head = text[: longest - 1]
+    stop = max(head.rfind(". "), head.rfind("。"), head.rfind("\n"))
+    return head[: stop + 1].rstrip() if stop > longest // 3 else f"{_CUT.sub('', head).rstrip(_EDGES)}…"
+
+
+def _is_east_asian(character: str) -> bool:
+    return "\u3040" <= character <= "\u9fff"

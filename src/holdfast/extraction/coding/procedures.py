@@ -1,0 +1,140 @@
+"""Procedures: steps that somebody gives for a goal, and commands by which a project is tested, built and run.
+
+A person's steps are believed. An agent's are taken when it was asked how, or when its commands were run and passed:
+its lists are mostly plans and summaries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .coding_session import Said, Session
+from .cue_words import Words
+from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, title_of, within
+from .shell_commands import bare, is_narrow, purpose
+
+OFTEN = 2  # times that a command has to pass in a session
+_STEP = re.compile(r"\s{0,8}(?:\d{1,2}[.)]|[-*•]|[①-⑨])\s*(?P<step>\S.*)")
+_INLINE_STEP = re.compile(r"(?:^|\s)\d[.)]\s+(?P<step>.+?)(?=\s+\d[.)]\s|$)")
+_FENCE = re.compile(r"\s{0,4}(?:```|~~~)")
+_COMMAND = re.compile(r"`([^`\n]{3,200})`")
+_PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
+_MARKS = re.compile(r"\*\*|__")
+_FEWEST_STEPS, _MOST_STEPS = 2, 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    goal: str
+    steps: tuple[str, ...]
+    quote: str
+
+
+def procedures(session: Session) -> Iterator[Note]:
+    """The procedures of a session: those that were told, then commands that passed again and again."""
+    told = [note for one in session.said for note in _told(session, one)]
+    yield from told
+    given = {bare(command) for note in told for command in _COMMAND.findall(note.text)}
+    yield from (note for note in _recurring(session) if not given & set(_COMMAND.findall(note.text)))
+
+
+# Steps
+
+
+def _told(session: Session, said: Said) -> Iterator[Note]:
+    for words in said.words:
+        found = [*_lists(words, said), *_inline(words, said)]
+        for steps in found:
+            if said.by_user or _borne_out(session, said, steps):
+                yield _note(words, said, steps)
+        if found:
+            return
+
+
+def _lists(words: Words, said: Said) -> Iterator[_Steps]:
+    lines = said.text.split("\n")
+    for number, line in enumerate(lines):
+        heading = words.begins("procedure.heading", line.strip())
+        if heading is None or words.says("procedure.plan", heading[0]):
+            continue
+        behind = [step["step"] for step in _INLINE_STEP.finditer(line.strip()[heading.end() :])]
+        below = [] if behind else list(_below(lines[number + 1 :]))
+        steps = behind or [step for step, _ in below]
+        if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
+            end = number + 1 + (below[-1][1] if below else 0)
+            quote = "\n".join(lines[number:end]).strip()[:LONGEST_QUOTE]
+            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote)
+
+
+def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The items of the list, or the lines of the code, that follow a heading; each with the lines down to it."""
+    code = False
+    for count, line in enumerate(lines, start=1):
+        if _FENCE.match(line):
+            if code:
+                return
+            code = True
+        elif code:
+            if line.strip() and not line.lstrip().startswith(("#", "//")):
+                yield f"`{_PROMPT.sub('', line.strip())}`", count
+        elif step := _STEP.match(line):
+            yield step["step"], count
+        elif line.strip():
+            return
+
+
+def _inline(words: Words, said: Said) -> Iterator[_Steps]:
+    """Goals and commands in one sentence: "to reset the database, run `make db-reset`"."""
+    for sentence in said.sentences:
+        found = None if sentence.asks else words.says("procedure.inline", sentence.text)
+        if found and not words.says("procedure.plan", found["goal"]) and not words.doubts(sentence.text):
+            yield _Steps(found["goal"], (found["do"].strip(),), said.verbatim(sentence.text)[:LONGEST_QUOTE])
+
+
+def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
+    """Whether an agent's steps are more than a proposal: somebody asked how, or they were run and passed."""
+    commands = {bare(command) for step in steps.steps for command in _COMMAND.findall(step)}
+    if not commands:
+        return False
+    asked = next((one for one in reversed(session.said) if one.by_user and one.place < said.place), None)
+    if asked and any(words.says("procedure.how", asked.own) for words in asked.words):
+        return True
+    passed = {run.command for run in session.runs if run.failed is False}
+    return 2 * len(commands & passed) > len(commands)
+
+
+def _note(words: Words, said: Said, steps: _Steps) -> Note:
+    heading = words.told["goal"].format(goal=steps.goal.strip(" `*"))
+    if len(steps.steps) == 1:
+        text = f"{heading}: {steps.steps[0]}"
+    else:
+        text = "\n".join((f"{heading}:", *(f"{number}. {step}" for number, step in enumerate(steps.steps, start=1))))
+    confidence = 0.9 if said.by_user else 0.7
+    return Note("procedures", title_of(heading), within(text, LONGEST_TEXT), steps.quote, (said.turn.id,), confidence)
+
+
+def _clean(step: str) -> str:
+    return _MARKS.sub("", " ".join(step.split())).rstrip(" ;,")
+
+
+# Commands
+
+
+def _recurring(session: Session) -> Iterator[Note]:
+    """One note for each purpose that a command served more than once, the most frequent of its kind."""
+    passed = [run for run in session.runs if run.command and run.failed is False]
+    counts = Counter(run.command for run in passed if not is_narrow(run.command))
+    found: set[str] = set()
+    for command, count in counts.most_common():
+        what_for = purpose(command)
+        if count < OFTEN or what_for is None or what_for in found:
+            continue
+        found.add(what_for)
+        told, goal = session.words.told, session.words.purposes[what_for]
+        text = told["recurs"].format(purpose=goal, command=f"`{command}`")
+        turns = tuple(run.turn.id for run in passed if run.command == command)
+        confidence = min(0.9, 0.6 + 0.1 * count)
+        yield Note("procedures", title_of(told["goal"].format(goal=goal)), text, command, turns, confidence)

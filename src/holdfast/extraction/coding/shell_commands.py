@@ -1,0 +1,128 @@
+"""Commands: when two are the same, what one is for, and which of them say something about a project."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from ..patterns import compiled, expanded
+
+# What stands around a command and does not change what it does.
+_BEFORE = re.compile(
+    r"(?:cd\s+\S+\s*(?:&&|;)\s*|set -\w+;?\s*|(?:source|\.)\s+\S*activate\s*(?:&&|;)\s*"
+    r"|(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s*(?:&&|;)?\s+|env\s+(?=\w+=)"
+    r"|sudo\s+(?:-\S+\s+)*|time\s+|timeout\s+(?:-\S+\s+)*\S+\s+|nice\s+(?:-\S+\s+)*)"
+)
+_BEHIND = re.compile(
+    r"\s*(?:\d?>&\d|[12&]?>>?\s*\S+|\|&?\s*(?:tail|head|grep|less|tee|cat|sed|awk|wc|sort|jq|cut)\b[^|;&]*"
+    r"|\|\|\s*true|(?:\|\||&&|;)\s*echo\b[^;&|]*|&)\s*$"
+)
+_FLAG = re.compile(r"-")
+_LONGEST = 160  # characters; a longer command is a script
+_LONGEST_BARED = 1_000  # characters; nobody types more than that around a command
+
+
+@lru_cache(maxsize=4096)
+def bare(command: str) -> str:
+    """A command without what stands around it: folders, variables, pipes that only shorten its output.
+
+    >>> bare("cd api && DEBUG=1 pytest -q 2>&1 | tail -20")
+    'pytest -q'
+    """
+    command = " ".join(command.split())
+    if len(command) > _LONGEST_BARED:
+        return command
+    while before := _BEFORE.match(command):
+        command = command[before.end() :]
+    while behind := _BEHIND.search(command):
+        command = command[: behind.start()]
+    return command.strip()
+
+
+def covers(later: str, earlier: str, output: str = "") -> bool:
+    """Whether a later command, when it passes, shows that an earlier one would pass too; both are bare.
+
+    It is the same, the same on less narrow terms, or the same on those files that the earlier one's output names.
+    """
+    if later == earlier:
+        return True
+    ours, theirs = later.split(), earlier.split()
+    if program(later) != program(earlier) or purpose(later) != purpose(earlier) or purpose(later) is None:
+        return False
+    more = {word.split("::")[0] for word in ours if not _FLAG.match(word)} - set(theirs)
+    return all(word in output for word in more)
+
+
+def wraps(later: str, earlier: str) -> bool:
+    """Whether a later command is an earlier one with something before it: `uv run pytest` for `pytest`.
+
+    >>> wraps("uv run pytest -q", "pytest -q"), wraps("pnpm test", "npm test"), wraps("make test", "make lint")
+    (True, True, False)
+    """
+    if later == earlier:
+        return False
+    ours, theirs = later.split(), earlier.split()
+    return later.endswith(f" {earlier}") or (len(ours) > 1 and ours[1:] == theirs[1:] and ours[0] != theirs[0])
+
+
+@lru_cache(maxsize=4096)
+def purpose(command: str) -> str | None:
+    """What a bare command is for, such as `test`; None for one that is for nothing in particular.
+
+    >>> purpose("uv run pytest -q"), purpose("git status")
+    ('test', None)
+    """
+    if len(command) > _LONGEST or is_trivial(command):
+        return None
+    return next((name for name, pattern in _purposes().items() if pattern.match(command)), None)
+
+
+def is_trivial(command: str) -> bool:
+    """Whether a bare command only looks, or moves about."""
+    return bool(_words()["trivial"].match(command)) and not any(one.match(command) for one in _purposes().values())
+
+
+def is_narrow(command: str) -> bool:
+    """Whether a command was for one occasion only: one test, one file."""
+    return bool(_words()["narrow"].search(command)) or command.endswith("…")
+
+
+def repairs(command: str) -> bool:
+    """Whether a bare command is of those after which something works that did not before."""
+    return bool(_words()["repairs"].match(command)) and len(command) <= _LONGEST
+
+
+@lru_cache(maxsize=4096)
+def program(command: str) -> tuple[str, ...]:
+    """The program and what it is told to do: the words before the first flag or path.
+
+    >>> program("npm run build -- --watch")
+    ('npm', 'run', 'build')
+    """
+    head: list[str] = []
+    for word in command.split():
+        if _FLAG.match(word) or "/" in word or "." in word:
+            break
+        head.append(word)
+    return tuple(head[:4])
+
+
+@cache
+def _cues() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
+    data = tomllib.loads((files(__package__) / "commands.toml").read_text("utf-8"))
+    pieces = {name: data[name] for name in ("runner", "scripted")}
+    return {
+        table: {name: compiled(expanded(text, pieces)) for name, text in data[table].items()}
+        for table in ("purposes", "words")
+    }
+
+
+def _purposes() -> Mapping[str, re.Pattern[str]]:
+    return _cues()["purposes"]
+
+
+def _words() -> Mapping[str, re.Pattern[str]]:
+    return _cues()["words"]

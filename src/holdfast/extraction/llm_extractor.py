@@ -1,0 +1,116 @@
+"""Extraction by a language model: one call for each page of turns, and nothing believed that the turns do not say.
+
+One call with a fixed answer, rather than an agent with tools: a small model manages it, it costs one request, and
+what is read, stored and ticked off is decided by code. An answer that is not quite JSON is mended where that is
+possible; an element whose quote does not occur in its turn is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..models.llm.chat import Complete
+from ..models.llm.json_output import line, objects_in
+from ..text.fences import neutralise
+from ..types import SURENESS, Memory, Triple
+from .candidate import Advice, Candidate, grounded
+from .prompts import prompt
+from .vocabulary import Vocabulary, vocabulary
+
+log = logging.getLogger(__name__)
+
+MOST = 20  # candidates of one page
+DEFAULT_CONFIDENCE = 0.8
+
+
+class LLMExtractor:
+    """Asks a model for what is worth remembering of a page of turns."""
+
+    def __init__(self, complete: Complete, words: Vocabulary | None = None, history: Sequence[Memory] = ()) -> None:
+        """`words` are those to remember in; `history` is what was said before, shown but not read."""
+        self._complete, self._history = complete, history
+        self._words = words or vocabulary("general")
+
+    def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
+        """The candidates that the model found and the turns bear out; what the model raises is raised."""
+        if not turns:
+            return []
+        answer = self._complete(self._asked(turns))
+        found = [candidate for one in objects_in(answer) if (candidate := _candidate(one, turns)) is not None]
+        return found[:MOST]
+
+    def _asked(self, turns: Sequence[Memory]) -> str:
+        words = self._words
+        open_ended = words.other_categories is not None
+        listed = ", ".join(name for name in words.categories if name != "general")
+        predicates = ", ".join(sorted(words.predicates - words.never))
+        types = ", ".join(sorted(words.types))
+        said = "".join(f"\n    {line.partition('] ')[2]}" for line in _told(self._history))
+        return prompt(
+            "extract_facts",
+            categories=f"one lower-case word such as {listed}" if open_ended else f"one of {listed}",
+            predicates=f"one of {predicates}" if predicates else "in capitals such as LIVES_IN",
+            types=f'; with "subject_type" and "object_type", each one of {types}' if types else "",
+            history=f"\nSaid before, to understand the rest; find nothing in it:{said}\n" if said else "",
+            turns="\n".join(_told(turns)),
+        )
+
+
+def _told(turns: Sequence[Memory]) -> Iterator[str]:
+    for number, turn in enumerate(turns, start=1):
+        yield f"[{number}] {turn.author or turn.role or 'somebody'}: {neutralise(turn.content)}"
+
+
+def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate | None:
+    content, quote = line(element.get("content")), line(element.get("quote"))
+    turn = turn_with(quote, element.get("turn"), turns)
+    if not content or turn is None:
+        log.debug("dropped what the turns do not say: %r", element)
+        return None
+    return Candidate(
+        content=content,
+        quote=quote,
+        source=turn.id,
+        kind="rule" if element.get("kind") == "rule" else "fact",
+        category=line(element.get("category")).lower() or "general",
+        confidence=confidence(element.get("confidence")),
+        triple=_triple(element),
+        author=turn.author,
+        advice=_advice(element),
+    )
+
+
+def _advice(element: Mapping[str, Any]) -> Advice | None:
+    if element.get("safety_conflict") is True:
+        return Advice("drop", "following it would keep somebody from being looked after")
+    action = line(element.get("action")).lower()
+    return Advice(action, line(element.get("reason"))) if action else None
+
+
+def turn_with(
+    quote: str, number: Any, turns: Sequence[Memory], said: Callable[[Memory], str] = lambda turn: turn.content
+) -> Memory | None:
+    """The turn that has the quote in what is `said`: the one that was named, or any other, for models cannot count."""
+    likely = [turns[number - 1]] if isinstance(number, int) and 0 < number <= len(turns) else []
+    probe = Candidate(content=quote, quote=quote)
+    return next((turn for turn in (*likely, *turns) if grounded(probe, said(turn))), None)
+
+
+def confidence(value: Any) -> float:
+    """How sure a model says it is, in [0, 1]; in numbers or in words."""
+    if isinstance(value, str):
+        return SURENESS.get(value.strip().casefold(), DEFAULT_CONFIDENCE)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return min(max(float(value), 0.0), 1.0)
+    return DEFAULT_CONFIDENCE
+
+
+def _triple(element: Mapping[str, Any]) -> Triple | None:
+    subject, predicate, object_, subject_type, object_type = (
+        line(element.get(key)) for key in ("subject", "predicate", "object", "subject_type", "object_type")
+    )
+    if not (subject and predicate and object_):
+        return None
+    return Triple(subject, predicate.upper().replace(" ", "_"), object_, subject_type, object_type)

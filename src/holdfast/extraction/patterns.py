@@ -1,0 +1,221 @@
+"""What the extractor knows of each language: words and patterns, kept as data in `cues/`.
+
+A cue file holds
+- `guards`: what makes a sentence, or all that follows it, not worth keeping;
+- `joints`: words between clauses. After a hard one another thought begins, a soft one lists, a reason belongs to
+  what it explains; none of them joins when what it `unless_followed` names comes next ("so much");
+- `lead`: what people say before they come to the point;
+- `explicit`: openings that ask for remembering;
+- `bare`: a correction that does not say what it corrects, from `before` to `now`;
+- `kin`: words for people close to the speaker, and what they are called in a triple;
+- `pieces`: patterns that other patterns name in braces;
+- `statement`: what durable clauses look like, most telling first. `opens` is how the clause begins, `needs` must
+  occur in it, `unless` must not. A `whole` clause reaches to the end of its sentence.
+
+Every pattern is matched against one sentence, never a whole turn, so none can take long.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..text.lazy_regex import NEVER
+from ..text.stopwords import LATIN_LANGUAGES, STOP_WORDS
+from ..types import Kind
+
+_CODES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
+_WORD = re.compile(r"[^\W\d_]+")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_WORDS_TO_TELL = 80  # enough to tell a language; more only cost time
+_PLAIN = str.maketrans("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn")
+_PIECE = re.compile(r"\{([a-z]\w*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one sort of durable clause looks like, and what it then is."""
+
+    opens: re.Pattern[str]
+    category: str
+    kind: Kind = "fact"
+    needs: str = ""
+    unless: str = ""
+    predicate: str = ""
+    confidence: float = 0.8
+    whole: bool = False
+    mine: bool = False
+    """Whether such clauses always begin in the first person: others need not be compared with it."""
+    for_agents: bool = False
+    """Whether an agent may be believed that says so: of what was done it knows as much as the user does."""
+    for_a_while: bool = False
+    """Whether "for now" does not speak against it: what a project leaves out for the time being is worth knowing."""
+
+    def fits(self, clause: str) -> re.Match[str] | None:
+        """Where the clause opens like this statement, if it is one."""
+        opening = self.opens.match(clause)
+        if not opening or (self.needs and not compiled(self.needs).search(clause)):
+            return None
+        return None if self.unless and compiled(self.unless).search(clause) else opening
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The cues of one language, ready to be matched."""
+
+    code: str
+    subject: str
+    """The pronoun that a second verb leaves out: "I love tea but hate coffee"."""
+    retold: bool
+    """Whether the first person is turned into the third."""
+    spaced: bool
+    """Whether words are written apart."""
+    guards: Mapping[str, re.Pattern[str]]
+    boundary: re.Pattern[str]
+    hard: frozenset[str]
+    reason: frozenset[str]
+    soft: frozenset[str]
+    lead: re.Pattern[str]
+    explicit: re.Pattern[str]
+    explicit_rule: re.Pattern[str]
+    imperative: re.Pattern[str]
+    kin: Mapping[str, str]
+    named_kin: re.Pattern[str]
+    bare: re.Pattern[str]
+    """A correction that does not say what it corrects, with the groups `now` and `before`."""
+    naming: re.Pattern[str]
+    """How a clause gives somebody's name."""
+    negation: re.Pattern[str]
+    spoken_by: re.Pattern[str]
+    """The speaker as the subject of a clause; after it comes what they do."""
+    first_person: re.Pattern[str]
+    statements: tuple[Statement, ...]
+    of_others: tuple[Statement, ...]
+    """The statements that need not begin in the first person."""
+
+    def likely(self, clause: str) -> tuple[Statement, ...]:
+        """The statements that a clause which begins like this one can be."""
+        return self.statements if self.first_person.match(clause) else self.of_others
+
+    def warns(self, guard: str, text: str) -> bool:
+        """Whether the guard of this name finds something anywhere in the text."""
+        return bool(self.guards.get(guard, NEVER).search(text))
+
+    def begins_anew(self, text: str) -> bool:
+        """Whether somebody else does something in the text, so that a verb after it may be theirs."""
+        return self.warns("other_subject", text)
+
+    def material_from(self, text: str) -> int:
+        """Where the text stops being speech, because it hands over something to work on: "Translate this: …"."""
+        introduced = ":" in text or "：" in text or "\n" in text
+        found = self.guards.get("material", NEVER).search(text) if introduced else None
+        return found.end() if found else len(text)
+
+    def begins(self, guard: str, text: str) -> re.Match[str] | None:
+        """The match when the text begins with what this guard looks for."""
+        return self.guards.get(guard, NEVER).match(text)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when first needed: most patterns are not, and compiling all of them takes a while."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def languages_of(text: str) -> list[Language]:
+    """The languages whose cues to go by, likeliest first; none for a language without cues."""
+    if _KANA.search(text):
+        return [language("ja")]
+    if _HAN.search(text):
+        return [language("zh")]
+    if _CYRILLIC.search(text):
+        return [language("ru")]
+    votes = _votes(text)
+    most = max(votes.values())
+    if not most:  # too short to tell: "Odio madrugar"
+        return [language(code) for code in _CODES.values()]
+    return [language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES]
+
+
+def _votes(text: str) -> dict[str, int]:
+    words = _WORD.findall(text[: _WORDS_TO_TELL * 10].lower().translate(_PLAIN))[:_WORDS_TO_TELL]
+    return {name: sum(map(STOP_WORDS[name].__contains__, words)) for name in LATIN_LANGUAGES}
+
+
+@cache
+def language(code: str) -> Language:
+    """The language of this code, its cue file read once."""
+    cues = tomllib.loads((files(__package__) / "cues" / f"{code}.toml").read_text("utf-8"))
+    spaced = cues.get("spaced", True)
+    kin: dict[str, str] = cues.get("kin", {})
+    pieces = {"kin": _any_of(kin), **cues.get("pieces", {})}
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return compiled(expanded(text, pieces)) if text else NEVER
+
+    statements = tuple(statement_of(each, pieces) for each in cues["statement"])
+    joints, explicit = cues.get("joints", {}), cues.get("explicit", {})
+    return Language(
+        code=code,
+        subject=cues.get("subject", ""),
+        retold=cues.get("retold", False),
+        spaced=spaced,
+        guards={name: pattern(text) for name, text in cues["guards"].items()},
+        boundary=_boundary(joints, spaced),
+        hard=frozenset(joints.get("hard", ())),
+        reason=frozenset(joints.get("reason", ())),
+        soft=frozenset(joints.get("soft", ())),
+        lead=pattern(cues.get("lead", {}).get("words", "")),
+        explicit=pattern(explicit.get("fact", "")),
+        explicit_rule=pattern(explicit.get("rule", "")),
+        imperative=pattern(explicit.get("imperative", "")),
+        kin={word.lower(): label for word, label in kin.items()},
+        named_kin=pattern(cues.get("named_kin", "")),
+        bare=pattern(cues.get("bare", "")),
+        naming=pattern(cues.get("naming", "")),
+        negation=pattern(cues.get("negation", "")),
+        spoken_by=pattern(cues.get("spoken_by", "")),
+        first_person=pattern(cues.get("first_person", "")),
+        statements=statements,
+        of_others=tuple(each for each in statements if not each.mine),
+    )
+
+
+def statement_of(cue: Mapping[str, Any], pieces: Mapping[str, str]) -> Statement:
+    """The statement that a table of a cue file describes."""
+    patterns: dict[str, str] = {
+        part: expanded(cue[part], pieces) for part in ("opens", "needs", "unless") if part in cue
+    }
+    parts: dict[str, Any] = {**cue, **patterns, "opens": compiled(patterns["opens"])}
+    return Statement(**parts)
+
+
+def expanded(text: str, pieces: Mapping[str, str]) -> str:
+    """The pattern with its pieces put in, and its spaces standing for any white space."""
+    while _PIECE.search(text):
+        text = _PIECE.sub(lambda piece: pieces[piece[1]], text)
+    return text.replace(" ?", r"\s*").replace(" ", r"\s+")
+
+
+def _any_of(words: Mapping[str, str]) -> str:
+    return "(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)).replace("\\ ", " ") + ")"
+
+
+def _boundary(joints: Mapping[str, Any], spaced: bool) -> re.Pattern[str]:
+    """Where one clause may end and the next begin: at a mark, a joining word, or both."""
+    listed = [word for name in ("hard", "soft", "reason") for word in joints.get(name, ())]
+    word = "|".join(sorted(map(re.escape, listed), key=len, reverse=True)) or "(?!)"
+    unless = joints.get("unless_followed", "(?!)")
+    if not spaced:
+        return re.compile(rf"\s*(?P<mark>[，；：,;:—])\s*(?P<after>{word})?|(?P<word>(?!))")
+    return re.compile(
+        rf"\s*(?P<mark>[;:—–,-](?=\s))\s*(?:(?P<after>{word})\s+)?|\s+(?P<word>{word})\s+(?!{unless})",
+        re.IGNORECASE,
+    )

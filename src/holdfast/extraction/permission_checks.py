@@ -1,0 +1,229 @@
+"""The table of `permissions.py` applied: in what state a memory is, and what is refused or becomes a proposal.
+
+Two things are done here and nowhere else. `remember` stores what is new as the table has it. `guarded` looks at what a
+transaction of an agent, an importer or a model has done, before it is committed: whichever verb or adapter did it, what
+the table does not allow is refused and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..errors import NeedsPerson
+from ..ingest import commit, permissions
+from ..ingest.permissions import Actor, State, Verb
+from ..storage.protocol import Writer
+from ..types import Event, Events, Memories, Memory, Scope
+from . import approval
+
+T = TypeVar("T")
+# What somebody states; turns and documents are kept as they were said or found, and are nobody's statement.
+STATED = ("fact", "rule", "reflection", "skill", "episode")
+# Fields that say what a memory means. The others change as it is used, said again or filed elsewhere.
+MEANING = ("content", "kind", "category", "title", "triple", "valid_from", "valid_until")
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who acts, by which verb of the journal, in which run, and which kinds of memory a person has to approve."""
+
+    actor: str
+    verb: str
+    run: str = ""
+    needs_person: Callable[[str], bool] = lambda kind: False
+
+    @property
+    def kind(self) -> Actor:
+        """What kind of actor that is."""
+        return permissions.hand_of(self.actor, self.verb)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether nothing that they do to memories is held up."""
+        return permissions.answers_to_nobody(self.actor)
+
+
+# In what state a memory is
+
+
+def state_of(memory: Memory, events: Events, actor: str = "") -> State:
+    """What people have done to a memory so far, given its journal; seen by an actor."""
+    if memory.status in approval.WAITING:
+        return "own" if actor and approval.proposer(memory) == actor else "waiting"
+    if memory.status != "active":
+        if approval.undecided(memory):
+            return "rejected"
+        if _by_person(_last(events, _put_away)):
+            return "forgotten"
+    if memory.protected:
+        return "confirmed"
+    approved = "approved_by" in memory.metadata
+    written = memory.kind in STATED and _by_person(_last(events, lambda event: event.before is None))
+    return "written" if approved or written else "free"
+
+
+def _last(events: Events, wanted: Callable[[Event], bool]) -> Event | None:
+    return next((event for event in reversed(events) if wanted(event)), None)
+
+
+def _put_away(event: Event) -> bool:
+    return event.after is not None and "status" in event.after
+
+
+def _by_person(event: Event | None) -> bool:
+    return event is not None and permissions.hand_of(event.actor, event.verb) == "person"
+
+
+def state_of_run(events: Events, memories: Iterable[Memory]) -> State:
+    """What undoing a run would touch: only what agents did, what anybody else did, or a decision about a proposal."""
+    known = {memory.id: memory for memory in memories}
+    for event in events:
+        if event.noun != "memory" or event.before is None or event.after is None:
+            continue
+        if {image.get("status") for image in (event.before, event.after)} & set(approval.WAITING):
+            return "waiting"
+        if "status" in event.before and event.target in known and approval.undecided(known[event.target]):
+            return "rejected"
+    return "free" if all(permissions.kind_of(event.actor) == "agent" for event in events) else "written"
+
+
+# Refusing
+
+
+def check(who: Who, verb: Verb, memory: Memory, journal: Callable[[Scope, str], Events]) -> permissions.Ruling:
+    """What becomes of a verb on a memory. NeedsPerson where it is refused."""
+    if who.trusted and memory.status not in approval.WAITING:
+        return permissions.Ruling("allow")  # without a look at the journal
+    state = state_of(memory, journal(memory.scope, memory.id), who.actor)
+    ruling = permissions.ruling(who.kind, verb, state)
+    if ruling.outcome == "refuse":
+        raise refused(verb, state, memory.id)
+    return ruling
+
+
+def refused(verb: Verb, state: State, id: str) -> NeedsPerson:
+    """The error for what only a person may do."""
+    return NeedsPerson(permissions.refusal(verb, state, id), id=id)
+
+
+# Storing what is new
+
+
+def remember(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
+    """Stores memories as the table has it, in order: at once, as a proposal, or not a second time while one waits.
+
+    NeedsPerson for words that a person has turned down.
+    """
+    if who.trusted:
+        return commit.remember(writer, memories)
+    admitted = admit(writer, memories, who)
+    at_once = [one for one in admitted if one.status == "active"]
+    stored = dict(zip((one.id for one in at_once), commit.remember(writer, at_once), strict=True))
+    return [stored[one.id] if one.id in stored else one if one.seq else writer.add(one) for one in admitted]
+
+
+def admit(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
+    """New memories as they may be stored: as they are, as proposals, or the proposals that wait already."""
+    if who.trusted:
+        return list(memories)
+    twins = writer.same_words([one for one in memories if one.kind in STATED])
+    return [_admitted(one, twins.get(one.id, []), who) for one in memories]
+
+
+def propose(writer: Writer, proposed: Memory) -> Memory:
+    """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person has turned down."""
+    waiting = [one for one in writer.same_words([proposed]).get(proposed.id, []) if one.status != "active"]
+    state, twin = said_before(waiting)
+    if state == "rejected" and twin is not None:
+        raise refused("remember", state, twin.id)
+    return twin if twin is not None and twin.status == "proposed" else writer.add(proposed)
+
+
+def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
+    if memory.kind not in STATED or memory.status != "active":
+        return memory
+    state, twin = said_before(twins)
+    ruling = permissions.ruling(who.kind, "remember", state, needs_person=who.needs_person(memory.kind))
+    if ruling.allowed:
+        return memory
+    if ruling.outcome == "refuse":
+        raise refused("remember", state, twin.id if twin else memory.id)
+    if twin is not None and twin.status == "proposed":
+        return twin
+    return approval.proposal(memory, by=who.actor, reason=ruling.reason)
+
+
+def is_turned_down(writer: Writer, memory: Memory, actor: Actor) -> bool:
+    """Whether the words of a new memory are such that this kind of actor may not store them."""
+    twins = writer.same_words([memory]).get(memory.id, [])
+    state, _ = said_before([one for one in twins if one.id != memory.id])
+    return permissions.ruling(actor, "remember", state).outcome == "refuse"
+
+
+def said_before(twins: Memories) -> tuple[State, Memory | None]:
+    """What is known of words that are to be remembered: known, waiting, turned down, left undecided, or new."""
+    for one in twins:
+        if one.status == "active":
+            return "free", one
+    for one in twins:
+        if one.status == "proposed":
+            return "waiting", one
+    for one in twins:
+        if one.status == "archived" and one.status_reason.startswith(approval.REJECTED):
+            return "rejected", one
+    expired = next((one for one in twins if approval.proposer(one) and approval.undecided(one)), None)
+    return ("waiting", expired) if expired else ("new", None)
+
+
+# Looking at what was done
+
+
+def guarded(work: Callable[[Writer], T], who: Who) -> Callable[[Writer], T]:
+    """The same work, refused before it is committed where it did what its actor may not do."""
+    if who.trusted or who.verb == "undo":  # an undo is judged by the run that it takes back
+        return work
+
+    def checked(writer: Writer) -> T:
+        result = work(writer)
+        for scope, id_, before in list(writer.touched()):
+            _check_change(writer, before, writer.memory(scope, id_), who)
+        return result
+
+    return checked
+
+
+def _check_change(writer: Writer, before: Memory | None, after: Memory | None, who: Who) -> None:
+    verb = change_of(before, after)
+    if verb is None:
+        return
+    if before is None:
+        assert after is not None
+        others = [one for one in writer.same_words([after]).get(after.id, []) if one.id != after.id]
+        if after.kind in STATED and _admitted(after, others, who) is not after:
+            raise NeedsPerson(f"{after.content!r:.80} was not stored: it has to be proposed, and a person approves it.")
+        return
+    earlier = [event for event in writer.history(before.scope, before.id) if event.run != who.run]
+    state = state_of(before, earlier, who.actor)
+    if not permissions.ruling(who.kind, verb, state).allowed:
+        raise refused(verb, state, before.id)
+
+
+def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
+    """What was done to a memory, by what it was and is; None for what changes nothing that people care about."""
+    if before is None:
+        return "remember" if after is not None and after.status == "active" else None
+    if after is None:
+        return "forget"
+    if before.status != after.status:
+        return _status_change(before.status, after.status)
+    if before.protected != after.protected:
+        return "confirm"
+    return "correct" if any(getattr(before, name) != getattr(after, name) for name in MEANING) else None
+
+
+def _status_change(before: str, after: str) -> Verb | None:
+    if after == "active":
+        return "approve" if before in approval.WAITING else "restore"
+    return "forget" if before in ("active", *approval.WAITING) else None

@@ -1,0 +1,279 @@
+"""Whether a candidate is written down, and when: a judgement without a store, a model or a clock.
+
+1. **Hard guards** come first and are the same with and without a model: what must not be kept is dropped.
+2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's own rules.
+3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill belief about oneself
+   has to be said twice, and nobody but a person teaches an agent a rule out of text that is not theirs: what they
+   pasted into a message (`text/pasted_text.py`), or what one member of a shared scope wants of all.
+4. A deployment may want a person to **approve**.
+
+The reason of every judgement is kept with the memory, or with the turn when nothing was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from ..config import Settings
+from ..text.fences import strip_echoes
+from ..text.pasted_text import MEMORY, why_pasted
+from ..text.secrets import find_secrets
+from ..text.tokens import query_terms
+from ..types import Memory, Scope
+from .candidate import Advice, Candidate, grounded
+from .vocabulary import SENTENCES, Request, Timing, Vocabulary, straight, vocabulary
+
+Action = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop", "propose"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
+"""What waits for the end of the session, and for more that speaks for it."""
+
+RULES, MODEL = "rules_v1", "model_v1"
+LONGEST_REASON = 240
+LONGEST_QUOTE, LONGEST_RULE, LONGEST_END = 280, 280, 200  # characters; an end is that of a triple
+_OF_SEVERAL = ("shared", "project")
+_OF_ONE_PERSON = ("agents", "layers", "mem0", "run:")
+PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
+_REDACTED = "[REDACTED:"
+_TIMED: dict[Timing, tuple[Action, str]] = {
+    "at_once": ("commit_now", "a lasting statement, said first-hand"),
+    "session_end": ("commit_at_session_end", "such things wait for the end of the session"),
+    "repetition": ("require_repetition", "such things have to be said twice"),
+    "propose": ("propose", "such things are for a person to decide"),
+    "never": ("drop", "such things are not kept"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the policy says of a candidate, why, and which policy it was."""
+
+    action: Action
+    reason: str
+    version: str = RULES
+
+    def instead(self, action: Action, reason: str) -> Verdict:
+        """Another action for another reason, by the same policy."""
+        return replace(self, action=action, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate in the words of the vocabulary, and what is to become of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+    waits: bool = False
+    """Whether it is sure enough to be written, but nothing is before the end of the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a deployment remembers: its vocabulary, whether all waits for session end, and what a person approves."""
+
+    vocabulary: Vocabulary
+    write_timing: str = "policy"
+    approval: str = "none"
+
+    def judge(self, found: Candidate, turn: Memory) -> Judged:
+        """What becomes of a candidate that rests on this turn."""
+        candidate = self.vocabulary.fitted(found)
+        sentence = sentence_of(candidate.quote, turn.content)
+        if candidate.kind == "rule" and self._tells_a_fact(candidate, sentence):
+            candidate = self.vocabulary.fitted(replace(candidate, kind="fact", category="general"))
+        barred = hard_guard(candidate, turn, self.vocabulary)
+        if barred:
+            return Judged(candidate, Verdict("drop", barred))
+        verdict = self._clamped(candidate, turn, sentence, self._first(candidate, sentence))
+        if verdict.action == "commit_now" and self.needs_person(candidate.kind):
+            verdict = verdict.instead("propose", f"a person approves what is remembered; {verdict.reason}")
+        waits = verdict.action == "commit_now" and self.write_timing == "session_end"
+        candidate = attributed(within_limits(candidate), turn)
+        return Judged(candidate, replace(verdict, reason=short(verdict.reason)), waits)
+
+    def needs_person(self, kind: str) -> bool:
+        """Whether a memory of this kind waits for a person before it is active."""
+        return needs_person(self.approval, kind)
+
+    def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
+        """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
+        words, asked = self.vocabulary, straight(sentence)
+        remembers = any(cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked))
+        return remembers and not words.says("assistant_verb", candidate.quote)
+
+    def _first(self, candidate: Candidate, sentence: str) -> Verdict:
+        """The judgement before clamps: the model's where there is one, otherwise that of the vocabulary."""
+        if candidate.advice is not None and candidate.advice.action in ACTIONS:
+            return _advised(candidate.advice)
+        if candidate.kind == "rule" and self.vocabulary.says("durable", sentence):
+            return Verdict("commit_now", "an instruction that is to last")
+        is_rule = candidate.kind == "rule"
+        timing = self.vocabulary.implicit_rules if is_rule else self.vocabulary.timing(candidate.category)
+        action, reason = _TIMED[timing]
+        return Verdict(action, f"{candidate.category}: {reason}")
+
+    def _clamped(self, candidate: Candidate, turn: Memory, sentence: str, verdict: Verdict) -> Verdict:
+        words = self.vocabulary
+        around = sentence if candidate.kind == "rule" else candidate.quote
+        if verdict.action == "drop":
+            return verdict
+        if words.says("turn_scoped", around) and not words.says("durable", around):
+            return verdict.instead("drop", "only for this moment")
+        if words.believes_ill_of_itself(candidate.quote):
+            return verdict.instead("require_repetition", "an ill belief about oneself has to be said more than once")
+        if candidate.kind == "rule" and (doubt := _doubt(candidate, turn)):
+            return verdict.instead("propose", f"a rule {doubt} is for a person to decide")
+        if verdict.action == "commit_now" and candidate.kind == "fact":
+            action, reason = _TIMED[words.timing(candidate.category)]
+            return verdict if action == "commit_now" else verdict.instead(action, f"{candidate.category}: {reason}")
+        return verdict
+
+
+def _doubt(rule: Candidate, turn: Memory) -> str:
+    """What of a rule only a person may let pass, for it will stand in every prompt; empty where there is nothing."""
+    if not first_hand(turn):
+        return "out of text that is not the user's own"
+    if pasted := why_pasted(turn.content, rule.quote):
+        return f"out of {pasted} in a message"
+    if is_shared(turn.scope):
+        return f"for all who share {turn.scope}, asked for by {turn.author or 'somebody unnamed'},"
+    return f"of more than {LONGEST_RULE} characters" if len(rule.content) > LONGEST_RULE else ""
+
+
+def needs_person(approval: str, kind: str) -> bool:
+    """Whether, by the setting `approval`, a memory of this kind waits for a person before it is active."""
+    return approval == "all" or (approval == "rules" and kind == "rule")
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The policy that is set."""
+    return Policy(vocabulary(settings.vocabulary), settings.write_timing, settings.approval)
+
+
+def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
+    """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing forbids it."""
+    if candidate.triple is not None and candidate.triple.predicate in words.never:
+        return f"{candidate.triple.predicate} is never stored"
+    asked = turn.role in PEOPLE and (words.request(turn.content) is not None or _forgets_a_topic(turn, words))
+    if asked:
+        return "the user asked for it not to be remembered"
+    if not grounded(candidate, strip_echoes(turn.content)) or why_pasted(turn.content, candidate.quote) == MEMORY:
+        return "it only repeats what memory had injected"
+    if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
+        return "it holds a secret"
+    if any(words.says("safety_conflict", text) for text in (candidate.quote, candidate.content)):
+        return "it would keep an agent from looking after somebody's safety"
+    return ""
+
+
+def is_shared(scope: Scope) -> bool:
+    """Whether several people write to a scope, so that one of them speaks for all.
+
+    Not so where only the programs of one person meet: the agents of a file, a run, an adapter's own default.
+    """
+    own = scope.kind == "shared" and scope.key.startswith(_OF_ONE_PERSON)
+    return scope.kind in _OF_SEVERAL and not own
+
+
+def attributed(candidate: Candidate, turn: Memory) -> Candidate:
+    """A rule in a scope that several people share names who asked for it."""
+    if candidate.kind != "rule" or not turn.author or not is_shared(turn.scope):
+        return candidate
+    return replace(candidate, content=f"{turn.author} asks: {candidate.content}", author=turn.author)
+
+
+def first_hand(turn: Memory) -> bool:
+    """Whether a turn is somebody's own words: not an agent's, a tool's, or a text from outside."""
+    return turn.role in PEOPLE and turn.trust == "user"
+
+
+def sentence_of(quote: str, text: str) -> str:
+    """The sentence of a text in which a quote begins; the quote itself where it cannot be told."""
+    at = text.find(quote)
+    if at < 0:
+        return quote
+    start = max((mark.end() for mark in SENTENCES.finditer(text[:at])), default=0)
+    end = next((mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)), len(text))
+    return text[start:end]
+
+
+def within_limits(candidate: Candidate) -> Candidate:
+    """A candidate with no more of a quote than shows what it rests on, and no whole text for the end of a triple."""
+    quote, triple = candidate.quote, candidate.triple
+    if len(quote) > LONGEST_QUOTE:
+        cut = quote[:LONGEST_QUOTE]
+        quote = cut if quote[LONGEST_QUOTE].isspace() else cut.rpartition(" ")[0] or cut
+    if triple is not None and max(len(triple.subject), len(triple.object)) > LONGEST_END:
+        triple = None
+    return replace(candidate, quote=quote, triple=triple)
+
+
+def short(reason: str) -> str:
+    """A reason as it is kept: one line of at most 240 characters."""
+    line = " ".join(reason.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+
+
+def _advised(advice: Advice) -> Verdict:
+    action = next(one for one in ACTIONS if one == advice.action)
+    return Verdict(action, f"llm_policy: {advice.reason}", MODEL)
+
+
+def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) -> dict[str, str]:
+    """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what was asked.
+
+    "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the same person said
+    before. "Don't save this conversation" means all before it. "Forget that I smoke" means itself and what was said
+    before in the same words. Answers, which may repeat what was said, go with what they answer. Requests up to the
+    position `since` have been met.
+    """
+    gone: dict[str, str] = {}
+    said: list[list[Memory]] = []  # what a person said, each with the answers to it
+    for turn in turns:
+        if turn.role in PEOPLE or not said:
+            said.append([])
+        said[-1].append(turn)
+    for place, (turn, *_) in enumerate(said, start=1):
+        request = _new_request(turn, words, since)
+        if request is not None:
+            announces = turn.content[request.end :].lstrip()[:1] in tuple(":：—–")
+            back = 1 if request.reach == "onwards" or announces else 2
+            meant = said[:place] if request.reach == "conversation" else said[max(0, place - back) : place]
+            gone |= {one.id: f"asked not to be remembered ({request.reach})" for each in meant for one in each}
+        elif turn.role in PEOPLE and (turn.position or 0) > since and (topic := _forgets_a_topic(turn, words)):
+            terms = set(query_terms(topic))
+            meant = [each for each in said[: place - 1] if terms and terms <= set(query_terms(each[0].content))]
+            gone |= {one.id: "asked to be forgotten (topic)" for each in (*meant, said[place - 1]) for one in each}
+    return gone
+
+
+def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
+    """What a turn asks to be forgotten; empty where it asks for no such thing."""
+    asked = words.asked(turn.content)
+    return asked.topic if asked and asked.kind == "forget_topic" else ""
+
+
+def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
+    return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
+
+
+def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
+    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going incognito."""
+    request = words.request(turn.content) if turn.role in PEOPLE else None
+    return request is not None and request.reach != "this" and not request.paused
+
+
+def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
+    """Whether nothing that follows a turn is to be remembered, given whether that held before it."""
+    if turn.role not in PEOPLE or not private:
+        return private or goes_private(turn, words)
+    asked = words.asked(turn.content)
+    return not (asked is not None and asked.kind == "resume")
+
+
+def goes_private(turn: Memory, words: Vocabulary) -> bool:
+    """Whether from this turn on nothing of the session is to be remembered."""
+    request = words.request(turn.content) if turn.role in PEOPLE else None
+    return request is not None and request.reach in ("conversation", "onwards")

@@ -1,0 +1,403 @@
+"""The extractor that needs no model: rules find what a turn says that lasts.
+
+A turn is reduced to its author's own words (`speech`), each sentence is cut into clauses, and a clause is kept when
+it opens like one of the statements its language knows (`languages`, `cues/`) and nothing speaks against it: a
+question, a condition, a joke, a wish for this moment, somebody else's opinion. When in doubt it is left out: a wrong
+memory costs more than a missed one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ..text.secrets import find_secrets
+from ..text.time_expressions import BEGINNING, END, Span, spans
+from ..types import DAY, Memory, Triple, from_datetime, to_datetime
+from .candidate import Candidate, grounded
+from .corrections import settled
+from .kinship import listed, named_kin
+from .patterns import Language, Statement, languages_of
+from .policy import PEOPLE
+from .speech import Sentence, own_words, sentences
+from .third_person import NOBODY, retell
+from .vocabulary import straight
+
+_LONGEST_OBJECT = 12  # words; a longer one is a story, not the object of a triple
+_NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))  # predicates that say "no" themselves
+_DOINGS = frozenset(("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED"))
+_LISTED = 3  # words after a comma that may be one more thing of a list; more are a thought of their own
+_EDGES = " \t\n,;:–—-"
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PAST = re.compile(r"\b(?:last|ago|yesterday|earlier)\b", re.IGNORECASE)
+_PARTS = re.compile(r"\s*(?:[,;(—–]|\bbecause\b|\bsince\b)")
+
+
+@dataclass(slots=True)
+class _Clause:
+    """Characters [start, end) of a sentence; `subject` is what it leaves out and its forerunner said."""
+
+    start: int
+    end: int
+    subject: str = ""
+    opened_to: int = 0
+    """Where its opening ends: that may be some segments on, as in "Tom and I are …"."""
+    whole: bool = False
+    """Whether it takes all the rest of the sentence."""
+    asked_for: bool = False
+    joined: bool = False
+    """Whether "and" or the like joins it to something before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A stretch between two boundaries, and how it is joined to the one before."""
+
+    start: int
+    end: int
+    mark: str = ""
+    word: str = ""
+
+
+class RuleExtractor:
+    """Finds durable facts and standing instructions in dialogue, offline and the same way every time."""
+
+    def __init__(self, spoken: Callable[[str], list[Language]] = languages_of) -> None:
+        """`spoken` says by the cues of which languages a text is read, and so what is looked for in it."""
+        self._spoken = spoken
+
+    def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
+        """The candidates of these turns, in their order. Turns without anything durable yield none."""
+        found = [candidate for turn in turns for candidate in self._read(turn)]
+        return settled(found, {turn.id: turn for turn in turns}, self._read)
+
+    def _read(self, turn: Memory) -> Iterator[Candidate]:
+        words = own_words(turn.content, role=turn.role)
+        for language in self._spoken(words) if words else ():
+            found = [each for each in _in_language(language, words, turn) if _may_stay(each, turn.content)]
+            if found:
+                yield from found
+                return
+
+
+def _may_stay(candidate: Candidate, text: str) -> bool:
+    return grounded(candidate, text) and "[REDACTED:" not in candidate.quote and not find_secrets(candidate.quote)
+
+
+def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candidate]:
+    plain = straight(words)
+    if language.warns("private", plain) or language.warns("joke_turn", plain):
+        return
+    every = sentences(words[: language.material_from(plain)])
+    for number, sentence in enumerate(every):
+        told = _Told(language, sentence, turn, following=every[number + 1].text if number + 1 < len(every) else "")
+        if told.is_scenario():
+            return
+        yield from told.candidates()
+
+
+class _Told:
+    """One sentence of a turn, and what it says that lasts."""
+
+    def __init__(self, language: Language, sentence: Sentence, turn: Memory, following: str) -> None:
+        self.language = language
+        self.sentence = sentence
+        self.turn = turn
+        self.text = sentence.text
+        self.plain = straight(sentence.text)
+        self.following = following
+        self.agent = turn.role not in PEOPLE
+
+    def is_scenario(self) -> bool:
+        """Whether from here on something is only imagined."""
+        return bool(self.language.begins("scenario", self.plain))
+
+    def candidates(self) -> Iterator[Candidate]:
+        """What this sentence says that lasts."""
+        if self._is_no_statement():
+            return
+        found = list(self._stated())
+        yield from found
+        if not self.agent and not self.language.warns("unsure", self.plain):
+            yield from self._named_kin([each.quote for each in found])
+
+    def _is_no_statement(self) -> bool:
+        language = self.language
+        return (
+            bool(language.begins("memory_command", self.plain) or language.begins("reported", self.plain))
+            or language.warns("joke", self.plain)
+            or (language.warns("joke", self.following) and not any(map(str.isalpha, self.following)))
+        )
+
+    def _stated_until(self) -> int:
+        """Where the sentence stops stating and begins to ask: "I weigh 82 kg, what should I eat?"."""
+        begins_asking = bool(self.language.begins("question", self.plain))
+        if self._asked_for(self.plain) and (begins_asking or not self.sentence.asks):  # "Can you note that …?"
+            return len(self.plain)
+        if begins_asking:
+            return 0
+        if not self.sentence.asks:
+            return len(self.plain)
+        last = [each.start for each in self._segments() if self.language.begins("question", self.plain[each.start :])]
+        tag = not last or self.language.begins("asked", self.plain[last[0] :])
+        return 0 if tag else last[0]
+
+    # -- clauses -------------------------------------------------------------------------------------------------------
+
+    def _stated(self) -> Iterator[Candidate]:
+        before = ""
+        for clause in self._clauses():
+            candidate = self._explicit_candidate(clause) if clause.asked_for else self._candidate(clause)
+            if candidate and candidate.kind == "rule" and clause.joined and before != "rule":
+                candidate = candidate if self._asks_anew(clause) else None
+            if candidate:
+                yield candidate
+                before = candidate.kind
+
+    def _asks_anew(self, clause: _Clause) -> bool:
+        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer me on" is not."""
+        return bool(self.language.begins("polite", self.plain[clause.start : clause.end]))
+
+    def _clauses(self) -> list[_Clause]:
+        clauses: list[_Clause] = []
+        current: _Clause | None = None
+        until = self._stated_until()
+        for segment in self._segments():
+            if segment.end > until:
+                break
+            if clauses and clauses[-1].whole:
+                break
+            opened = None if current and segment.start <= current.opened_to else self._opened(segment, current)
+            if opened:
+                clauses.append(opened)
+                current = opened
+            elif current and self._goes_on(current, segment):
+                current.end = segment.end
+            else:
+                current = None
+        return clauses
+
+    def _segments(self) -> Iterator[_Segment]:
+        start, mark, word = 0, "", ""
+        for boundary in self.language.boundary.finditer(self.plain):
+            if boundary.start() > start:
+                yield _Segment(start, boundary.start(), mark, word)
+            start = boundary.end()
+            mark, word = boundary["mark"] or "", (boundary["after"] or boundary["word"] or "").lower()
+        if start < len(self.plain):
+            yield _Segment(start, len(self.plain), mark, word)
+
+    def _opened(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
+        """The clause that begins with this segment, if one does. A reason belongs to what it explains."""
+        if current and segment.word in self.language.reason:
+            return None
+        if self._asked_for(self.plain[segment.start :]):
+            return _Clause(segment.start, len(self.plain), whole=True, asked_for=True)
+        start = segment.start
+        for _ in range(4):  # "ok so actually we use …"
+            opened = self._opening(self.plain[start:])
+            if opened:
+                length, whole = opened
+                end = len(self.plain) if whole else segment.end
+                joined = bool(segment.start) and segment.word in self.language.soft
+                return _Clause(start, end, opened_to=start + length, whole=whole, joined=joined)
+            lead = self.language.lead.match(self.plain, start, segment.end)
+            if not lead or not lead[0]:
+                break
+            start = lead.end()
+        return self._continued(segment, current)
+
+    def _asked_for(self, rest: str) -> bool:
+        return not self.agent and bool(self.language.explicit.match(rest) or self.language.explicit_rule.match(rest))
+
+    def _opening(self, rest: str) -> tuple[int, bool] | None:
+        """How long the longest opening is that the rest of the sentence begins with, and whether it takes it all."""
+        opened = [(match, each) for each in self.language.likely(rest) if (match := each.opens.match(rest))]
+        if not opened:
+            return None
+        return max(match.end() for match, _ in opened), any(each.whole and each.fits(rest) for _, each in opened)
+
+    def _continued(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
+        """A second verb with the subject of the first: "I love tea but hate coffee"."""
+        subject = f"{self.language.subject} "
+        if not current or not segment.word or not self.language.subject:
+            return None
+        first = current.subject + self.plain[current.start : current.end]
+        if not first.lower().startswith(subject.lower()) or self.language.begins_anew(first[len(subject) :]):
+            return None
+        rest = subject + self.plain[segment.start : segment.end]
+        verb = rest.split()[1:2]
+        if segment.word in self.language.soft and verb == first.split()[1:2]:
+            return None  # "I love the self-acceptance and love theme"
+        fits = any(each.fits(rest) for each in self.language.likely(rest))
+        return _Clause(segment.start, segment.end, subject=subject) if fits else None
+
+    def _goes_on(self, clause: _Clause, segment: _Segment) -> bool:
+        """Whether the segment belongs to the clause before it."""
+        if segment.word in self.language.reason or segment.start <= clause.opened_to:
+            return True
+        if segment.word in self.language.hard or segment.mark not in ("", ",", "，"):
+            return False
+        words = self.plain[segment.start : segment.end]
+        if self.language.begins("breaks", words):
+            return False
+        if self.language.warns("half", self.plain[clause.start : clause.end]):
+            return True
+        a_list = bool(segment.word) or len(words.split()) <= _LISTED
+        return a_list or bool(self.language.begins("adds", words))
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+
+    def _candidate(self, clause: _Clause) -> Candidate | None:
+        quote = self.text[clause.start : clause.end].strip(_EDGES)
+        plain = clause.subject + straight(quote)
+        for statement in self.language.likely(plain):
+            opening = statement.fits(plain)
+            if opening and self._lasts(statement, plain):
+                return self._made(statement, opening, plain, quote)
+        return None
+
+    def _lasts(self, statement: Statement, clause: str) -> bool:
+        language = self.language
+        if self.agent and not statement.for_agents:
+            return False
+        rule = statement.kind == "rule"
+        if language.warns("hollow", clause):
+            return False
+        if language.warns("unsure_rule", self.plain) if rule else self._is_unsure(clause):
+            return False
+        if rule and language.warns("moment", self.plain):
+            return language.warns("lasting", clause) and not language.warns("moment", clause)
+        return statement.for_a_while or not language.warns("moment", clause)
+
+    def _is_unsure(self, clause: str) -> bool:
+        return self.language.warns("unsure", self.plain) or self.language.warns("unsure_clause", clause)
+
+    def _made(self, statement: Statement, opening: re.Match[str], clause: str, quote: str) -> Candidate:
+        return Candidate(
+            content=self._content(clause, statement.category),
+            quote=quote,
+            source=self.turn.id,
+            kind=statement.kind,
+            category=statement.category,
+            confidence=statement.confidence,
+            triple=self._triple(statement, opening, clause),
+            author=self.turn.author,
+        )
+
+    def _explicit_candidate(self, clause: _Clause) -> Candidate | None:
+        rest = self.plain[clause.start : clause.end]
+        cue = self.language.explicit_rule.match(rest) or self.language.explicit.match(rest)
+        start = clause.start + (cue.end() if cue else 0)
+        quote = self.text[start : clause.end].strip(_EDGES)
+        if len(quote) < (6 if self.language.spaced else 3):
+            return None
+        plain = straight(quote)
+        known = next(((each, fit) for each in self.language.likely(plain) if (fit := each.fits(plain))), None)
+        if known:
+            return replace(self._made(*known, plain, quote), confidence=1.0)
+        rule = bool(self.language.explicit_rule.match(rest) or self.language.imperative.match(plain))
+        return Candidate(
+            content=self._content(plain, "general"),
+            quote=quote,
+            source=self.turn.id,
+            kind="rule" if rule else "fact",
+            category="instruction" if rule else "general",
+            confidence=1.0,
+            author=self.turn.author,
+        )
+
+    def _content(self, clause: str, category: str) -> str:
+        told = retell(clause, self.turn.author) if self.language.retold else clause.strip()
+        return _dated(told, self.turn.event_time) if category in ("plan", "decision") else told
+
+    def _triple(self, statement: Statement, opening: re.Match[str], clause: str) -> Triple | None:
+        """The clause as a triple, where it is clear: none when a "no" in it would be lost."""
+        predicate, stated = statement.predicate, ""
+        groups = opening.groupdict()
+        if not predicate or (predicate not in _NEGATIVE and self.language.negation.search(clause)):
+            return None
+        if kin := groups.get("kin"):
+            predicate = predicate.replace("{kin}", self.language.kin.get(kin.lower(), "RELATION"))
+            stated = groups.get("name") or self._name_in(clause)
+        else:
+            stated = groups.get("name") or self._stated_of(predicate, opening, clause)
+        if not stated or len(stated.split()) > _LONGEST_OBJECT:
+            return None
+        return Triple(self.turn.author or "user", predicate, stated)
+
+    def _name_in(self, clause: str) -> str:
+        found = self.language.naming.search(clause)
+        return next((name for name in found.groups() if name), "") if found else ""
+
+    def _stated_of(self, predicate: str, opening: re.Match[str], clause: str) -> str:
+        """What is said: after the opening, or after the speaker where the verb is part of it."""
+        speaker = self.language.spoken_by.match(clause) if predicate in _DOINGS else None
+        start = 0 if predicate in _DOINGS else opening.end()
+        rest = clause[speaker.end() if speaker else start :].strip(_EDGES)
+        return _PARTS.split(rest, maxsplit=1)[0].strip(_EDGES + ".")
+
+    def _named_kin(self, quotes: list[str]) -> Iterator[Candidate]:
+        for found in named_kin(self.language, self.plain):
+            quote = self.text[found.start : found.end]
+            if any(quote in other for other in quotes):
+                continue
+            who, several = f"{self.turn.author or NOBODY}'s", len(found.names) > 1
+            are = "are" if several else "is"
+            told = f"{who[:1].upper()}{who[1:]} {found.kin} {are} {listed(found.names)}"
+            label = self.language.kin.get(found.kin.lower(), "RELATION")
+            yield Candidate(
+                content=told if self.language.retold else quote,
+                quote=quote,
+                source=self.turn.id,
+                category="relationship",
+                triple=None if several else Triple(self.turn.author or "user", f"HAS_{label}", found.names[0]),
+                author=self.turn.author,
+            )
+
+
+def _dated(content: str, said_at: int) -> str:
+    """The content with the days its times mean, seen from when it was said: "in May (2027-05)"."""
+    if said_at <= 0:
+        return content
+    pieces, position = [], 0
+    for span in spans(content, said_at):
+        at = content.find(span.text, position)
+        if at < 0 or _YEAR.search(span.text) or span.start <= BEGINNING or span.end >= END:
+            continue
+        end = at + len(span.text)
+        pieces += [content[position:end], f" ({_days(_ahead(span, said_at))})"]
+        position = end
+    return "".join([*pieces, content[position:]])
+
+
+def _ahead(span: Span, said_at: int) -> Span:
+    """The span itself, or its next return when it is over: what is planned lies ahead."""
+    if span.end > said_at - said_at % DAY or _PAST.search(span.text):
+        return span
+    weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
+    if weekday:
+        return Span(span.start + 7 * DAY, span.end + 7 * DAY, span.text)
+    return Span(_a_year_on(span.start), _a_year_on(span.end), span.text)
+
+
+def _a_year_on(micros: int) -> int:
+    day = to_datetime(micros)
+    try:
+        return from_datetime(day.replace(year=day.year + 1))
+    except ValueError:  # 29 February, or the end of time
+        return micros + 365 * DAY
+
+
+def _days(span: Span) -> str:
+    first, last = to_datetime(span.start), to_datetime(span.end) - timedelta(days=1)
+    if first.date() == last.date():
+        return f"{first:%Y-%m-%d}"
+    whole_months = first.day == 1 and (last + timedelta(days=1)).day == 1
+    if whole_months and (first.month, last.month) == (1, 12) and first.year == last.year:
+        return f"{first:%Y}"
+    if whole_months:
+        return f"{first:%Y-%m}" if first.month == last.month else f"{first:%Y-%m} to {last:%Y-%m}"
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"

@@ -1,0 +1,325 @@
+"""Learning from conversations: the turns of a session that has ended become facts, each with the words it rests on.
+
+What of the session was not considered while it went on is read now; what was held is kept or put away by what the whole
+session, its summary and earlier sessions say; the session gets its arc. All that follows (new facts, renewals,
+replacements, links to the turns, the arc, the session's stamp, the end of the job) is one transaction. So a session is
+read once however often it is asked for, and a crash at any point leaves it for the next worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import Conflict
+from ..ingest import owner_profile
+from ..ingest.session_log import end
+from ..storage.protocol import Author, Filter, Store, Writer, rests_on
+from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
+from . import summaries as arc_
+from .apply import PROMOTION, SESSION_END, Scribe, decided
+from .candidate import Candidate, as_candidate
+from .episodes import EXTRACTED, NO_OUTPUT
+from .job_types import Due, Kind, Output, Task, Worker
+from .orphaned_sessions import is_orphaned
+from .policy import HELD, PEOPLE
+from .promotion import NOT_KEPT, SURE, Held, Promotion, Refusal, promote
+from .reconcile import Decision
+from .similarity.known_memories import sharing_words
+from .turn_extraction import Considered, Reading, considered, look, notes, remembers, turns_of, usual, write_down
+
+PRIOR = 20  # arcs, and held candidates, of other sessions that one candidate is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A candidate that waited and is kept: under which key, resting on what, and how it joins what is known."""
+
+    key: str
+    decision: Decision
+    turns: frozenset[str]
+    reason: str
+    promotion: Promotion | None = None
+    """What bore it out; None for one that was sure and only waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What reading a session gave: what was found in it, what is kept of what waited, and its arc."""
+
+    session: Session
+    turns: Memories
+    """Those that came after the session was last read."""
+    every: Memories
+    """All turns of the session that may be remembered."""
+    reading: Reading
+    found: Considered
+    kept: Sequence[Kept] = ()
+    refused: Sequence[Refusal] = ()
+    arc: arc_.Arc | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What learning did: memories that are new, candidates that waited and were not kept, and arcs."""
+
+    new: int = 0
+    refused: int = 0
+    arcs: int = 0
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.new + other.new, self.refused + other.refused, self.arcs + other.arcs)
+
+
+# Reading
+
+
+def is_unread(session: Session) -> bool:
+    """Whether a session has ended, and went on since it was last read."""
+    return session.ended_at is not None and (session.consolidated_at or -1) < session.last_activity
+
+
+def read(store: Store, session: Session, reading: Reading) -> Learned:
+    """Reads what is unread of a session and decides what to do with it; nothing is written."""
+    every = turns_of(store, session)
+    turns = [turn for turn in every if turn.created_at > (session.consolidated_at or -1)]
+    found = look(store, session, every, reading)
+    remain = [turn for turn in every if turn.id not in found.gone]
+    if not turns or found.all_gone or not remembers(store, session.scope):
+        return Learned(session, turns, remain, reading, found)
+    made = arc_.arc(remain, reading.policy.vocabulary, reading.complete)
+    kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)
+    return Learned(session, turns, remain, reading, found, kept, refused, made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Something that waited for the end of the session: a memory that is held, or a candidate found only now."""
+
+    held: Held
+    candidate: Candidate
+    scope: Scope
+    said_at: Micros
+    sure: bool
+
+
+def _pool(store: Store, session: Session, found: Considered) -> list[_Waiting]:
+    """All that waits: what was held, by id, and what of the last turns is to be held, by its place."""
+    pool = []
+    for memory in held_of(store, session):
+        action = str(memory.metadata.get("policy", {}).get("action", ""))
+        turns = frozenset(rests_on(store, memory)) - set(found.gone)
+        if turns:  # otherwise it goes with the turns that it rests on
+            candidate = as_candidate(memory)
+            held = _held(store, session, memory.id, candidate, turns, action)
+            pool.append(_Waiting(held, candidate, session.scope, memory.event_time, action not in HELD))
+    said = {turn.id: turn.event_time for turn in found.turns}
+    for place, one in enumerate(found.judged):
+        if one.verdict.action in HELD:
+            candidate = one.candidate
+            held = _held(store, session, _key(place), candidate, frozenset((candidate.source,)), one.verdict.action)
+            pool.append(_Waiting(held, candidate, session.scope, said[candidate.source], sure=False))
+    return pool
+
+
+def _key(place: int) -> str:
+    """What a candidate that has no id yet goes by."""
+    return f"judged {place}"
+
+
+def held_of(store: Store, session: Session) -> Memories:
+    """What of a session is held."""
+    waiting = store.list(Filter((session.scope,), kinds=("fact", "rule"), statuses=("held",)), order="oldest")
+    return [one for one in waiting if one.metadata.get("session") == session.id]
+
+
+def _held(store: Store, session: Session, key: str, candidate: Candidate, turns: frozenset[str], action: str) -> Held:
+    return Held(
+        key=key,
+        content=candidate.content,
+        quote=candidate.quote,
+        kind=candidate.kind,
+        triple=candidate.triple,
+        turns=turns,
+        repetition=action == "require_repetition",
+        prior=_prior(store, session, candidate),
+    )
+
+
+def _prior(store: Store, session: Session, candidate: Candidate) -> tuple[str, ...]:
+    """What other sessions told about the same matter: their arcs, and what was said in them too seldom to be kept."""
+    said = f"{candidate.quote} {candidate.content}"
+    arcs = Filter((session.scope,), kinds=("episode",), categories=(arc_.CATEGORY,))
+    waited = Filter((session.scope,), kinds=(candidate.kind,), statuses=("archived",))
+    found = [
+        memory
+        for where in (arcs, waited)
+        for memory in sharing_words(store, where, said, limit=PRIOR)
+        if memory.metadata.get("session") not in (None, session.id)
+        and (memory.status == "active" or memory.status_reason.startswith(NOT_KEPT))
+    ]
+    return tuple(f"{one.title} {one.content} {one.quote}" for one in found)
+
+
+def _weighed(
+    store: Store, reading: Reading, pool: Sequence[_Waiting], turns: Memories, made: arc_.Arc | None
+) -> tuple[list[Kept], list[Refusal]]:
+    """Which of those that wait are kept, and how each joins what is known; and which are not."""
+    if not pool:
+        return [], []
+    promotions, refusals = promote(
+        [one.held for one in pool if not one.sure],
+        {turn.id: turn.content for turn in turns if turn.role in PEOPLE},
+        made.text if made else "",
+        guides=lambda text: reading.policy.vocabulary.says("assistant_verb", text),
+    )
+    chosen = {one.kept.key: one for one in promotions}
+    stay = [one for one in pool if one.sure or one.held.key in chosen]
+    # What the session bore out is no mere hint any more.
+    surely = {key for key, promotion in chosen.items() if promotion.sure}
+    said = [
+        (replace(one.candidate, confidence=SURE) if one.held.key in surely else one.candidate, one.said_at)
+        for one in stay
+    ]
+    decisions = decided(store, pool[0].scope, said, reading.complete)
+    kept = []
+    for one, decision in zip(stay, decisions, strict=True):
+        promotion = chosen.get(one.held.key)
+        reason = promotion.reason if promotion else "waited for the end of the session"
+        rests_on = one.held.turns | promotion.support if promotion else one.held.turns
+        kept.append(Kept(one.held.key, decision, rests_on, reason, promotion))
+    return kept, refusals
+
+
+# Writing
+
+
+def keep(writer: Writer, learned: Learned, *, at: Micros, actor: str = "learn") -> Outcome:
+    """Writes down what was learned and stamps the session. Nothing when somebody else has read the same meanwhile.
+
+    Conflict when the session went on while it was read: then it has to be read again.
+    """
+    session = writer.session(learned.session.scope, learned.session.id)
+    if session is None or session.ended_at is None or session.last_activity != learned.session.last_activity:
+        raise Conflict("The session went on while it was read.")
+    if session.consolidated_at != learned.session.consolidated_at:
+        return Outcome()
+    if notes(session) != notes(learned.session):
+        raise Conflict("The session was considered while it was read.")
+    reading, sources = learned.reading, {turn.id: turn for turn in (*learned.every, *learned.found.turns)}
+    scribe = Scribe(writer, session, sources, reading.policy, at, actor, reading.max_bytes)
+    written = write_down(scribe, learned.found, timing=SESSION_END)
+    waiting = {one.id: one for one in scribe.waiting()}
+    waiting |= {_key(place): one for place, one in written.held.items()}
+    new = written.new + sum(_promote(scribe, one, waiting) for one in learned.kept)
+    for refusal in learned.refused:
+        if refusal.held.key in waiting:
+            scribe.refuse(waiting[refusal.held.key], refusal.reason)
+    if learned.arc is not None:
+        arc_.keep(writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes)
+    owner_profile.keep_rules_few(writer, session.scope, at=at)
+    stamped = read_to_its_end(session, EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT)
+    writer.put_session(considered(stamped, learned.found))
+    return Outcome(new, len(learned.refused), int(learned.arc is not None))
+
+
+def _promote(scribe: Scribe, kept: Kept, waiting: Mapping[str, Memory]) -> bool:
+    """Lets one candidate that waited join what is known; those that mean the same go behind it."""
+    held = waiting.get(kept.key)
+    if held is None:  # nothing was left of it, or somebody has put it away meanwhile
+        return False
+    promotion = kept.promotion
+    if promotion is None:
+        return scribe.promote(held, kept.decision, kept.turns, timing=SESSION_END, reason=kept.reason)
+    confidence = SURE if promotion.sure else held.confidence
+    new = scribe.promote(
+        held, kept.decision, kept.turns, timing=PROMOTION, reason=kept.reason,
+        confidence=max(held.confidence, confidence), metadata={"quotes": list(promotion.quotes)},
+    )  # fmt: skip
+    for other in promotion.others:
+        if other.key in waiting:
+            scribe.refuse(waiting[other.key], f"{held.id} says the same")
+    return new
+
+
+def read_to_its_end(session: Session, outcome: str) -> Session:
+    """A session of which every turn was read.
+
+    The stamp is the time of its last turn, not that of the reader: the clocks of two machines differ, and a turn that
+    follows must never look older than the reading.
+    """
+    return replace(session, consolidated_at=session.last_activity, outcome=outcome)
+
+
+def learn(store: Store, session: Session, reading: Reading, author: Author) -> Outcome:
+    """Reads one session that has ended now and keeps what it says. Twice equals once."""
+    if not is_unread(session):
+        return Outcome()
+    learned = read(store, session, reading)
+    return store.write(author, lambda writer: keep(writer, learned, at=author.at, actor=author.actor))
+
+
+# Ending
+
+
+def idle(store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float = IDLE_MINUTES) -> list[Session]:
+    """The open conversations that have been silent for so long, or whose server is gone.
+
+    Those that an agent leads end by themselves.
+    """
+    silent = now - int(minutes * MINUTE)
+    led_by_nobody = [one for one in store.sessions(scopes, open_only=True) if not one.agent]
+    return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
+
+
+def end_idle(store: Store, scopes: Sequence[Scope], author: Author, *, minutes: float = IDLE_MINUTES) -> list[Session]:
+    """Ends the conversations that have been silent for so long, or whose server is gone, and says which.
+
+    Who speaks again goes on with one.
+    """
+    found = idle(store, scopes, author.at, minutes=minutes)
+
+    def work(writer: Writer) -> list[Session]:
+        ended = []
+        for one in found:
+            fresh = writer.session(one.scope, one.id)
+            silent = fresh is not None and fresh.last_activity == one.last_activity
+            why = "its server is gone" if is_orphaned(one) else "idle"
+            if silent and end(writer, one.scope, one.id, at=author.at, reason=why):
+                ended.append(one)
+        return ended
+
+    return store.write(author, work) if found else []
+
+
+# As a job
+
+
+def end_silent(worker: Worker) -> None:
+    """Ends the idle conversations of a worker's scopes, so that there is something to learn from."""
+    scopes, at = worker.store.scopes() if worker.scopes is None else worker.scopes, worker.clock()
+    if scopes:
+        end_idle(worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end"))
+
+
+def _reading(task: Task) -> Reading:
+    worker = task.worker
+    return Reading(worker.policy or usual(), task.complete, worker.extractor, worker.max_bytes)
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    for session in worker.store.unread(worker.scopes):
+        yield Due(session.scope, session.id, session.last_activity)
+
+
+def _run(task: Task) -> Output | None:
+    store, job, worker = task.worker.store, task.job, task.worker
+    session = store.session(job.scope, job.key)
+    if session is None or not is_unread(session):
+        return None  # purged, opened again, or read by somebody else meanwhile
+    learned, at = read(store, session, _reading(task)), worker.clock()
+    return lambda writer: keep(writer, learned, at=at, actor=f"worker:{worker.name}")
+
+
+LEARN = Kind("learn", due=_due, run=_run)
+"""One job for each session that has ended and holds turns that were not read."""

@@ -1,0 +1,1 @@
+"""Whether two statements say the same, differ or contradict each other."""

@@ -1,0 +1,15 @@
+"""What is known that a statement is compared with: the memories that share most words with it."""
+
+from __future__ import annotations
+
+from ...storage.protocol import Filter, Store
+from ...text.tokens import query_terms
+from ...types import Memories
+
+NEAR = 20  # memories: whatever repeats or contradicts a statement is among them
+
+
+def sharing_words(store: Store, where: Filter, text: str, *, limit: int = NEAR) -> Memories:
+    """The memories that pass a filter and share most words with a text, the nearest first."""
+    ranked = store.by_text(where, query_terms(text), limit)
+    return store.get(where.scopes, [seq for seq, _ in ranked])

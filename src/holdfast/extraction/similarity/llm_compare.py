@@ -1,0 +1,86 @@
+"""How a new statement stands to what is known, by a model: it says the same, takes its place, or stands beside it.
+
+What is plainly the same is seen without a model. It is asked about statements of the same matter only (the same
+category, subject and predicate, or rules that share words), all of them in one call. When it is not sure that something
+has changed, both stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import ModelFailed
+from ...models.llm.chat import Complete
+from ...models.llm.json_output import objects_in
+from ...storage.schema import fold
+from ...text.fences import neutralise
+from ...text.tokens import query_terms
+from ...types import Memory
+from ..candidate import Candidate
+from ..prompts import prompt
+from ..reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede
+
+SAME = {"bump": "bump", "skip": "bump", "supersede": "supersede", "replace": "supersede"}
+"""What a model may call its decision; anything else lets both stand."""
+
+
+class Matter(NamedTuple):
+    """A candidate, what was decided without a model, and what is known about the same matter."""
+
+    candidate: Candidate
+    decision: Decision
+    known: Sequence[Memory]
+
+
+def collisions(candidate: Candidate, near: Sequence[Memory]) -> list[Memory]:
+    """The memories that are about the same matter as a candidate."""
+    return [one for one in near if _same_matter(candidate, one)]
+
+
+def _same_matter(new: Candidate, known: Memory) -> bool:
+    if new.kind == "rule":
+        return bool(set(query_terms(new.content)) & set(query_terms(known.content)))
+    if new.triple is None or known.triple is None or new.category != known.category:
+        return False
+    return (fold(new.triple.subject), fold(new.triple.predicate), new.triple.object_type) == (
+        fold(known.triple.subject), fold(known.triple.predicate), known.triple.object_type,
+    )  # fmt: skip
+
+
+def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
+    """What to do with each candidate; what the model raises is raised, and so is an answer that points to nothing."""
+    asked = [number for number, one in enumerate(matters) if one.known and not isinstance(one.decision, Bump | Ignore)]
+    if not asked:
+        return [one.decision for one in matters]
+    answer = complete(prompt("compare_statements", statements="\n".join(_told(matters, asked))))
+    verdicts = {one.get("new"): one for one in objects_in(answer)}
+    decisions = [one.decision for one in matters]
+    for place, number in enumerate(asked, start=1):
+        decisions[number] = _decision(matters[number], verdicts.get(place))
+    return decisions
+
+
+def _told(matters: Sequence[Matter], asked: Sequence[int]) -> list[str]:
+    lines = []
+    for place, number in enumerate(asked, start=1):
+        one = matters[number]
+        lines.append(f"New {place}: {neutralise(one.candidate.content)} (said: {neutralise(one.candidate.quote)})")
+        lines += [f"    remembered {index}: {neutralise(known.content)}" for index, known in enumerate(one.known, 1)]
+    return lines
+
+
+def _decision(matter: Matter, verdict: Mapping[str, Any] | None) -> Decision:
+    if verdict is None:  # it had nothing to say about this one
+        return matter.decision
+    decision = SAME.get(str(verdict.get("decision", "")).lower())
+    if decision is None:
+        return Add(matter.candidate)
+    index = verdict.get("index")
+    if not isinstance(index, int) or not 0 < index <= len(matter.known):
+        raise ModelFailed(f"The model compared with statement {index!r}, but there are {len(matter.known)}.")
+    known, reason = matter.known[index - 1], str(verdict.get("reason", "")) or "changed"
+    if decision == "bump":
+        return Bump(matter.candidate, known)
+    unsure = str(verdict.get("confidence", "low")).lower() == "low"
+    return (Coexist if unsure or known.protected else Supersede)(matter.candidate, known, reason)

@@ -1,0 +1,139 @@
+"""What every format gives: memories found in somebody else's file, each with what it is known again by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidInput
+from ..ingest import commit, entity_linking
+from ..ingest.commit import Draft
+from ..memory import Holdfast
+from ..storage import Writer
+from ..storage.merge import is_purged
+from ..types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
+from .json_values import Problem
+
+_ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One memory in a file."""
+
+    line: int
+    draft: Draft
+    key: tuple[str, ...]
+    """What tells it from the others of its format: the same key is the same memory, however often it is read."""
+    id: str | None = None
+    """The id that it has there; kept, where ours may look like that."""
+    scope: Scope | None = None
+    """Whose it says it is."""
+    created_at: Micros | None = None
+    updated_at: Micros | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How some other system writes memories down."""
+
+    name: str
+    about: str
+    """What its files are, in a few words."""
+    read: Callable[[str], Iterable[Found | Problem]]
+    """What is in a file. Nothing here raises: what is malformed is a Problem, and the rest is read."""
+    write: Callable[[Memories], Iterator[str]] | None = None
+    """The lines of a file with these memories; None where we only read."""
+    same: Callable[[Memory], str] | None = None
+    """What a memory is, where it may be there under another id as well; None where ids tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an import did: memories that are new, how many were known (or erased before), and what was left out."""
+
+    added: Memories
+    known: int
+    problems: list[Problem]
+
+
+def take_in(hf: Holdfast, format: Format, text: str, *, into: Scope | None = None) -> Taken:
+    """Takes in the memories of a file in one transaction, without those that are malformed. Twice equals once."""
+    built: dict[tuple[Scope, str], Memory] = {}
+    problems: list[Problem] = []
+    read = 0
+    for one in format.read(text):
+        try:
+            memory = _checked(hf, format, one, into)
+        except InvalidInput as error:
+            problems.append(Problem(one.line, str(error)))
+            continue
+        read += 1
+        built.setdefault((memory.scope, memory.id), memory)
+    there = _there(hf, format, {scope for scope, _ in built})
+    new = [one for one in built.values() if not (_is_erased(hf, one) or _is_there(format, one, there))]
+    added = _stored(hf, new) if new else []
+    return Taken(added, read - len(added), problems)
+
+
+def _checked(hf: Holdfast, format: Format, one: Found | Problem, into: Scope | None) -> Memory:
+    """The memory that is to be; InvalidInput says why there is none."""
+    if isinstance(one, Problem):
+        raise InvalidInput(one.reason)
+    scope, at = into or one.scope or hf.scopes[0], one.created_at if one.created_at is not None else hf.clock()
+    memory = commit.build(one.draft, scope, at=at, max_bytes=hf.settings.max_content_bytes)
+    own = one.id if one.id and _ID.fullmatch(one.id) else id_of(format.name, memory.kind, one.key)
+    return memory.with_(id=own, updated_at=at if one.updated_at is None else max(at, one.updated_at))
+
+
+def id_of(format: str, kind: Kind, key: tuple[str, ...]) -> str:
+    """An id that follows from what a memory is known again by."""
+    told = json.dumps([format, *key]).encode()
+    return f"{ID_PREFIXES[kind]}_{hashlib.blake2b(told, digest_size=13).hexdigest()}"
+
+
+def _there(hf: Holdfast, format: Format, scopes: set[Scope]) -> set[tuple[Scope, str]]:
+    """What of such memories is known, under whichever id."""
+    if format.same is None or not scopes:
+        return set()
+    return {(one.scope, format.same(one)) for one in hf.scoped(*scopes).list()}
+
+
+def _is_there(format: Format, memory: Memory, there: set[tuple[Scope, str]]) -> bool:
+    return format.same is not None and (memory.scope, format.same(memory)) in there
+
+
+def _is_erased(hf: Holdfast, memory: Memory) -> bool:
+    return any(map(is_purged, hf.store.events([memory.scope], target=memory.id)))
+
+
+def _stored(hf: Holdfast, memories: Memories) -> Memories:
+    def work(writer: Writer) -> Memories:
+        new = [one for one in memories if writer.memory(one.scope, one.id) is None]
+        stored = writer.add_many(new)
+        entity_linking.note(writer, stored, at=hf.clock())
+        return stored
+
+    view = hf.scoped(*dict.fromkeys(one.scope for one in memories))
+    stored = view.write("import", work)
+    hf.last_run = view.last_run
+    return stored
+
+
+def text_in(value: dict[str, Any], *names: str) -> str:
+    """The first of these fields that holds a text; InvalidInput where none does."""
+    for name in names:
+        if isinstance(found := value.get(name), str) and found.strip():
+            return found
+    raise InvalidInput(f"there is no {' or '.join(names)} in it")
+
+
+def object_in(value: Any) -> dict[str, Any]:
+    """A record; InvalidInput for what is no object."""
+    if not isinstance(value, dict):
+        raise InvalidInput("this is no record, which would be an object")
+    return value

@@ -1,0 +1,56 @@
+"""The hot path: one dialogue turn in, one transaction, no model and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from ..storage.protocol import Writer
+from ..types import Memories, Memory, Micros
+from . import commit, entity_linking
+from .commit import Draft
+from .session_log import end_others, note
+
+
+def turn(
+    *,
+    session: str,
+    role: str,
+    text: str,
+    author: str = "",
+    event_time: int | None = None,
+    trust: str = "user",
+) -> Draft:
+    """One turn of a conversation, as a draft."""
+    return Draft(
+        content=text,
+        kind="turn",
+        category="conversation",
+        session=session,
+        role=role,
+        author=author,
+        event_time=event_time,
+        source="capture",
+        trust=trust,
+    )
+
+
+def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None) -> Memories:
+    """Stores turns in order. The first of a session that was not heard of before ends the open ones.
+
+    What is `noted` is kept in the metadata of their sessions.
+    """
+    stored: Memories = []
+    for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):
+        said, place = list(run), writer.go_on(scope, session, at=at)
+        if place is None:
+            if writer.session(scope, session) is None:
+                end_others(writer, scope, session, at=at)
+            place = commit.take_place(writer, said[0])
+        if noted:
+            note(writer, scope, session, noted)
+        stored += writer.add_many([one.with_(position=position) for position, one in enumerate(said, start=place)])
+    entity_linking.note(writer, stored, at=at)
+    return stored

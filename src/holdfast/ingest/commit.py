@@ -1,0 +1,324 @@
+"""The verbs that change memories, each a function of a writer: what happens inside one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+from ..errors import InvalidInput, Nothing, TooLarge
+from ..storage.protocol import Writer, rests_on
+from ..storage.schema import claim
+from ..types import ID_PREFIXES, OUTDATED_BY, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
+from .sanitize import Guarded, clean, guard, guard_data, one_line, without_secrets
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """What a caller says about a memory that is to be. Everything but the text may be left out."""
+
+    content: str
+    kind: str = "fact"
+    category: str = "general"
+    title: str = ""
+    author: str = ""
+    role: str = ""
+    session: str | None = None
+    event_time: Micros | None = None
+    valid_from: Micros | None = None
+    valid_until: Micros | None = None
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+    source: str = ""
+    trust: str = "user"
+    quote: str = ""
+    triple: Triple | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _why_nothing(content: str, guarded: Guarded) -> str | None:
+    if guarded.echoes:
+        return "There is nothing to remember: the text is only what memory itself had injected."
+    if content.strip():
+        return "There is nothing to remember: no character of the text is visible. Write it in words."
+    return None
+
+
+def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
+    """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in it."""
+    guarded = guard(draft.content, max_bytes=max_bytes)
+    if not guarded.text:
+        raise Nothing(_why_nothing(draft.content, guarded))
+    _check_fields(draft)
+    kind = check_kind(draft.kind)
+    metadata = _metadata(draft.metadata, max_bytes=max_bytes)
+    if guarded.secrets:
+        metadata["redacted"] = list(guarded.secrets)
+    return Memory.of(
+        {
+            "id": new_id(ID_PREFIXES[kind], at),
+            "scope": scope,
+            "kind": kind,
+            "content": guarded.text,
+            "seq": 0,
+            "status": "active",
+            "status_at": None,
+            "status_reason": "",
+            "created_at": at,
+            "updated_at": at,
+            "event_time": at if draft.event_time is None else draft.event_time,
+            "category": one_line(draft.category, name="category") or "general",
+            "title": one_line(draft.title, name="title", limit=500) if draft.title else "",
+            "author": one_line(draft.author, name="author") if draft.author else "",
+            "role": one_line(draft.role, name="role"),
+            "session": draft.session,
+            "position": None,
+            "valid_from": draft.valid_from,
+            "valid_until": draft.valid_until,
+            "confidence": float(draft.confidence),
+            "strength": None,
+            "decay_rate": float(draft.decay_rate),
+            "decayed_at": None,
+            "protected": False,
+            "consolidated_at": None,
+            "outcome": "",
+            "access_count": 0,
+            "last_accessed": None,
+            "source": without_secrets(draft.source),
+            "trust": draft.trust,
+            "quote": guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
+            "triple": Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
+            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
+            "metadata": metadata,
+        }
+    )
+
+
+_TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
+_TIMES = ("event_time", "valid_from", "valid_until")
+_texts, _times = attrgetter(*_TEXTS), attrgetter(*_TIMES)
+_ONLY_TEXT = frozenset((str,))
+_NO_TIMES = (None,) * len(_TIMES)
+_NUMBER = (int, float)
+_LONGEST_SESSION_ID = 255
+
+
+def _check_fields(draft: Draft) -> None:
+    """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
+    if not _ONLY_TEXT.issuperset(map(type, _texts(draft))):
+        _refuse_other_than_text(draft)
+    if _times(draft) != _NO_TIMES:
+        _check_times(draft)
+    if not isinstance(draft.confidence, _NUMBER) or not 0.0 <= draft.confidence <= 1.0:
+        raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence!r}.")
+    if not isinstance(draft.decay_rate, _NUMBER) or not 0.0 <= draft.decay_rate <= 1.0:
+        raise InvalidInput(f"decay_rate must lie between 0 and 1, not {draft.decay_rate!r}.")
+    if isinstance(draft.tags, str) or (draft.tags and not all(isinstance(tag, str) for tag in draft.tags)):
+        raise InvalidInput(f"tags must be a list of texts, not {draft.tags!r}.")
+    if draft.triple is not None and not isinstance(draft.triple, Triple):
+        raise InvalidInput("triple must be a holdfast.types.Triple(subject, predicate, object).")
+    if draft.session is not None:
+        check_session(draft.session)
+
+
+def _check_times(draft: Draft) -> None:
+    for name, time in zip(_TIMES, _times(draft), strict=True):
+        if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
+            raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InvalidInput("valid_from must come before valid_until.")
+
+
+def _refuse_other_than_text(draft: Draft) -> None:
+    for name, text in zip(_TEXTS, _texts(draft), strict=True):
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name} must be text, not {text!r}.")
+
+
+def check_session(session: Any) -> str:
+    """`session` itself, when it can name a conversation."""
+    if not isinstance(session, str) or not session.strip() or len(session) > _LONGEST_SESSION_ID:
+        raise InvalidInput(f"A session id is text of 1 to {_LONGEST_SESSION_ID} characters.")
+    if clean(session) != session:
+        raise InvalidInput("A session id may not hold NUL or half a surrogate pair.")
+    return session
+
+
+def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
+    if metadata == {}:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping such as {{'ticket': 12}}, not {type(metadata).__name__}.")
+    guarded: dict[str, Any] = guard_data(metadata, name="metadata")
+    if len(json.dumps(guarded)) > max_bytes:
+        raise TooLarge(f"The metadata is over the limit of {max_bytes:,} bytes. Nothing was stored.")
+    return guarded
+
+
+def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+    """Stores memories in order. A fact or rule that is already there, word for word, is kept once and renewed."""
+    known = writer.same_content([memory for memory in memories if kept_once(memory)])
+    said = {claim(memory): memory for memory in known.values()}
+    stored: list[Memory] = []
+    waiting: list[Memory] = []  # new ones go in together, which is much quicker
+
+    def put_in() -> None:
+        for memory in writer.add_many(_placed(writer, waiting)):
+            stored.append(memory)
+            if kept_once(memory):
+                said[claim(memory)] = memory
+        waiting.clear()
+
+    for memory in memories:
+        if not kept_once(memory):
+            waiting.append(memory)
+            continue
+        if claim(memory) not in said:
+            said[claim(memory)] = memory
+            waiting.append(memory)
+            continue
+        put_in()
+        said[claim(memory)] = again = _bump(writer, said[claim(memory)], memory)
+        stored.append(again)
+    put_in()
+    return stored
+
+
+def kept_once(memory: Memory) -> bool:
+    """Whether a memory is of those that are stored once, however often the same is said."""
+    return memory.kind in ("fact", "rule") and memory.session is None
+
+
+def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+    """The memories, those of a session at its end one after another; sessions are made and noted as active."""
+    places: dict[tuple[Scope, str], int] = {}
+    placed = []
+    for memory in memories:
+        if memory.session is None:
+            placed.append(memory)
+            continue
+        key = (memory.scope, memory.session)
+        if key not in places:
+            places[key] = take_place(writer, memory)
+        placed.append(memory.with_(position=places[key]))
+        places[key] += 1
+    return placed
+
+
+def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
+    return writer.change(
+        known,
+        **_renewed_validity(known, again),
+        confidence=max(said(known), again.confidence),
+        strength=None,
+        last_accessed=again.created_at,
+        tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
+        metadata={**known.metadata, **again.metadata},
+        updated_at=again.updated_at,
+    )
+
+
+def renew(writer: Writer, memory: Memory, *, confidence: float, at: Micros) -> Memory:
+    """Notes that what a memory says was said again: it is as sure as ever, and in use."""
+    sure = max(said(memory), confidence)
+    return writer.change(memory, confidence=sure, strength=None, last_accessed=at, updated_at=at)
+
+
+def said(memory: Memory) -> float:
+    """How sure a memory was when it was last said, whatever it has faded to since."""
+    return memory.confidence if memory.strength is None else memory.strength
+
+
+def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
+    """What is said again holds now: bounds that are given replace the old, and old ones that exclude now fall."""
+    now, bounds = again.created_at, dict[str, Micros | None]()
+    if again.valid_from is not None or (known.valid_from is not None and known.valid_from > now):
+        bounds["valid_from"] = again.valid_from
+    if again.valid_until is not None or (known.valid_until is not None and known.valid_until <= now):
+        bounds["valid_until"] = again.valid_until
+    return bounds
+
+
+def take_place(writer: Writer, memory: Memory) -> int:
+    """Makes sure the session is there, notes its activity, and says which position in it is next."""
+    assert memory.session is not None
+    place = writer.go_on(memory.scope, memory.session, at=memory.created_at)
+    if place is not None:
+        return place
+    session = writer.session(memory.scope, memory.session)
+    if session is None:
+        session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
+    # Who speaks in a session that had ended goes on with it.
+    active = replace(session, last_activity=max(memory.created_at, session.last_activity), ended_at=None, end_reason="")
+    writer.put_session(active)
+    return writer.next_position(memory.scope, memory.session)
+
+
+def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Memory:
+    """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
+    added = writer.add(new)
+    supersede(writer, old, added, at=new.created_at, reason=reason, told=f"corrected by {added.id}")
+    return added
+
+
+def supersede(
+    writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str, told: str, status: str = "superseded"
+) -> Memory:
+    """Takes a memory out of recall at once because a stored one has its place from now on; the two are linked.
+
+    `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
+    """
+    gone = set_status(writer, old, status, at=at, reason=told)
+    writer.link(Edge(new.scope, new.id, old.id, "supersedes", at, without_secrets(reason)))
+    _outdate_turns(writer, old, new)
+    return gone
+
+
+def _outdate_turns(writer: Writer, old: Memory, new: Memory) -> None:
+    """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that before them."""
+    instead = [new.id, *rests_on(writer, new)]
+    for source in rests_on(writer, old):
+        turn = writer.memory(old.scope, source)
+        if turn is None or turn.kind != "turn" or turn.id in instead:
+            continue
+        others = [
+            writer.memory(edge.scope, edge.source)
+            for edge in writer.edges(turn.scope, turn.id)
+            if edge.target == turn.id and edge.relation == "derived_from" and edge.source != old.id
+        ]
+        if not any(one is not None and one.status == "active" for one in others):
+            writer.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
+
+
+def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
+    """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
+
+    What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is told from the words.
+    """
+    edges = writer.edges(old.scope, old.id)
+    writer.remove(old)
+    uses = {"access_count": old.access_count, "last_accessed": old.last_accessed}
+    added = writer.add(new.with_(id=old.id, scope=old.scope, **uses))
+    for edge in edges:
+        writer.link(edge)
+    return added
+
+
+def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
+    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it. Twice equals once."""
+    if (memory.protected, memory.confidence, memory.strength, memory.decay_rate) == (True, 1.0, None, 0.0):
+        return memory
+    return writer.change(memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at)
+
+
+def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
+    """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals once."""
+    if memory.status == status:
+        return memory
+    told = without_secrets(reason)
+    # Whoever brings a memory back is using it: it does not fade again at once.
+    awake = {"confidence": said(memory), "strength": None, "last_accessed": at} if status == "active" else {}
+    return writer.change(memory, status=status, status_at=at, status_reason=told, updated_at=at, **awake)

@@ -1,0 +1,230 @@
+"""Files indexed one after another: each read only if it has changed, and stored whole, in one transaction.
+
+Stopped anywhere, every file is wholly there as it was before or as it is now, and the next run goes on behind the last
+one that was done. Two runs at once do what one does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+
+from ... import transcripts
+from ...errors import InvalidInput, StoreError, reason
+from ...storage.protocol import Author, KnownFile, Store, Writer
+from ...transcripts.base import Cursor, Reader, Transcript
+from ...types import Scope, Session
+from . import markdown_documents, session_documents, upsert
+from .change_detection import ROOT, changed_at, looked_at, read
+from .index_report import Indexed, Source, Warned
+from .upsert import Changed, key_of
+
+ELSEWHERE = "elsewhere:"
+"""Before a hash: a transcript of another project's sessions, which only who names it wants here."""
+FAILED = "failed:"
+"""Before a hash: a transcript of which a session could not be stored. The next time it is read from its start."""
+CURRENT = "2:"
+"""Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing there."""
+MOST_TRANSCRIPT_BYTES = 500_000_000  # read line by line, so this is about time: minutes
+_MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
+
+
+class Indexer:
+    """One run over the files of a project; `done` is what it did, or with `plan` what it would do.
+
+    `belongs` says whether a session that nobody named is one of this project's.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        author: Author,
+        *,
+        max_bytes: int,
+        belongs: Callable[[Transcript], bool] = lambda transcript: True,
+        plan: bool = False,
+    ) -> None:
+        self.done = Indexed()
+        self.known = {file.path: file for file in store.files(scope, ROOT)}
+        self._store, self._scope, self._author, self._max_bytes = store, scope, author, max_bytes
+        self._belongs, self._plan = belongs, plan
+        self._anew: set[str] = set()  # the files that are read from their start
+        self._by_path: dict[str, list[Session]] = {}
+        for session in store.sessions([scope]):
+            if path := session.metadata.get("path"):
+                self._by_path.setdefault(path, []).append(session)
+
+    def index(self, source: Source) -> None:
+        """Indexes a file, if it is not as it was. One that cannot be is left out with a warning."""
+        try:
+            self._index(source)
+        except InvalidInput as error:
+            self._leave_out(source, str(error))
+        except OSError as error:
+            self._leave_out(source, f"it cannot be read ({error.strerror or error})")
+
+    def unlearn(self, name: str) -> None:
+        """Takes a file for a new one unless all of it is here.
+
+        An undo took its sessions back, and knows of no files; or an earlier version read it, and lost branches.
+        """
+        known = self.known.get(name)
+        if known is not None and (name not in self._by_path or not known.hash.startswith(CURRENT)):
+            del self.known[name]
+            self._anew.add(name)
+
+    def finish(self, mark: KnownFile) -> None:
+        """Leaves a mark that says that all there is was indexed."""
+        if mark not in self._store.files(self._scope, mark.root):
+            self._seen(mark)
+
+    def warn(self, name: str, reason: str) -> None:
+        """Notes that something was left out, and why."""
+        self.done.warnings.append(Warned(name, reason))
+
+    def fail(self, name: str, reason: str) -> None:
+        """Notes that a session or a transcript could not be stored, and why."""
+        self.done.failed.append(Warned(name, reason))
+
+    def drop(self, name: str, *, turns: bool) -> None:
+        """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of a session."""
+
+        def work(writer: Writer) -> Changed:
+            writer.drop_files(self._scope, ROOT, [name])
+            return self._drop_pieces(writer, name) + (self._drop_turns(writer, name) if turns else Changed())
+
+        self.done.note(name, "gone", self._write(work))
+
+    def _leave_out(self, source: Source, why: str) -> None:
+        is_transcript = transcripts.reader_for(source.path) is not None
+        self.fail(source.name, why) if is_transcript else self.warn(source.name, why)
+
+    def _index(self, source: Source) -> None:
+        seen = looked_at(source)
+        known = self.known.get(source.name)
+        if known is not None and known.hash.startswith(ELSEWHERE) and source.named:
+            known = None
+        if known is not None and known.hash.startswith(FAILED):
+            known = None
+            self._anew.add(source.name)
+        if known is not None and (known.size, known.mtime) == (seen.size, seen.mtime):
+            self.done.unchanged += 1
+            return
+        reader = transcripts.reader_for(source.path)
+        most = markdown_documents.MOST_BYTES if reader is None else MOST_TRANSCRIPT_BYTES
+        if seen.size > most:
+            raise InvalidInput(f"it is too large ({seen.size:,} bytes; the most is {most:,})")
+        seen = read(seen, source.path)
+        if known is not None and _bare(known.hash) == seen.hash:  # only touched
+            self.done.unchanged += 1
+            self._seen(seen._replace(hash=known.hash))
+        elif reader is None:
+            self._document(source, seen)
+        else:
+            if known is not None and not known.hash.startswith(CURRENT):
+                self._anew.add(source.name)
+            self._transcript(source, seen, reader)
+
+    def _document(self, source: Source, seen: KnownFile) -> None:
+        at, key = self._author.at, key_of(source.name)
+        found = markdown_documents.memories(
+            markdown_documents.pieces(source.path, source.path.read_bytes()),
+            source.name,
+            self._scope,
+            written=changed_at(source),
+            at=at,
+            max_bytes=self._max_bytes,
+        )
+
+        def work(writer: Writer) -> Changed:
+            writer.put_files(self._scope, [seen])
+            return self._drop_turns(writer, source.name) + upsert.replace(
+                writer, self._scope, key, found, kind="document", at=at
+            )
+
+        self._note(source, self._write(work))
+        for kind in sorted({kind for one in found for kind in _MARKER.findall(one.content)}):
+            self.warn(source.name, f"it holds a secret ({kind}), which was left out")
+
+    def _transcript(self, source: Source, seen: KnownFile, reader: Reader) -> None:
+        """Each session of a file is put in a transaction of its own; with the last one the file is known."""
+        if self._plan:
+            self._note(source, Changed())
+            return
+        failed, stored = len(self.done.failed), []
+        for transcript in reader.read(source.path, self._cursor(source.name)):
+            if source.named or self._belongs(transcript):
+                stored += self._session(source, transcript, reader)
+            else:
+                deque(transcript.entries, maxlen=0)  # a reader goes on when all of one session is read
+        changed = sum(stored, Changed())
+        known = bool(stored) or source.name in self._by_path
+        mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE
+        seen = seen._replace(hash=mark + seen.hash)
+
+        def work(writer: Writer) -> Changed:
+            writer.put_files(self._scope, [seen])
+            return self._drop_pieces(writer, source.name)  # of a note that has become a transcript
+
+        changed += self._write(work)
+        if known:
+            self._note(source, changed)
+
+    def _session(self, source: Source, transcript: Transcript, reader: Reader) -> list[Changed]:
+        """Stores a session, and says what that did. One that cannot be stored is reported, and the next ones are not
+        affected by it."""
+        try:
+            changed = self._put(source, transcript)
+        except session_documents.Unsure:  # only a file of one session is continued, so this is all that it holds
+            return [one for whole in reader.read(source.path) for one in self._session(source, whole, reader)]
+        except Exception as error:  # whatever a file holds, it is no reason to lose the other sessions
+            self._check_store(error)
+            self.fail(source.name, f"session {transcript.id} could not be stored ({reason(error)})")
+            return []
+        if transcript.note:
+            self.warn(source.name, transcript.note)
+        if transcript.skipped:
+            self.warn(source.name, f"{transcript.skipped:,} of its lines could not be understood")
+        return [changed]
+
+    def _put(self, source: Source, transcript: Transcript) -> Changed:
+        at = self._author.at
+        told = session_documents.told(transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes)
+        return self._write(lambda writer: session_documents.put(writer, told, at=at))
+
+    def _check_store(self, error: Exception) -> None:
+        """Raises the error again if it is the store that fails, and not what was to be stored."""
+        if isinstance(error, StoreError):
+            if type(error) is not StoreError:  # it says itself what is wrong with the store as a whole
+                raise error
+            self._store.session(self._scope, "")  # raises where nothing can be read any more
+
+    def _drop_pieces(self, writer: Writer, name: str) -> Changed:
+        return upsert.drop(writer, self._scope, key_of(name), kind="document")
+
+    def _drop_turns(self, writer: Writer, name: str) -> Changed:
+        return sum((session_documents.drop(writer, one, name) for one in self._by_path.get(name, ())), Changed())
+
+    def _cursor(self, name: str) -> Cursor | None:
+        """How far a file was read, by what was read last of it."""
+        if name in self._anew:
+            return None
+        cursors = filter(None, map(session_documents.cursor_of, self._by_path.get(name, ())))
+        return max(cursors, key=lambda cursor: (cursor.position, cursor.lines), default=None)
+
+    def _seen(self, file: KnownFile) -> None:
+        if not self._plan:
+            self._store.write(self._author, lambda writer: writer.put_files(self._scope, [file]))
+
+    def _write(self, work: Callable[[Writer], Changed]) -> Changed:
+        return Changed() if self._plan else self._store.write(self._author, work)
+
+    def _note(self, source: Source, changed: Changed) -> None:
+        self.done.note(source.name, "changed" if source.name in self.known else "new", changed)
+
+
+def _bare(hash_: str) -> str:
+    """The hash of a file without what was noted before it."""
+    return hash_.rsplit(":", 1)[-1]

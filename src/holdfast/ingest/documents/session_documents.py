@@ -1,0 +1,201 @@
+"""Sessions of coding agents: their transcripts as turns, and what is known of each session as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import InvalidInput, Nothing
+from ...storage.protocol import Writer
+from ...text.reference import BRANCH
+from ...transcripts.base import Cursor, Entry, Transcript
+from ...types import Memories, Memory, Micros, Scope, Session
+from .. import commit
+from ..commit import Draft
+from ..sanitize import guard_data, guard_lines
+from . import upsert
+from .chunking import HARDLY_MORE, chunks
+from .upsert import SOURCE, Changed, fixed_id
+
+TRUST = {"user": "user", "assistant": "agent", "tool": "external"}
+INDEXED = "indexed"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One session as a transcript tells it."""
+
+    id: str
+    scope: Scope
+    transcript: Transcript
+    """Read to its end."""
+    name: str
+    """The file it was read from, as it is cited."""
+    turns: Memories
+
+
+def told(transcript: Transcript, name: str, scope: Scope, *, at: Micros, max_bytes: int) -> Told:
+    """Reads a transcript to its end. What nobody may remember is read over."""
+    id_ = _session_id(transcript)
+    turns = list(_turns(transcript, id_, name, scope, at=at, max_bytes=max_bytes))
+    return Told(id_, scope, transcript, name, [] if transcript.private else turns)
+
+
+class Unsure(Exception):
+    """Whether turns are new cannot be told from what follows a cursor: the transcript is to be read from its start."""
+
+
+def put(writer: Writer, told: Told, *, at: Micros) -> Changed:
+    """Stores the turns that are new; unless they follow those that are known, they take their place.
+
+    Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before the cursor.
+    """
+    known = writer.session(told.scope, told.id)
+    if known is None and not told.turns:
+        return Changed()
+    if told.transcript.continued:
+        if any(writer.memory(turn.scope, turn.id) for turn in told.turns):
+            raise Unsure
+        place = writer.next_position(told.scope, told.id)
+        follow = [turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)]
+        changed = Changed(len(upsert.add(writer, follow, at=at)))
+    else:
+        turns = [turn.with_(position=position) for position, turn in enumerate(told.turns)]
+        turns = [_own(writer, turn, copies=told.transcript.copies, at=at) for turn in turns]
+        changed = upsert.replace(writer, told.scope, told.id, turns, kind="turn", at=at)
+    if known is not None or changed.added:
+        writer.put_session(_session(told, known, at=at))
+    return changed + Changed(sessions=(told.id,)) if changed.added or changed.removed else changed
+
+
+def drop(writer: Writer, session: Session, name: str) -> Changed:
+    """Takes out the turns that were read from a file which is gone, unless the session has moved to another.
+
+    The session stays, and so does what was learned from it, with the words it rests on.
+    """
+    current = writer.session(session.scope, session.id)
+    if current is None or current.metadata.get("path") != name:
+        return Changed()
+    # Should the file come back, it is read from its beginning.
+    unread = {key: value for key, value in current.metadata.items() if key != "cursor"}
+    writer.put_session(replace(current, metadata=unread))
+    return upsert.drop(writer, session.scope, session.id, kind="turn")
+
+
+def cursor_of(session: Session) -> Cursor | None:
+    """How far the transcript of a session was read."""
+    match session.metadata.get("cursor"):
+        case [int(position), int(lines), str(digest)]:
+            return Cursor(position, lines, digest)
+    return None
+
+
+def _session_id(transcript: Transcript) -> str:
+    try:
+        return commit.check_session(transcript.id)
+    except InvalidInput:
+        return hashlib.sha256(f"{transcript.agent} {transcript.id}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
+    """The turn as it is to be stored, where another session holds one with its id.
+
+    A copy of it is stored once. What is a branch there and the conversation here moves here. Where sessions are never
+    copied, it is another turn that only says the same at the same time, and gets an id of its own.
+    """
+    other = writer.memory(turn.scope, turn.id)
+    if other is None or other.session == turn.session:
+        return turn
+    if not copies:
+        return turn.with_(id=fixed_id("turn", turn.session, turn.id))
+    if BRANCH in other.metadata and BRANCH not in turn.metadata:
+        metadata = {key: value for key, value in {**other.metadata, **turn.metadata}.items() if key != BRANCH}
+        writer.change(other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at)
+    return turn
+
+
+def _turns(
+    transcript: Transcript, session: str, name: str, scope: Scope, *, at: Micros, max_bytes: int
+) -> Iterator[Memory]:
+    said_at = transcript.started_at
+    said: Counter[tuple[object, ...]] = Counter()
+    for entry in transcript.entries:
+        said_at = entry.at if entry.at is not None else said_at
+        # Without a time the same words may be said twice, and only their place tells them apart.
+        identity: tuple[object, ...] = (entry.hash,) if entry.at is not None else (session, entry.lines, entry.hash)
+        said[identity] += 1
+        if said[identity] > 1:  # said again at the same time: which repeat it is, is the same in every copy
+            identity = (*identity, "repeat", said[identity] - 1)
+        for part, text in enumerate(_pieces(entry.text)):
+            draft = _draft(entry, text, session, name, said_at)
+            with suppress(Nothing):  # blank, or nothing but what memory itself had injected
+                turn = commit.build(draft, scope, at=at, max_bytes=max_bytes)
+                yield turn.with_(id=fixed_id("turn", *identity, part))
+
+
+def _pieces(message: str) -> list[str]:
+    """A message in pieces that can be found; a long one is guarded before it is cut, any piece when it is stored."""
+    if len(message) <= HARDLY_MORE:
+        return [message]
+    return [chunk.text for chunk in chunks(guard_lines(message))]
+
+
+def _draft(entry: Entry, text: str, session: str, name: str, said_at: Micros | None) -> Draft:
+    metadata: dict[str, Any] = {"at": {"path": name, "lines": list(entry.lines)}}
+    if entry.tool:
+        metadata["tool"] = entry.tool
+    if entry.failed is not None:
+        metadata["failed"] = entry.failed
+    if entry.branch:
+        metadata[BRANCH] = True
+    return Draft(
+        content=text,
+        kind="turn",
+        category="conversation",
+        role=entry.role,
+        session=session,
+        event_time=said_at,
+        source=SOURCE,
+        trust=TRUST[entry.role],
+        metadata=metadata,
+    )
+
+
+def _own_title(told: Told) -> str:
+    """What a session is called, unless that is how one of its turns begins: words of it would outlive the turn."""
+    title = told.transcript.title
+    begins = " ".join(title.rstrip("…").split())
+    return "" if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns) else title
+
+
+def _session(told: Told, known: Session | None, *, at: Micros) -> Session:
+    """A session that has ended, as far as anybody can tell, and of which conversations need learn nothing more.
+
+    What is worth knowing of it is extracted as records; learning facts from it besides would say everything twice.
+    """
+    transcript, metadata = told.transcript, dict(known.metadata) if known else {}
+    metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
+    if title := metadata.get("title") or _own_title(told):
+        metadata |= guard_data({"title": title}, name="metadata")
+    metadata.pop("cursor", None)
+    if transcript.cursor is not None:
+        metadata["cursor"] = [transcript.cursor.position, transcript.cursor.lines, transcript.cursor.digest]
+    said = [turn.event_time for turn in told.turns]
+    started = known.started_at if known else transcript.started_at or min(said, default=at)
+    last = max(known.last_activity if known else started, transcript.updated_at or max(said, default=started))
+    return Session(
+        told.id,
+        told.scope,
+        started,
+        last,
+        agent=transcript.agent,
+        ended_at=last,
+        end_reason=INDEXED,
+        consolidated_at=last,
+        outcome=(known.outcome if known else "") or INDEXED,
+        metadata=metadata,
+    )

@@ -1,0 +1,91 @@
+"""The chunks of one file in the store: each under an id that follows from what it is, put in the place of older ones.
+
+Because of those ids an index can be thrown away and built again, or built on two machines, and every link still holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...storage.protocol import Writer
+from ...text.reference import BRANCH
+from ...types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
+from .. import commit, entity_linking
+
+SOURCE = "index"  # what the `source` of every indexed memory says
+_LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What putting the chunks of a file did: how many came and went, and the sessions that are new or went on."""
+
+    added: int = 0
+    removed: int = 0
+    sessions: tuple[str, ...] = field(default=())
+
+    def __add__(self, other: Changed) -> Changed:
+        sessions = (*self.sessions, *other.sessions)
+        return Changed(self.added + other.added, self.removed + other.removed, sessions)
+
+
+def fixed_id(kind: Kind, *identity: object) -> str:
+    """An id that anybody who indexes the same thing gives it."""
+    told = "\0".join(map(str, identity)).encode("utf-8", "replace")
+    return f"{ID_PREFIXES[kind]}_{hashlib.blake2b(told, digest_size=9).hexdigest()}"
+
+
+def key_of(name: str) -> str:
+    """What the pieces of a file have as their session: its name, unless that is too long for one."""
+    if len(name) <= _LONGEST_KEY:
+        return name
+    return f"{hashlib.sha256(name.encode()).hexdigest()[:32]}:{name[-200:]}"
+
+
+def replace(writer: Writer, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros) -> Changed:
+    """Makes `wanted` all that is indexed of a file or a session; those that are there already keep ids and links."""
+    there = {one.id: one for one in _indexed(writer, scope, session, kind)}
+    ids = {one.id for one in wanted}
+    gone = [one for one in there.values() if one.id not in ids]
+    for one in gone:
+        writer.remove(one)
+    for one in wanted:
+        if one.id in there:
+            _refresh(writer, there[one.id], one, at=at)
+    added = add(writer, [one for one in wanted if one.id not in there], at=at)
+    return Changed(len(added), len(gone))
+
+
+def add(writer: Writer, new: Sequence[Memory], *, at: Micros) -> Memories:
+    """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one before it."""
+    stored = writer.add_many([one for one in new if writer.memory(one.scope, one.id) is None])
+    entity_linking.note(writer, stored, at=at)
+    return stored
+
+
+def drop(writer: Writer, scope: Scope, session: str, *, kind: Kind) -> Changed:
+    """Takes out all that is indexed of a file or a session."""
+    gone = _indexed(writer, scope, session, kind)
+    for one in gone:
+        writer.remove(one)
+    return Changed(removed=len(gone))
+
+
+def _indexed(writer: Writer, scope: Scope, session: str, kind: Kind) -> Memories:
+    every = writer.in_session(scope, session)
+    return [one for one in every if one.kind == kind and one.source == SOURCE]
+
+
+def _refresh(writer: Writer, old: Memory, new: Memory, *, at: Micros) -> None:
+    """Tells a chunk whose words are the same where it stands now, and under which title."""
+    metadata = {key: value for key, value in old.metadata.items() if key != BRANCH}
+    metadata |= {key: value for key, value in new.metadata.items() if key in ("at", BRANCH)}
+    if (old.title, old.tags, old.category) != (new.title, new.tags, new.category):
+        # What it is found by has changed, and with it its vector.
+        titled = old.with_(title=new.title, tags=new.tags, category=new.category)
+        moved = titled.with_(position=new.position, metadata=metadata, updated_at=at)
+        entity_linking.note(writer, [commit.rewrite(writer, old, moved)], at=at)
+    elif (old.position, old.metadata) != (new.position, metadata):
+        writer.change(old, position=new.position, metadata=metadata, updated_at=at)

@@ -1,0 +1,1 @@
+"""Adapters that let other frameworks use Holdfast through their own interfaces."""

@@ -1,0 +1,85 @@
+"""Facts that tools save: built, compared with what is known, stored and linked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import InvalidInput
+from ...extraction import permission_checks
+from ...extraction.apply import near, recognition
+from ...extraction.candidate import Candidate
+from ...extraction.episodes import SOURCE
+from ...extraction.permission_checks import Who
+from ...extraction.similarity.dedup import first_duplicate
+from ...ingest import commit, entity_linking
+from ...ingest.commit import Draft
+from ...maintenance.decay import RATE
+from ...memory import Holdfast
+from ...storage.protocol import Writer
+from ...types import SURENESS, Edge, Memory
+
+DEFAULT_CONFIDENCE = 0.8
+
+
+class Planned(NamedTuple):
+    """A fact of a batch: the memory that it is or is to be, whether that is known, and the turns it is from."""
+
+    memory: Memory
+    known: bool
+    sources: Sequence[str] = ()
+
+
+def plan(hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]) -> tuple[list[Planned], list[str]]:
+    """What to do with each fact of a batch, and what is wrong with those that cannot be used. Nothing is written."""
+    planned: list[Planned] = []
+    errors: list[str] = []
+    for number, fact in enumerate(facts):
+        try:
+            planned.append(_planned(hf, session, fact, [one.memory for one in planned]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            errors.append(f"fact {number}: {error}")
+    return planned, errors
+
+
+def _planned(hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]) -> Planned:
+    content = fact["content"]
+    if not isinstance(content, str):
+        raise InvalidInput(f"content must be text, not {content!r}.")
+    sure = fact.get("confidence", DEFAULT_CONFIDENCE)
+    candidate = Candidate(content, "", confidence=float(SURENESS.get(str(sure).casefold(), sure)))
+    known = first_duplicate(candidate, [*before, *near(hf.store, hf.scopes[0], candidate)])
+    if known is not None:
+        return Planned(known[0], True)
+    draft = Draft(
+        content=candidate.content,
+        confidence=candidate.confidence,
+        source=SOURCE,
+        trust="derived",
+        tags=_texts(fact.get("tags")),
+        metadata={"session": session},
+    )
+    return Planned(build(hf, draft), False, _texts(fact.get("source_ids")))
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    """A list of texts; one alone is a list too, for models are not always exact."""
+    return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
+
+
+def build(hf: Holdfast, draft: Draft) -> Memory:
+    """The fact of a draft: it fades when nobody uses it."""
+    draft.decay_rate = RATE
+    return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
+
+
+def keep(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
+    """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it mentions."""
+    memory, at = permission_checks.remember(writer, [fact], who)[0], fact.created_at
+    if memory.status != "active":
+        return memory
+    for source in sources:
+        if writer.memory(memory.scope, source) is not None:
+            writer.link(Edge(memory.scope, memory.id, source, "derived_from", at))
+    entity_linking.link(writer, memory, recognition().recognise(memory.content, "local"), at=at)
+    return memory

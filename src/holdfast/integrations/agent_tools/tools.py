@@ -1,0 +1,48 @@
+"""The tools of both agents as plain functions, and as tools of a pydantic-ai agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memory import Holdfast
+from .chat_tools import Talker
+from .consolidator_tools import Reader
+from .labels import Functions
+
+if TYPE_CHECKING:
+    from pydantic_ai import FunctionToolset
+
+
+def talking(hf: Holdfast) -> Functions:
+    """The tools of the agent that talks, as plain functions."""
+    tools = Talker(hf)
+    return [
+        tools.search_memory,
+        tools.remember_fact,
+        tools.correct_fact,
+        tools.confirm_fact,
+        tools.memory_stats,
+        tools.get_entity_info,
+    ]
+
+
+def consolidating(hf: Holdfast) -> Functions:
+    """The tools of the agent that reads, as plain functions."""
+    tools = Reader(hf)
+    return [
+        tools.get_episodes_for_consolidation,
+        tools.save_facts_batch,
+        tools.mark_session_consolidated,
+        tools.is_session_consolidated,
+        tools.detect_conflicts,
+        tools.resolve_conflict,
+    ]
+
+
+def toolset(functions: Functions) -> FunctionToolset[object]:
+    """The functions as tools of a pydantic-ai agent. What the model got wrong is told to it, and it may try again."""
+    from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415 (optional extra)
+
+    from ...agents.tools import retried  # noqa: PLC0415 (needs it too)
+
+    return FunctionToolset([Tool(retried(function), takes_ctx=False) for function in functions])

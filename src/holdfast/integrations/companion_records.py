@@ -1,0 +1,106 @@
+"""Records and memories, each as the other: pure, with no store inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidInput, ScopeError
+from ..ingest import commit
+from ..ingest.commit import Draft
+from ..types import MAIN_KINDS, SURENESS, Kind, Memory, Micros, Scope, Triple, from_iso, iso
+
+Namespace = tuple[str, str]
+"""Whose record it is, and of which layer."""
+
+KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
+TEXTS = ("evidence_quote", "summary", "text", "content")
+SOURCE = "layers"  # of memories that hold a record word for word
+HIDDEN = "hidden by its own record"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept under a key. `score` is that of a search, in [0, 1]; None where nothing was asked."""
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    score: float | None = None
+
+
+def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
+    """Where a namespace is in the engine; ScopeError, which is a ValueError, when it can be nowhere."""
+    match namespace:
+        case (str(owner), str(layer)) if owner.strip() and layer in KINDS:
+            return Scope("user", owner), KINDS[layer]
+    raise ScopeError(f"{namespace!r} is no namespace. It is a pair of owner and layer: {', '.join(KINDS)}.")
+
+
+def record_of(namespace: Namespace, memory: Memory, score: float | None = None) -> Record:
+    """A memory as a record: word for word what was put, or for what came in otherwise, what is known of it."""
+    if memory.source == SOURCE and "value" in memory.metadata:
+        return Record(namespace, memory.metadata["record"], dict(memory.metadata["value"]), score)
+    value = {"text": memory.content, "category": memory.category, "confidence": memory.confidence}
+    triple = memory.triple
+    told = {"subject": triple.subject, "predicate": triple.predicate, "object": triple.object} if triple else {}
+    return Record(namespace, memory.id, {**value, **told, "created_at": iso(memory.created_at)}, score)
+
+
+def memory_of(namespace: Namespace, key: str, value: Mapping[str, Any], *, at: Micros, max_bytes: int) -> Memory:
+    """The memory that is to hold a value; InvalidInput when something is wrong with it or its key."""
+    scope, kind = place_of(namespace)
+    if not isinstance(key, str) or not key or not isinstance(value, Mapping):
+        raise InvalidInput(f"A key is text and a value a JSON object, not {key!r:.40} and {value!r:.40}.")
+    memory = commit.build(_draft(kind, key, value), scope, at=at, max_bytes=max_bytes)
+    if memory.metadata["record"] != key:
+        raise InvalidInput("A key must not hold a secret, nor what no database can hold. Nothing was stored.")
+    if value.get("user_visible") is False or value.get("dormant_at") or value.get("superseded_by"):
+        return memory.with_(status="superseded", status_at=at, status_reason=HIDDEN)
+    return memory
+
+
+def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
+    said = (text for name in TEXTS if isinstance(text := value.get(name), str) and text.strip())
+    session = value.get("source_session_id") or value.get("session_id")
+    sure = value.get("confidence")
+    return Draft(
+        content=next(said, "") or "; ".join(_texts(value)) or key,
+        kind=kind,
+        category=value.get("category") or "general",
+        quote=value.get("evidence_quote") or "",
+        triple=_triple(value),
+        confidence=1.0 if sure is None else SURENESS[sure] if isinstance(sure, str) and sure in SURENESS else sure,
+        event_time=_when(value.get("ended_at") or value.get("created_at")),
+        source=SOURCE,
+        metadata={"record": key, "value": value, **({"session": session} if isinstance(session, str) else {})},
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value: what is searched where no field says what it tells."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+
+
+def _triple(value: Mapping[str, Any]) -> Triple | None:
+    (subject, subject_type), (object_, object_type) = map(_end, (value.get("subject"), value.get("object")))
+    predicate = str(value.get("predicate") or "")
+    return Triple(subject, predicate, object_, subject_type, object_type) if subject and predicate and object_ else None
+
+
+def _end(end: Any) -> tuple[str, str]:
+    """One end of a triple and its type: a name, or an object with `identifier` and `type`."""
+    fields = end if isinstance(end, Mapping) else {"identifier": end}
+    return str(fields.get("identifier") or ""), str(fields.get("type") or "")
+
+
+def _when(moment: Any) -> Micros | None:
+    with suppress(TypeError, ValueError):
+        return from_iso(moment)
+    return None

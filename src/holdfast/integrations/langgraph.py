@@ -1,0 +1,337 @@
+"""LangGraph's `BaseStore` over the one engine: items by namespace and key, found by meaning, with times to live.
+
+An item is a memory, so it has a journal, can be undone, and is found by recall like any other. The store belongs to one
+scope; namespaces divide it further.
+
+    graph = builder.compile(store=HoldfastStore(hf))
+"""
+
+from __future__ import annotations
+
+from asyncio import Task, create_task, to_thread, wrap_future
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from itertools import islice, takewhile
+from typing import Any
+
+from ..errors import MissingExtra
+from ..ingest import commit, entity_linking
+from ..memory import Holdfast, check_open
+from ..storage import Filter, Writer
+from ..types import MINUTE, Memory, Micros, to_datetime
+from .langgraph_items import Namespace, check_filter, check_item, id_of, item_draft, leaves, matches
+from .ttl_sweeper import Sweeper
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        IndexConfig,
+        InvalidNamespaceError,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        get_text_at_path,
+        tokenize_path,
+        validate_op_namespace,
+    )
+except ImportError as error:
+    raise MissingExtra("LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'") from error
+
+LAST: Micros = 1 << 62
+PAGE = 500  # items that are read at once while looking for those that pass a filter
+MOST = 300  # hits of a recall, of which a filter leaves some
+SWEEP_MINUTES = 5.0  # between two sweeps, unless told otherwise: as LangGraph's own stores
+
+
+class Swept(int):
+    """How many items a sweep took out. It may be awaited, as the sweeps of LangGraph's asynchronous stores are."""
+
+    def __await__(self) -> Generator[None, None, int]:
+        yield from ()
+        return int(self)
+
+
+class Items(BaseStore):
+    """Items of one scope of an open memory, which stays open when this is let go."""
+
+    supports_ttl = True
+
+    def __init__(self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
+        """`index` may say which `fields` are searched (all, unless it does); vectors are the engine's own, so its
+        `embed` is not used. `ttl` says how long items live."""
+        self._hf = check_open(holdfast)
+        self._scope = self._hf.scopes[0]
+        self._fields = list((index or {}).get("fields") or ["$"])
+        self.index_config, self.ttl_config = index, ttl
+        self._sweeper = Sweeper(self._sweep)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Reads, then writes: the writes are one transaction, and of two to one key the later counts."""
+        results: list[Result] = []
+        puts: dict[tuple[Namespace, str], PutOp] = {}
+        for op in map(checked, ops):
+            if isinstance(op, PutOp):
+                puts[op.namespace, op.key] = op
+            results.append(None if isinstance(op, PutOp) else self._read(op))
+        if puts:
+            self._put(list(puts.values()))
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same, awaitable."""
+        return await to_thread(self.batch, list(ops))
+
+    def _start(self, minutes: float | None) -> Future[None]:
+        if not self.ttl_config:  # nothing lives for a limited time
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        return self._sweeper.start(float(minutes or self.ttl_config.get("sweep_interval_minutes") or SWEEP_MINUTES))
+
+    def _sweep(self) -> int:
+        now = self._hf.clock()
+        gone = self._hf.store.list(Filter((self._scope,), namespace=(), ended_by=now), order="oldest")
+
+        def work(writer: Writer) -> int:
+            fresh = [one for one in (writer.memory(one.scope, one.id) for one in gone) if one is not None]
+            expired = [one for one in fresh if one.valid_until is not None and one.valid_until <= now]
+            for one in expired:
+                writer.remove(one)
+            return len(expired)
+
+        return self._hf.write("expire", work) if gone else 0
+
+    # Reading
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(op)
+        raise ValueError(f"Unknown operation type: {type(op)}")
+
+    def _get(self, op: GetOp) -> Item | None:
+        found = self._hf.store.get([self._scope], [id_of(op.namespace, op.key)])
+        if not found or found[0].status != "active" or self._is_hidden(found[0]):
+            return None
+        self._refresh(found, refresh=op.refresh_ttl)
+        return _item(found[0])
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        check_filter(op.filter or {})
+        most = op.offset + op.limit
+        found = self._ranked(op, most) if op.query else []
+        known = {one.id for one, _ in found}
+        more = (one for one in self._items(op.namespace_prefix, most + len(known)) if one.id not in known)
+        passing = (one for one in more if matches(one.metadata["value"], op.filter))
+        found += [(one, None) for one in islice(passing, max(0, most - len(found)))]
+        page = found[op.offset : most]
+        self._refresh([one for one, _ in page], refresh=op.refresh_ttl)
+        return [_search_item(one, score) for one, score in page]
+
+    def _ranked(self, op: SearchOp, most: int) -> list[tuple[Memory, float | None]]:
+        """Items by how well they answer, as many as are wanted; not those in which nothing is searched."""
+        view, shows_expired = self._hf.scoped(self._scope), not self._omits_expired()
+        for limit in (most, MOST):
+            hits = view.recall(op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired)
+            searched = [hit for hit in hits if hit.memory.metadata["searched"]]
+            kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]
+            if len(kept) >= most or len(hits) < limit:
+                break
+        return [(hit.memory, hit.score) for hit in kept[:most]]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions = op.match_conditions or ()
+        every = self._hf.store.namespaces(self._where(_literal_prefix(conditions)))
+        found = {name for name in every if all(is_match(condition, name) for condition in conditions)}
+        cut = {name[: op.max_depth] for name in found} if op.max_depth is not None else found
+        return sorted(cut)[op.offset : op.offset + op.limit]
+
+    def _where(self, prefix: Namespace) -> Filter:
+        shown = self._hf.clock() if self._omits_expired() else None
+        return Filter((self._scope,), kinds=("fact",), namespace=prefix, valid_at=shown)
+
+    def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
+        """The items below a namespace, in the order in which they were first put: so many, then page by page."""
+        where, limit, after = self._where(prefix), min(max(first, 1), PAGE), None
+        while page := self._hf.store.list(where, order="oldest", limit=limit, after=after):
+            yield from page
+            if len(page) < limit:
+                return
+            after, limit = page[-1].seq, PAGE
+
+    # Times to live
+
+    def _has_expired(self, memory: Memory) -> bool:
+        return memory.valid_until is not None and memory.valid_until <= self._hf.clock()
+
+    def _omits_expired(self) -> bool:
+        return bool((self.ttl_config or {}).get("omit_expired", True))
+
+    def _is_hidden(self, memory: Memory) -> bool:
+        return self._has_expired(memory) and self._omits_expired()
+
+    def _refresh(self, items: Sequence[Memory], *, refresh: bool) -> None:
+        """Lets what was read live on, unless it is not to be so."""
+        living = [one for one in items if refresh and one.metadata.get("ttl") and not self._has_expired(one)]
+        if not living:
+            return
+        now = self._hf.clock()
+
+        def work(writer: Writer) -> None:
+            for one in living:
+                fresh = writer.memory(one.scope, one.id)
+                if fresh is not None:
+                    writer.change(fresh, valid_until=until(now, one.metadata["ttl"]))
+
+        self._hf.write("refresh", work)
+
+    # Writing
+
+    def _put(self, ops: Sequence[PutOp]) -> None:
+        at = self._hf.clock()
+        new = {id_of(op.namespace, op.key): self._memory(op, at) for op in ops}
+
+        def work(writer: Writer) -> None:
+            for id_, memory in new.items():
+                old = writer.memory(self._scope, id_)
+                if memory is None:
+                    writer.remove(old) if old is not None else None
+                elif old is None:
+                    entity_linking.note(writer, [writer.add(memory)], at=at)
+                else:
+                    kept = commit.rewrite(writer, old, memory.with_(created_at=old.created_at))
+                    entity_linking.note(writer, [kept], at=at)
+
+        self._hf.write("put", work)
+
+    def _memory(self, op: PutOp, at: Micros) -> Memory | None:
+        """The memory that holds an item; None for one that is to go."""
+        if op.value is None:
+            return None
+        check_item(op.namespace, op.key, op.value)
+        texts = self._texts(op)
+        ttl = op.ttl
+        draft = item_draft(
+            op.namespace, op.key, op.value, texts=texts, ttl=ttl, until=None if ttl is None else until(at, ttl)
+        )
+        built = commit.build(draft, self._scope, at=at, max_bytes=self._hf.settings.max_content_bytes)
+        return built.with_(id=id_of(op.namespace, op.key))
+
+    def _texts(self, op: PutOp) -> list[str]:
+        """What of an item is searched."""
+        if op.index is False:
+            return []
+        fields = self._fields if op.index is None else list(op.index)
+        found = (leaves(op.value) if one == "$" else get_text_at_path(op.value, tokenize_path(one)) for one in fields)
+        return [text for texts in found for text in texts if text.strip()]
+
+
+class HoldfastStore(Items):
+    """A LangGraph store in an open memory, for graphs that are run with `invoke` or with `ainvoke`."""
+
+    def sweep_ttl(self) -> Swept:
+        """Takes out what has expired, and says how many items that were."""
+        return Swept(self._sweep())
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweeps every so many minutes from now on, in a thread; cancelling what is returned ends it."""
+        return self._start(sweep_interval_minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Ends that; whether it has ended within so many seconds."""
+        return self._sweeper.stop(timeout)
+
+
+class AsyncHoldfastStore(Items):
+    """The same, with sweeps that are awaited, as those of LangGraph's asynchronous stores are."""
+
+    async def sweep_ttl(self) -> int:
+        """Takes out what has expired, and says how many items that were."""
+        return await to_thread(self._sweep)
+
+    async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Task[None]:
+        """Sweeps every so many minutes from now on; cancelling the task that is returned ends it."""
+        done = wrap_future(self._start(sweep_interval_minutes))
+
+        async def sweeping() -> None:
+            await done
+
+        return create_task(sweeping(), name="ttl_sweeper")
+
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Ends that; whether it has ended within so many seconds."""
+        return await to_thread(self._sweeper.stop, timeout)
+
+
+def checked(op: Op) -> Op:
+    """An operation whose namespaces are tuples; InvalidNamespaceError for one that cannot be.
+
+    A list names a namespace as well as a tuple does, and a text, whose letters would be taken for labels, does not.
+    """
+    match op:
+        case GetOp() | PutOp():
+            op = op._replace(namespace=_labels(op.namespace))
+        case SearchOp():
+            op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        case ListNamespacesOp(match_conditions=conditions) if conditions:
+            asked = tuple(MatchCondition(one.match_type, _path(one.path)) for one in conditions)
+            op = op._replace(match_conditions=asked)
+    validate_op_namespace(op)
+    return op
+
+
+def _labels(namespace: Any) -> Namespace:
+    if isinstance(namespace, str):
+        raise InvalidNamespaceError(f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},).")
+    return tuple(namespace)
+
+
+def _path(path: Any) -> Namespace:
+    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's own examples."""
+    return (path,) if isinstance(path, str) else tuple(path)
+
+
+def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
+    """What a namespace has to begin with, as far as conditions say it without a wildcard."""
+    paths = [one.path for one in conditions if one.match_type == "prefix"]
+    return max((tuple(takewhile("*".__ne__, path)) for path in paths), key=len, default=())
+
+
+def until(at: Micros, minutes: float) -> Micros:
+    """When something that lives for so many minutes ends; what outlives every clock ends with it."""
+    return min(LAST, at + int(minutes * MINUTE)) if minutes < 1e12 else LAST
+
+
+def is_match(condition: MatchCondition, namespace: Namespace) -> bool:
+    """Whether a namespace begins, or ends, like a path in which `*` stands for any label."""
+    path, name = tuple(condition.path), namespace
+    if condition.match_type == "suffix":
+        path, name = path[::-1], name[::-1]
+    elif condition.match_type != "prefix":
+        raise ValueError(f"Unsupported match type: {condition.match_type}")
+    return len(name) >= len(path) and all(one in ("*", label) for one, label in zip(path, name, strict=False))
+
+
+def _times(memory: Memory) -> dict[str, datetime]:
+    return {"created_at": to_datetime(memory.created_at), "updated_at": to_datetime(memory.updated_at)}
+
+
+def _item(memory: Memory) -> Item:
+    kept = memory.metadata
+    return Item(value=dict(kept["value"]), key=kept["key"], namespace=tuple(kept["namespace"]), **_times(memory))
+
+
+def _search_item(memory: Memory, score: float | None) -> SearchItem:
+    kept = memory.metadata
+    return SearchItem(tuple(kept["namespace"]), kept["key"], dict(kept["value"]), **_times(memory), score=score)

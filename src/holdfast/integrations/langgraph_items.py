@@ -1,0 +1,140 @@
+"""LangGraph's items as memories: what they are called, what of them is searched, which pass a filter.
+
+Pure, and without LangGraph.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from ..errors import InvalidInput
+from ..ingest.commit import Draft
+from ..ingest.sanitize import guard_data
+from ..storage.protocol import ITEMS as SOURCE
+from ..types import Micros
+
+Namespace = tuple[str, ...]
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
+}  # fmt: skip
+
+
+def id_of(namespace: Namespace, key: str) -> str:
+    """An item's id, which follows from its namespace and key."""
+    told = json.dumps([*namespace, key]).encode()
+    return f"fact_{hashlib.sha256(told).hexdigest()[:24]}"
+
+
+def check_item(namespace: Namespace, key: Any, value: Any) -> None:
+    """InvalidInput for what cannot be an item: it would be found, and could not be read."""
+    if not isinstance(key, str):
+        raise InvalidInput(f"The key of an item is text, not {key!r}. Nothing was stored.")
+    if guard_data([*namespace, key], name="namespace") != [*namespace, key]:
+        raise InvalidInput(
+            "A namespace or key holds a secret, a NUL or half a surrogate pair and would be stored under another name. "
+            "Use one that can be stored, such as a hash of it. Nothing was stored."
+        )
+    if not isinstance(value, dict):
+        raise InvalidInput(f"The value of an item is a dictionary, not a {type(value).__name__}. Nothing was stored.")
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The value of an item must be what JSON can hold: {error}. Say it as text or a number, for example a time "
+            "as value.isoformat(). Nothing was stored."
+        ) from error
+
+
+def category_of(namespace: Namespace) -> str:
+    """The category of the items of a namespace; one that is too long is told by its hash."""
+    told = ".".join(namespace)
+    return told if len(told) <= 100 and told.isprintable() else hashlib.sha256(told.encode()).hexdigest()
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every text and number in a value, in order: what a person would read of it."""
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from leaves(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from leaves(one)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
+
+
+def item_draft(
+    namespace: Namespace,
+    key: str,
+    value: Mapping[str, Any],
+    *,
+    texts: Sequence[str],
+    ttl: float | None,
+    until: Micros | None,
+) -> Draft:
+    """The memory that is to hold an item, of which these texts are searched."""
+    return Draft(
+        content="\n".join(texts) or f"{'.'.join(namespace)} {key}",
+        category=category_of(namespace),
+        source=SOURCE,
+        valid_until=until,
+        metadata={
+            "namespace": list(namespace), "key": key, "value": json.loads(json.dumps(value)), "ttl": ttl,
+            "searched": bool(texts),
+        },
+    )  # fmt: skip
+
+
+def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    """Whether an item's value is as a filter wants it: equal, or by operators such as `$gte`."""
+    return all(_agrees(_field(value, key), one) for key, one in (wanted or {}).items())
+
+
+def check_filter(wanted: Any) -> None:
+    """InvalidInput for a filter that could not be asked of any item."""
+    if not isinstance(wanted, Mapping):
+        raise InvalidInput(f"A filter is a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}.")
+    for key, one in wanted.items():
+        if not isinstance(key, str):
+            raise InvalidInput(f"A filter names fields by text, not by {key!r:.40}.")
+        if key.startswith("$") and key not in OPERATORS:
+            raise InvalidInput(f"Unsupported operator: {key}. Use one of: {', '.join(OPERATORS)}.")
+        if isinstance(one, Mapping):
+            check_filter(one)
+
+
+def _field(value: Any, key: str) -> Any:
+    """A field of a value; where there is none of that name, what lies at the path that dots make of it."""
+    if not isinstance(value, Mapping):
+        return None
+    if key in value or "." not in key:
+        return value.get(key)
+    first, _, rest = key.partition(".")
+    return _field(value.get(first), rest)
+
+
+def _agrees(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        if any(key.startswith("$") for key in wanted):
+            return all(_compares(value, operator, one) for operator, one in wanted.items())
+        return isinstance(value, Mapping) and all(_agrees(_field(value, key), one) for key, one in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return isinstance(value, list) and len(value) == len(wanted) and all(map(_agrees, value, wanted))
+    return bool(value == wanted)
+
+
+def _compares(value: Any, operator: str, wanted: Any) -> bool:
+    compare = OPERATORS.get(operator)
+    if compare is None:
+        raise InvalidInput(f"Unsupported operator: {operator}. Use one of: {', '.join(OPERATORS)}.")
+    if operator in ("$eq", "$ne"):
+        return compare(value, wanted)
+    try:
+        return compare(float(value), float(wanted))
+    except (TypeError, ValueError, OverflowError):
+        # Texts that are no numbers, such as dates, go by their letters; what has no order does not compare.
+        return isinstance(value, str) and isinstance(wanted, str) and compare(value, wanted)

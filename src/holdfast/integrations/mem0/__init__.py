@@ -1,0 +1,17 @@
+"""mem0's `Memory` and `AsyncMemory` interfaces.
+
+Items are memories, so they are found by recall, have a journal and can be undone. A user's are in `user:<user_id>`, an
+agent's own in `agent:<agent_id>`; a run is noted with them, and the ids say everything else.
+
+    from holdfast.integrations.mem0 import Memory
+"""
+
+from __future__ import annotations
+
+from .async_memory import AsyncMem0
+from .memory import Mem0
+
+Memory, AsyncMemory = Mem0, AsyncMem0
+"""The names that mem0 has for them, so that only the import changes."""
+
+__all__ = ["AsyncMem0", "AsyncMemory", "Mem0", "Memory"]

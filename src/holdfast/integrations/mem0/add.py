@@ -1,0 +1,113 @@
+"""What `add` takes, as memories, and what came of it, as mem0 tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InvalidInput
+from ...extraction.episodes import SOURCE as LEARNED
+from ...ingest import capture
+from ...ingest.commit import Draft
+from ...storage import Writer
+from ...transcripts.json_fields import micros, said_in
+from ...types import Memories, Memory, Micros
+from .ids import ACTOR, normalise_id
+from .mem0_items import KINDS, SOURCE, Owner, note_of
+
+Item = dict[str, Any]
+PROCEDURAL = "procedural_memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message."""
+
+    role: str
+    text: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What `add` was told: whose it is, what goes with it, when it was said, how long it holds, and the messages."""
+
+    owner: Owner
+    metadata: Mapping[str, Any]
+    said_at: Micros | None
+    ends: Micros | None
+    said: Sequence[Said]
+
+    def note(self, said: Said | None = None) -> dict[str, Any]:
+        """What is kept with a memory of these."""
+        told = {"role": said.role, "actor_id": said.name} if said else {}
+        return note_of(self.owner, self.metadata, **told)
+
+    def draft(self, said: Said) -> Draft:
+        """A message as it is."""
+        return Draft(
+            content=said.text, source=SOURCE, event_time=self.said_at, valid_until=self.ends,
+            metadata=self.note(said),
+        )  # fmt: skip
+
+    def turn(self, said: Said, session: str) -> Draft:
+        """A message as a turn of a conversation."""
+        turn = capture.turn(session=session, role=said.role, text=said.text, event_time=self.said_at)
+        turn.author, turn.metadata = said.name or "", self.note(said)
+        return turn
+
+
+def said_of(message: Mapping[str, Any]) -> Said:
+    role, name = str(message.get("role") or "user"), str(message.get("name") or "").strip()
+    return Said(role, said_in(message.get("content")).strip(), normalise_id(ACTOR, name or None))
+
+
+def procedure(given: Given) -> Draft:
+    """A whole conversation as one memory of how something is done."""
+    text = "\n".join(f"{one.role}: {one.text}" if len(given.said) > 1 else one.text for one in given.said)
+    note = note_of(given.owner, {**given.metadata, "memory_type": PROCEDURAL})
+    return Draft(
+        content=text, kind="skill", source=SOURCE, event_time=given.said_at, valid_until=given.ends, metadata=note
+    )
+
+
+def noted(writer: Writer, given: Given) -> list[Item]:
+    """What a transaction has learned, each as mem0 tells it; whose it is, is noted with what is new."""
+    touched = [one for source in (LEARNED, SOURCE) for one in writer.touched(source)]
+    told, replaced = [], set[str]()
+    for scope, id_, before in touched:
+        now = writer.memory(scope, id_)
+        if now is None or now.status != "active" or now.kind not in KINDS:
+            continue
+        if before is not None and before.status == "active":
+            told.append(told_of(now, "NONE"))
+            continue
+        ends = {"valid_until": given.ends} if given.ends else {}
+        new = writer.change(now, metadata={**now.metadata, **given.note()}, **ends)
+        old = _replaced(writer, new)
+        replaced |= {one.id for one in old}
+        more = {"previous_memory": old[0].content} if old else {}
+        told.append({**told_of(new, "UPDATE" if old else "ADD"), **more})
+    return [one for one in told if one["id"] not in replaced]
+
+
+def _replaced(writer: Writer, new: Memory) -> Memories:
+    """What a memory has taken the place of."""
+    edges = (edge for edge in writer.edges(new.scope, new.id) if edge.relation == "supersedes")
+    return [old for edge in edges if edge.source == new.id and (old := writer.memory(new.scope, edge.target))]
+
+
+def told_of(memory: Memory, event: str, said: Said | None = None) -> Item:
+    more = {"actor_id": said.name, "role": said.role} if said else {}
+    return {"id": memory.id, "memory": memory.content, "event": event, **more}
+
+
+def moment(timestamp: Any) -> Micros | None:
+    """When something was said: ISO 8601, or seconds since 1970."""
+    if timestamp is None:
+        return None
+    found = micros(timestamp.isoformat() if hasattr(timestamp, "isoformat") else timestamp)
+    if found is None:
+        raise InvalidInput(f"{timestamp!r} is no time. Use ISO 8601 or seconds since 1970.")
+    return found

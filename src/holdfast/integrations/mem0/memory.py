@@ -1,0 +1,335 @@
+"""mem0's verbs, each a call or two of ours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from ...errors import InvalidInput, NotFound, Nothing, Refused
+from ...extraction import session_extraction
+from ...ingest import capture, commit, entity_linking, session_log
+from ...ingest.commit import Draft
+from ...ingest.sanitize import guard_data
+from ...memory import Holdfast, check_open
+from ...memory.asking import reading_of
+from ...records.roots import is_record
+from ...storage import Writer
+from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
+from .add import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
+from .ids import OWNERS, normalise_filters
+from .mem0_filters import Filters, check, matches, names_owner, users_in
+from .mem0_items import KEY, KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
+
+log = logging.getLogger(__name__)
+
+UNSET: Any = object()
+TOGETHER = 500  # scopes that are looked through at once for an id
+MOST = 300  # candidates that a recall ranks, of which a narrower filter leaves some
+
+
+class Mem0:
+    """An open memory with mem0's verbs. It sees every user, agent and run in its store: who calls it says whose."""
+
+    def __init__(self, holdfast: Holdfast | None = None, *, only: Scope | None = None) -> None:
+        """Over an open memory, which stays open; without one, over the per-user store. `only` shuts out all others."""
+        self._own, self._only = holdfast is None, only
+        self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else check_open(holdfast)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
+        """Opens the store that `{"store": path or URL}` names. What else mem0 has there is not needed, and named."""
+        if not isinstance(config_dict, Mapping):
+            raise InvalidInput(f"A configuration is a mapping such as {{'store': 'memory.db'}}, not {config_dict!r}.")
+        if unused := sorted(set(config_dict) - {"store", "version"}):
+            log.warning("Holdfast brings its own models and store; not used of the config: %s", ", ".join(unused))
+        opened = cls(Holdfast.open(config_dict.get("store"), scope="shared:mem0"))
+        opened._own = True
+        return opened
+
+    def add(
+        self,
+        messages: str | Mapping[str, Any] | list[Mapping[str, Any]],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: Any = None,
+        expiration_date: Any = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+    ) -> dict[str, list[Item]]:
+        """Learns what messages say, by the model that is set or by rules; with `infer=False` keeps each as it is."""
+        if memory_type not in (None, PROCEDURAL):
+            raise InvalidInput(f"Invalid 'memory_type'. Pass {PROCEDURAL} to create procedural memories.")
+        if prompt is not None:
+            log.warning("Conversations are read by Holdfast's own prompt; the one that was given is not used.")
+        owner = Owner.of(user_id, agent_id, run_id)
+        if self._only not in (None, owner.scope):
+            raise Refused(f"Only memories of {self._only} are kept here. Nothing was stored.")
+        given = Given(
+            owner, _own(metadata), moment(timestamp), until(expiration_date),
+            [one for one in map(said_of, messages_in(messages)) if one.text and one.role != "system"],
+        )  # fmt: skip
+        if memory_type == PROCEDURAL:
+            return {"results": self._keep(given.owner, [(procedure(given), None)])}
+        if infer:
+            return {"results": self._learn(given)}
+        return {"results": self._keep(given.owner, [(given.draft(one), one) for one in given.said])}
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: Filters | None = None,
+        threshold: float = 0.1,
+        rerank: bool = False,  # noqa: ARG002 (a recall always ranks by all it has)
+        explain: bool = False,
+        reference_date: Any = None,
+        show_expired: bool = False,
+        **ids: Any,
+    ) -> dict[str, list[Item]]:
+        """The items that answer a query, best first; the score says how like the query each is, in [0, 1].
+
+        `user_id=…` is short for a filter.
+        """
+        if reference_date is not None:
+            raise InvalidInput("reference_date is not supported. Say the date in the query.")
+        wanted, top_k = _wanted(filters, ids, top_k)
+        if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+            raise InvalidInput(f"Invalid threshold: {threshold}. It lies between 0 and 1.")
+        scopes = self._scopes(wanted)
+        if not scopes:
+            return {"results": []}
+        limit = top_k if set(wanted) == {"user_id"} else MOST
+        hits = _recalled(self._hf.scoped(*scopes), query, limit=limit, show_expired=show_expired)
+        passed = [hit for hit in hits if matches(item_of(hit.memory), wanted) and likeness(hit) >= threshold]
+        return {"results": [_found(hit, explain=explain) for hit in passed[:top_k]]}
+
+    def get(self, memory_id: str) -> Item | None:
+        """An item; None when there is none."""
+        found = self._active(memory_id)
+        return None if found is None else {**item_of(found), "score": None}
+
+    def get_all(
+        self, *, filters: Filters | None = None, top_k: int = 20, show_expired: bool = False, **ids: Any
+    ) -> dict[str, list[Item]]:
+        """Items, the newest first."""
+        wanted, top_k = _wanted(filters, ids, top_k)
+        now = self._hf.clock()
+        found = [
+            one for one in self._matching(wanted, KINDS)
+            if show_expired or one.valid_until is None or one.valid_until > now
+        ]  # fmt: skip
+        return {"results": [item_of(one) for one in found[:top_k]]}
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: Any = UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Lets an item say something else, under the same id; its metadata is added to."""
+        text = data if text is None else text
+        if text is None and metadata is None and expiration_date is UNSET:
+            raise InvalidInput("At least one of text, metadata, or expiration_date must be provided.")
+        old = self._there(memory_id)
+        ends = old.valid_until if expiration_date is UNSET else until(expiration_date)
+        kept = with_metadata(old, _own(metadata)) if metadata or not is_record(old) else dict(old.metadata)
+        self._update(old, text, kept, ends)
+        return {"message": "Memory updated successfully!"}
+
+    def delete(self, memory_id: str) -> dict[str, str]:
+        """Forgets an item; `Holdfast.undo` brings it back, `Holdfast.purge` erases it for good."""
+        found = self._there(memory_id)
+        self._hf.scoped(found.scope).forget(found.id)
+        return {"message": "Memory deleted successfully!"}
+
+    def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Forgets all items of a user, an agent or a run, and the conversations they were learned from."""
+        self._forget(self._matching(Owner.of(user_id, agent_id, run_id).filters, ()))
+        return {"message": "Memories deleted successfully!"}
+
+    def history(self, memory_id: str) -> list[Item]:
+        """What happened to an item, oldest first; nothing for one that never was."""
+        found = self._find(memory_id)
+        return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
+
+    def reset(self) -> None:
+        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo` takes that back.
+
+        What people and other programs keep in the same store stays. With `only`, all of that owner is forgotten.
+        """
+        scopes = self._every_scope()
+        found = self._hf.scoped(*scopes).list() if scopes else []
+        self._forget(found if self._only is not None else [one for one in found if KEY in one.metadata])
+
+    def close(self) -> None:
+        """Closes the store, if it was opened here."""
+        if self._own:
+            self._hf.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Where items are
+
+    def _every_scope(self) -> list[Scope]:
+        return [one for one in self._hf.store.scopes() if is_seen(one) and self._only in (None, one)]
+
+    def _scopes(self, filters: Filters) -> list[Scope]:
+        """Where whatever passes has to be."""
+        users = users_in(filters)
+        if users is None:
+            return self._every_scope()
+        return [scope for user in sorted(users) if self._only in (None, scope := Scope("user", user))]
+
+    def _matching(self, filters: Filters, kinds: Sequence[str]) -> Memories:
+        scopes = self._scopes(filters)
+        found = self._hf.scoped(*scopes).list(kinds=kinds) if scopes else []
+        return [one for one in found if matches(item_of(one), filters)]
+
+    def _find(self, memory_id: str) -> Memory | None:
+        """A memory by its id alone, in any status: mem0's ids do not say whose they are."""
+        scopes = self._every_scope()
+        for start in range(0, len(scopes), TOGETHER):
+            if found := self._hf.store.get(scopes[start : start + TOGETHER], [memory_id]):
+                return found[0]
+        return None
+
+    def _active(self, memory_id: str) -> Memory | None:
+        found = self._find(memory_id)
+        return found if found and found.status == "active" else None
+
+    def _there(self, memory_id: str) -> Memory:
+        found = self._active(memory_id)
+        if found is None:
+            raise InvalidInput(f"Memory with id {memory_id} not found. Nothing was changed.")
+        return found
+
+    # Writing
+
+    def _keep(self, owner: Owner, drafts: Sequence[tuple[Draft, Said | None]]) -> list[Item]:
+        """Stores memories as they are, all or none, whatever says the same."""
+        at, limit = self._hf.clock(), self._hf.settings.max_content_bytes
+        built = [commit.build(draft, owner.scope, at=at, max_bytes=limit) for draft, _ in drafts]
+
+        def work(writer: Writer) -> Memories:
+            stored = writer.add_many(built)
+            entity_linking.note(writer, stored, at=at)
+            return stored
+
+        stored = self._hf.scoped(owner.scope).write("remember", work) if built else []
+        return [told_of(one, "ADD", said) for one, (_, said) in zip(stored, drafts, strict=True)]
+
+    def _learn(self, given: Given) -> list[Item]:
+        """Keeps what was said as a conversation that has ended, and learns from it at once."""
+        view, at, scope = self._hf.scoped(given.owner.scope), self._hf.clock(), given.owner.scope
+        session = given.owner.run_id or new_id("ses", at)
+        turns: Memories = []
+        for said in given.said:
+            with suppress(Nothing):  # it only repeats what memory injected
+                draft = given.turn(said, session)
+                turns.append(commit.build(draft, scope, at=at, max_bytes=view.settings.max_content_bytes))
+        if not turns:
+            return []
+
+        def hear(writer: Writer) -> None:
+            capture.keep(writer, turns, at=at)
+            session_log.end(writer, scope, session, at=at, reason="added")
+
+        view.write("capture", hear)
+        heard = view.store.session(scope, session)
+        assert heard is not None  # it was just written
+        learned = session_extraction.read(view.store, heard, reading_of(view))
+
+        def work(writer: Writer) -> list[Item]:
+            session_extraction.keep(writer, learned, at=at, actor=view.actor)
+            return noted(writer, given)
+
+        return view.write("learn", work)
+
+    def _update(self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None) -> None:
+        view, at = self._hf.scoped(old.scope), self._hf.clock()
+        if is_record(old):
+            view.update_record(old.id, body=text)
+            return
+        fields = {"metadata": metadata, "valid_until": ends, "updated_at": at}
+        changed = None if text in (None, old.content) else commit.build(
+            Draft(content=text or "", kind=old.kind), old.scope, at=at, max_bytes=view.settings.max_content_bytes
+        )  # fmt: skip
+
+        def work(writer: Writer) -> None:
+            fresh = writer.memory(old.scope, old.id)
+            if fresh is None:
+                raise NotFound(f"{old.id} was removed meanwhile.", id=old.id)
+            if changed is None:
+                writer.change(fresh, **fields)
+                return
+            new = commit.rewrite(writer, fresh, fresh.with_(content=changed.content, **fields))
+            entity_linking.note(writer, [new], at=at)
+
+        view.write("update", work)
+
+    def _forget(self, memories: Memories) -> None:
+        if memories:
+            scopes = dict.fromkeys(one.scope for one in memories)
+            self._hf.scoped(*scopes).forget(*(one.id for one in memories))
+
+
+def likeness(hit: Hit) -> float:
+    """How like its query a hit is: in meaning or, where nothing has vectors, in words.
+
+    mem0's thresholds are made for that; our own scores say how likely a hit answers, which is much less for all.
+    """
+    signals = {signal.name: signal.value for signal in hit.why.signals}
+    words = signals.get("words", 0.0) * signals.get("covered", 0.0)  # against the best hit, and how well that one does
+    return max(hit.score, hit.why.similarity or 0.0, words)
+
+
+def _found(hit: Hit, *, explain: bool) -> Item:
+    return {**item_of(hit.memory), "score": likeness(hit), **({"score_details": str(hit.why)} if explain else {})}
+
+
+def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> Hits:
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
+    return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired)
+
+
+def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What somebody keeps with an item, as it may be stored."""
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping such as {{'trip': 1}}, not {metadata!r}. Nothing was stored.")
+    return guard_data(metadata or {}, name="metadata")  # type: ignore[no-any-return]
+
+
+def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
+    """What is asked for, and how many; ids and the limit may be given as earlier versions of mem0 took them."""
+    told = {name: value for name, value in ids.items() if value is not None}
+    top_k = told.pop("limit", top_k)
+    if unknown := set(told) - set(OWNERS):
+        raise InvalidInput(f"There is no argument {', '.join(sorted(unknown))}.")
+    wanted = {**normalise_filters(filters or {}), **normalise_filters(told)}
+    check(wanted)
+    if not names_owner(wanted):
+        raise InvalidInput(
+            "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
+        )
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
+        raise InvalidInput(f"Invalid top_k: {top_k}. It is a whole number, 0 or more.")
+    return wanted, top_k

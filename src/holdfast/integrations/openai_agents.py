@@ -1,0 +1,322 @@
+"""The OpenAI Agents SDK over the one engine: a session that keeps history, and a long-term memory beside it.
+
+Either can be had without the other; with both, the history is for this conversation and the memory for all of them.
+
+    memory = HoldfastMemory(hf, session="chat-42")
+    agent = Agent(name="Helper", tools=memory.tools)
+    config = RunConfig(call_model_input_filter=memory.before_model)
+    await Runner.run(agent, "…", session=HoldfastSession(hf, "chat-42"), hooks=memory, run_config=config)
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from asyncio import CancelledError, get_running_loop, to_thread, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from functools import wraps
+from itertools import dropwhile, takewhile
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar, cast
+
+from ..context.session_context import Context
+from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
+from ..ingest import session_log
+from ..ingest.commit import check_session
+from ..ingest.sanitize import guard_data, without_secrets
+from ..memory import Holdfast, check_open
+from ..storage import Writer
+from .framework_memory import Hosted, spoken
+
+try:
+    from agents import Agent, RunHooks, SessionSettings, Tool, TResponseInputItem, function_tool
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+    from agents.run import CallModelData, ModelInputData
+    from agents.run_context import AgentHookContext
+except ImportError as error:
+    raise MissingExtra(
+        "Memory for the OpenAI Agents SDK needs another package. Try: pip install 'holdfast[openai-agents]'"
+    ) from error
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+Item = Mapping[str, Any]
+# The messages of a session are a log that only grows, in every store that it is synced with: an item is taken out of
+# the history by a line that says so. `clear_session` erases.
+POPPED: Item = {"type": "holdfast.popped"}
+# What was said; ids, signatures and pictures look like secrets but are none.
+_SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input", "output"})
+_DONE = frozenset({"action", "operation"})  # what a model wants done on a machine: all of it is text
+# By which of its keys an item names the call that it answers.
+_ANSWERED = {"mcp_approval_response": "approval_request_id", "local_shell_call_output": "id"}
+MARGIN = 20  # items before a cut that are looked at: more than a model says at once
+
+
+class HoldfastSession:
+    """The history of one conversation (the SDK's `Session`), in the store that its memories are in.
+
+    Secrets in what was said are redacted. What a busy store cannot take is held here and written with what comes next,
+    so a run never fails for it; a closed store never takes it, and says so. Reading and clearing say what goes wrong:
+    neither an agent that has lost its history nor words that only seem erased would help anybody. A change that is
+    cancelled while it is made has ended, done or not, before its caller hears of that.
+    """
+
+    def __init__(
+        self, hf: Holdfast, session_id: str, *, session_settings: SessionSettings | dict[str, Any] | None = None
+    ) -> None:
+        """`session_settings` are what the SDK takes for them, checked by it: a limit of none, unless they say one."""
+        check_session(session_id)
+        self.session_id = session_id
+        given = SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        self.session_settings: SessionSettings | None = given
+        self._hf, self._held, self._lock = check_open(hf), list[Item](), Lock()
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The latest items, `limit` of them at most, oldest first. No answer of a tool comes without its call."""
+        most = resolve_session_limit(limit, self.session_settings)
+        return cast("list[TResponseInputItem]", await to_thread(self._latest, most))
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Adds items to the end."""
+        await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Takes the last item out and returns it; None when there is none. Its words stay until the session goes."""
+        return cast("TResponseInputItem | None", await _finished(self._pop))
+
+    async def clear_session(self) -> None:
+        """Erases every item for good. What long-term memory keeps of the conversation stays."""
+        await _finished(self._clear)
+
+    def _latest(self, most: int | None) -> list[Item]:
+        with self._lock:
+            if most is None:
+                return standing([*self._stored(None), *self._held])
+            window = 2 * max(most, 0) + MARGIN
+            while True:
+                stored = self._stored(window)
+                found = standing([*stored, *self._held])
+                if len(found) >= most + MARGIN:
+                    return cut(found, most)
+                if len(stored) < window:  # that is all, unless damaged messages were left out
+                    return cut(standing([*self._stored(None), *self._held]), most)
+                window *= 2
+
+    def _stored(self, last: int | None) -> list[Item]:
+        return [message.body for message in self._hf.messages(self.session_id, last=last)]
+
+    def _add(self, items: Sequence[Item]) -> None:
+        with self._lock:
+            if items:
+                self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
+
+    def _hold(self, items: Sequence[Item]) -> None:
+        session_log.check_messages(items)  # one that cannot be written would keep all later ones from being written
+        self._held.extend(items)
+
+    def _pop(self) -> Item | None:
+        with self._lock:
+            return self._write(self._take, self._take_later)
+
+    def _clear(self) -> None:
+        with self._lock:
+            with suppress(NotFound):  # nothing of it was ever stored
+                self._hf.purge_sessions(self.session_id)
+            self._held.clear()
+
+    def _write(self, work: Callable[[Writer], T], otherwise: Callable[[], T]) -> T:
+        """Does some work in one transaction, after what is held; or `otherwise` what can be done without the store."""
+        try:
+            done = self._hf.write("append", work)
+        except StoreClosed:
+            raise  # there is no later in which it would be written
+        except StoreError as error:
+            kept = otherwise()
+            log.warning("session %s: kept for later, not stored: %s", self.session_id, error)
+            return kept
+        self._held.clear()
+        return done
+
+    def _append(self, writer: Writer, items: Sequence[Item]) -> None:
+        scope, at = self._hf.scopes[0], self._hf.clock()
+        session_log.append(writer, scope, self.session_id, [*self._held, *items], at=at)
+
+    def _take(self, writer: Writer) -> Item | None:
+        """Inside a transaction, so that of two who pop at once each has an item of its own."""
+        stored = writer.messages(self._hf.scopes[0], self.session_id)
+        last = _last([*(message.body for message in stored), *self._held])
+        news = [] if last is None else [POPPED]
+        if news or self._held:
+            self._append(writer, news)
+        return last
+
+    def _take_later(self) -> Item | None:
+        last = _last([*self._stored(None), *self._held])
+        if last is not None:
+            self._held.append(POPPED)
+        return last
+
+
+class HoldfastMemory(RunHooks[Any]):
+    """Long-term memory of one conversation: hooks, an input filter and tools. It never fails a run.
+
+    What is recalled goes to the model with each request and into no history, so what is forgotten is gone from the next
+    run on.
+    """
+
+    def __init__(self, hf: Holdfast, *, session: str) -> None:
+        check_session(session)
+        self._memory, self._session = Hosted(hf, "openai-agents"), session
+        self.tools: list[Tool] = [function_tool(_in_json(tool)) for tool in self._memory.tools()]
+        """Search, remember, correct, confirm, count, and tell everything about somebody."""
+        self._asked: str | None = None
+        """What is being answered, once it has been kept."""
+        self._known: Context | None = None
+
+    async def before_model(self, data: CallModelData[Any]) -> ModelInputData:
+        """For `RunConfig.call_model_input_filter`: instructions get what stands, the prompt what helps with it."""
+        given = data.model_data
+        place = _prompt_at(given.input)
+        prompt = _text(given.input[place]) if place is not None else self._asked or ""
+        known = await self._recalled(prompt)
+        instructions = "\n\n".join(part for part in (given.instructions, known.stable) if part)
+        if not known.turn or place is None:
+            return ModelInputData(given.input, instructions or None)
+        block: TResponseInputItem = {"role": "user", "content": known.turn}
+        return ModelInputData([*given.input[:place], block, *given.input[place:]], instructions or None)
+
+    async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:  # noqa: ARG002
+        """Asks anew: somebody else may have changed what is remembered since."""
+        self._known = None
+
+    async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: Any) -> None:  # noqa: ARG002
+        """Keeps what the agent answered."""
+        self._asked = self._known = None
+        await self._memory.listen(self._session, "assistant", spoken(output))
+
+    async def _recalled(self, prompt: str) -> Context:
+        """What memory knows for a prompt: asked once for all the steps that it takes to answer it."""
+        if prompt != self._asked:
+            self._asked, self._known = prompt, None
+            await self._memory.listen(self._session, "user", prompt)
+        if self._known is None:
+            self._known = await self._memory.blocks(self._session, prompt)
+        return self._known
+
+
+async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of some work in a thread. Whoever is cancelled meanwhile is told after it: threads cannot be stopped,
+    and a caller who reads what is stored next must not do so before it."""
+    context = copy_context()
+    working = get_running_loop().run_in_executor(None, lambda: context.run(work, *args, **kwargs))
+    cancelled: CancelledError | None = None
+    while not working.done():
+        try:
+            await wait((working,))
+        except CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        working.exception()  # is asked for, so that nobody is warned that it was not
+        raise cancelled
+    return working.result()
+
+
+def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
+    """A tool whose answer is JSON; the SDK would give the model Python's way of writing it."""
+
+    @wraps(tool)
+    def told(*args: P.args, **kwargs: P.kwargs) -> str:
+        return json.dumps(tool(*args, **kwargs), ensure_ascii=False)
+
+    return told
+
+
+def standing(history: Sequence[Item]) -> list[Item]:
+    """The items of a history that have not been taken out again."""
+    kept, out = list[Item](), 0
+    for item in reversed(history):
+        if item == POPPED:
+            out += 1
+        elif out:
+            out -= 1
+        else:
+            kept.append(item)
+    return kept[::-1]
+
+
+def cut(items: Sequence[Item], most: int) -> list[Item]:
+    """The last items, `most` at most, that can stand without what came before.
+
+    A tool's answer leans on its call, and what a model says on the reasoning that it said it after.
+    """
+    at = len(items) - max(most, 0)
+    if at <= 0:
+        return list(items)
+    own = takewhile(_is_models, reversed(items[:at]))
+    begun = any(item.get("type") == "reasoning" for item in own)
+    rest = list(dropwhile(_is_models, items[at:])) if begun else list(items[at:])
+    named = {item.get(key) for item in rest if not _answers(item) for key in ("call_id", "id")}
+    return [item for item in rest if (call := _answers(item)) is None or call in named]
+
+
+def _answers(item: Item) -> str | None:
+    """The id of the call that an item answers; None for one that answers none."""
+    kind = str(item.get("type", ""))
+    key = _ANSWERED.get(kind) or ("call_id" if kind.endswith("_output") else None)
+    return item.get(key) if key else None
+
+
+def _is_models(item: Item) -> bool:
+    return item.get("role", "assistant") == "assistant" and _answers(item) is None
+
+
+def _last(history: Sequence[Item]) -> Item | None:
+    return next(iter(standing(history)[-1:]), None)
+
+
+def _guarded(item: Item) -> Item:
+    return {key: _guarded_value(key, value) for key, value in item.items()}
+
+
+def _guarded_value(key: str, value: Any) -> Any:
+    if key in _DONE:
+        return guard_data(value, name=key)
+    return _guarded_said(value, key) if key in _SAID else value
+
+
+def _guarded_said(value: Any, key: str) -> Any:
+    match value:
+        case str():
+            return _guarded_json(value) if key in ("arguments", "output") else without_secrets(value)
+        case list():
+            return [_guarded_said(one, key) for one in value]
+        case Mapping():
+            return _guarded(value)
+    return value
+
+
+def _guarded_json(text: str) -> str:
+    """A text that may be JSON; then each value is judged with its name, and what comes out is JSON again."""
+    try:
+        value = json.loads(text)
+        guarded = guard_data(value, name="arguments")
+    except (ValueError, InvalidInput, RecursionError):
+        return without_secrets(text)
+    return without_secrets(text) if guarded == value else json.dumps(guarded, ensure_ascii=False)
+
+
+def _prompt_at(items: Sequence[TResponseInputItem]) -> int | None:
+    """Where a person last said something."""
+    return next((at for at in reversed(range(len(items))) if items[at].get("role") == "user"), None)
+
+
+def _text(item: TResponseInputItem) -> str:
+    """The words of an item; pictures and files are left out."""
+    content: Any = item.get("content")
+    if isinstance(content, str):
+        return content
+    parts: Iterable[Any] = content or ()
+    return "\n".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))

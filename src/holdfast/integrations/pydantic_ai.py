@@ -1,0 +1,106 @@
+"""Long-term memory for a pydantic-ai agent, as one capability.
+
+    agent = Agent(model, capabilities=[HoldfastMemory(hf, session="chat-42")])
+
+Before each run the agent is given what stands (in its instructions, the same bytes for a whole session) and what helps
+with this prompt (before the prompt); it has tools to search and keep memories; and what both sides say is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from ..errors import MissingExtra
+from ..ingest.commit import check_session
+from ..memory import Holdfast
+from .agent_tools import toolset
+from .framework_memory import NOTHING, Hosted, spoken
+
+try:
+    from pydantic_ai import AgentRunResult, DeferredToolRequests, FunctionToolset, RunContext
+    from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
+    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextContent, UserContent, UserPromptPart
+    from pydantic_ai.models import ModelRequestContext
+except ImportError as error:
+    raise MissingExtra("Memory for pydantic-ai needs another package. Try: pip install 'holdfast[llm]'") from error
+
+
+class HoldfastMemory(AbstractCapability[Any]):
+    """What a pydantic-ai agent remembers. It never fails a run: without memory the agent answers without it.
+
+    `session` is the conversation that the runs belong to; None takes pydantic-ai's own `conversation_id`, so that one
+    agent can lead many conversations. What is recalled goes to the model with the request and stays out of the message
+    history: what is forgotten is gone from the next request on.
+    """
+
+    def __init__(self, hf: Holdfast, *, session: str | None = None) -> None:
+        if session is not None:
+            check_session(session)
+        self._memory, self._session = Hosted(hf, "pydantic-ai"), session
+        self._tools = toolset(self._memory.tools())
+        self._known = NOTHING
+
+    @classmethod
+    def get_serialization_name(cls) -> None:
+        """None: an open memory cannot be written into an agent's specification."""
+
+    async def for_run(self, ctx: RunContext[Any]) -> HoldfastMemory:  # noqa: ARG002
+        """A copy for one run: runs may go on side by side."""
+        return copy(self)
+
+    def get_toolset(self) -> FunctionToolset[Any]:
+        """The tools of an agent that talks."""
+        return self._tools
+
+    def get_instructions(self) -> Any:
+        """The stable block."""
+        return self._standing
+
+    def _standing(self) -> str:
+        return self._known.stable
+
+    async def before_run(self, ctx: RunContext[Any]) -> None:
+        """Keeps what is said to the agent, and asks memory about it."""
+        session, prompt = self._of(ctx), _text(ctx.prompt)
+        await self._memory.listen(session, "user", prompt)
+        self._known = await self._memory.blocks(session, prompt)
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    ) -> ModelResponse:
+        """Puts the turn block before the prompt of this run, for the model alone."""
+        if self._known.turn:
+            messages = _with_block(request_context.messages, self._known.turn, ctx.run_id)
+            request_context = replace(request_context, messages=messages)
+        return await handler(request_context)
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Keeps what the agent answered; a run that only asks to go on later has not answered yet."""
+        if not isinstance(result.output, DeferredToolRequests):
+            await self._memory.listen(self._of(ctx), "assistant", spoken(result.output))
+        return result
+
+    def _of(self, ctx: RunContext[Any]) -> str:
+        return self._session or ctx.conversation_id or "pydantic-ai"
+
+
+def _text(prompt: str | Sequence[UserContent] | None) -> str:
+    """The words of a prompt; pictures and files are left out."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    words = (part.content if isinstance(part, TextContent) else part for part in prompt)
+    return "\n".join(word for word in words if isinstance(word, str))
+
+
+def _with_block(messages: Sequence[ModelMessage], block: str, run: str | None) -> list[ModelMessage]:
+    """The messages with a block before the prompt that began this run; they themselves are not touched."""
+    for at, message in enumerate(messages):
+        if isinstance(message, ModelRequest) and message.run_id == run:
+            for place, part in enumerate(message.parts):
+                if isinstance(part, UserPromptPart):
+                    parts = [*message.parts[:place], UserPromptPart(block), *message.parts[place:]]
+                    return [*messages[:at], replace(message, parts=parts), *messages[at + 1 :]]
+    return list(messages)

@@ -1,0 +1,124 @@
+"""Forgetting: a fact that nobody uses becomes less sure with every day, and fades when hardly anything is left of it.
+
+    confidence = what it was when last said × exp(−decay rate × days since it was last said or used)
+
+That depends on nothing but the fact and the time, so it does not matter how often it is worked out, and using a fact
+brings it back. What fades keeps its row, its words and its links: `restore` undoes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..extraction import approval
+from ..extraction.job_types import Due, Kind, Task, Worker
+from ..ingest import commit
+from ..storage.protocol import Author, Filter, Store, Writer
+from ..types import DAY, Memories, Memory, Micros, Scope, new_id
+
+THRESHOLD = 0.05  # what is less sure than this has faded
+RATE = 0.1  # of facts that were extracted or told to an agent: full confidence fades in thirty days without use
+PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """A fact, and what time has left of its confidence."""
+
+    memory: Memory
+    confidence: float
+    gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decayed:
+    """What a decay did: facts whose confidence changed, and those that faded."""
+
+    decayed: int
+    faded: int
+
+
+def retention(memory: Memory, now: Micros) -> float:
+    """How sure a memory is at a time, by the formula; a protected one stays as it is."""
+    if memory.protected or memory.decay_rate <= 0:
+        return memory.confidence
+    idle = max(0, now - last_use(memory)) / DAY
+    return commit.said(memory) * math.exp(-memory.decay_rate * idle)
+
+
+def last_use(memory: Memory) -> Micros:
+    """When a memory was last said or used."""
+    return max(memory.created_at, memory.last_accessed or memory.created_at)
+
+
+def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
+    """When a memory fades if nobody uses it; None for one that never does."""
+    if memory.protected or memory.decay_rate <= 0 or threshold <= 0:
+        return None
+    days = math.log(max(commit.said(memory), threshold) / threshold) / memory.decay_rate
+    return last_use(memory) + int(days * DAY)
+
+
+def plan(store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD) -> Iterator[Fading]:
+    """Every fact that decays, oldest first, with what is left of it now. Nothing is changed."""
+    where, after = Filter(tuple(scopes), kinds=("fact",)), None
+    while page := store.list(where, limit=PAGE, after=after, order="oldest"):
+        for memory in page:
+            if memory.decay_rate > 0 and not memory.protected:
+                left = retention(memory, now)
+                yield Fading(memory, left, left < threshold)
+        after = page[-1].seq
+
+
+def decay(
+    store: Store, scopes: Sequence[Scope], now: Micros, *, actor: str = "decay", threshold: float = THRESHOLD
+) -> Decayed:
+    """Brings every fact of these scopes up to date; those below the threshold fade. Doing it twice equals once."""
+    decayed = faded = 0
+    for scope in scopes:
+        fading = list(plan(store, [scope], now, threshold=threshold))
+        changed = {one.memory.seq: one.confidence for one in fading if one.confidence != one.memory.confidence}
+        store.settle([scope], changed, now)
+        decayed += len(changed)
+        faded += _fade_all(store, [one.memory for one in fading if one.gone], now, actor, threshold)
+    return Decayed(decayed, faded)
+
+
+def _fade_all(store: Store, memories: Memories, now: Micros, actor: str, threshold: float) -> int:
+    author = Author(actor, new_id("run", now), now, "decay")
+    return store.write(author, lambda writer: _fade(writer, memories, now, threshold)) if memories else 0
+
+
+def _fade(writer: Writer, memories: Sequence[Memory], now: Micros, threshold: float) -> int:
+    count = 0
+    for memory in memories:
+        fresh = writer.memory(memory.scope, memory.id)
+        # Used or confirmed in this very moment, it stays.
+        if fresh is not None and fresh.status == "active" and retention(fresh, now) < threshold:
+            commit.set_status(writer, fresh, "faded", at=now, reason="not used for long")
+            count += 1
+    return count
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    now = worker.clock()
+    for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
+        fading = (one.memory for one in plan(worker.store, [scope], now))
+        stale = approval.stale(approval.waiting(worker.store, [scope]), now)
+        if stale or any(now - (memory.decayed_at or memory.created_at) >= DAY // 2 for memory in fading):
+            yield Due(scope, "daily", now // DAY)
+
+
+def _run(task: Task) -> None:
+    """Brings one scope up to date, proposals that nobody decided on included; done again, it changes nothing."""
+    worker, now = task.worker, task.worker.clock()
+    actor = f"worker:{worker.name}"
+    threshold = THRESHOLD if worker.threshold is None else worker.threshold
+    decay(worker.store, [task.job.scope], now, actor=actor, threshold=threshold)
+    approval.expire_stale(worker.store, [task.job.scope], Author(actor, new_id("run", now), now, "expire"))
+
+
+DECAY = Kind("decay", due=_due, run=_run)
+"""One job for each scope with facts that fade, at most twice a day."""

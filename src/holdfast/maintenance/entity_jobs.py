@@ -1,0 +1,111 @@
+"""A second look for people, places and projects: memories in which the quick recogniser found little."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from ..errors import CapReached
+from ..extraction.job_types import Due, Kind, Output, Task, Worker
+from ..ingest import entity_linking
+from ..models.entities.base import Found
+from ..models.entities.select import Recognition, standard
+from ..models.llm.chat import Complete
+from ..storage.protocol import Filter, Store, Writer
+from ..types import Kind as MemoryKind
+from ..types import Memories, Memory, Micros, Scope, iso
+
+log = logging.getLogger(__name__)
+
+# Memories of one transaction, and the number of entities up to which one is worth a second look.
+MOST, FEW = 50, 2
+PAGE = 500  # memories that are read at once
+KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
+STAMP, KEY = "enriched_at", "nightly"
+
+
+def candidates(
+    store: Store, scope: Scope, *, kinds: Sequence[MemoryKind] = KINDS, max_entity_count: int = FEW, limit: int = MOST
+) -> Memories:
+    """Memories that mention few entities and have had no second look, newest first."""
+    return list(islice(_waiting(store, scope, kinds, max_entity_count), limit))
+
+
+def _waiting(store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int) -> Iterator[Memory]:
+    """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what follows."""
+    where, after = Filter((scope,), kinds=tuple(kinds), unenriched=True), None
+    while page := store.list(where, limit=PAGE, after=after):
+        mentioned = store.mentions_of(scope, [memory.id for memory in page])
+        yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)
+        after = page[-1].seq
+
+
+def look_again(writer: Writer, memory: Memory, found: Sequence[Found], *, at: Micros) -> int:
+    """Links what was found in a memory and stamps it; how many entities were found."""
+    fresh = writer.memory(memory.scope, memory.id)
+    if fresh is None:
+        return 0
+    linked = entity_linking.link(writer, fresh, found, at=at)
+    writer.change(fresh, metadata={**fresh.metadata, STAMP: iso(at)})
+    return len(linked)
+
+
+def unseen(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a memory for one with other words, which have had no second look."""
+    return {key: value for key, value in metadata.items() if key != STAMP}
+
+
+def _recognition(worker: Worker, complete: Complete | None) -> Recognition:
+    return worker.recognition or standard(answer=complete)
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    if not _recognition(worker, worker.complete).accurate_available():
+        return  # a second look by the eyes of the first finds nothing new
+    for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
+        waiting = candidates(worker.store, scope, limit=1)
+        if waiting:
+            yield Due(scope, KEY, waiting[0].seq)
+
+
+def _run(task: Task) -> Output | None:
+    """Works through all that waits, in batches that are each written at once: who stops it loses one at most."""
+    recognition = _recognition(task.worker, task.complete)
+    waiting = _waiting(task.worker.store, task.job.scope, KINDS, FEW)
+    looked_at = 0
+    while batch := list(islice(waiting, MOST)):
+        found, stopped = _recognised(task, recognition, batch)
+        task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
+        looked_at += len(found)
+        log.info("%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at)
+        if stopped is not None:
+            raise stopped  # the others have their turn when the model may be asked again
+        task.heartbeat()
+    return None
+
+
+_Recognised = list[tuple[Memory, list[Found]]]
+
+
+def _recognised(task: Task, recognition: Recognition, batch: Memories) -> tuple[_Recognised, CapReached | None]:
+    """What each memory names, before the transaction, which must not wait for a model; and what stopped it, if any."""
+    found: _Recognised = []
+    for memory in batch:
+        try:
+            found.append((memory, recognition.recognise(memory.content, "accurate")))
+        except CapReached as error:
+            return found, error
+        task.heartbeat()
+    return found, None
+
+
+def _look_again_at(writer: Writer, *, found: _Recognised, at: Micros) -> None:
+    for memory, named in found:
+        look_again(writer, memory, named, at=at)
+
+
+ENRICH = Kind("enrich", due=_due, run=_run)
+"""One job for each scope with memories that deserve a second look."""

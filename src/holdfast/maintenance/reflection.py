@@ -1,0 +1,185 @@
+"""Looking back: once a week, what was learned is seen together and becomes one reflection, which never decays.
+
+With a language model that is a few sentences; without one it is a digest that says what the week was about, who was
+in it, and what changed. Either is made of facts that are linked to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import Conflict, ModelFailed
+from ..extraction.job_types import Due, Kind, Output, Task, Worker
+from ..extraction.prompts import prompt
+from ..extraction.third_person import NOBODY
+from ..ingest import commit
+from ..ingest.commit import Draft
+from ..models.llm.chat import Complete
+from ..storage.protocol import Author, Filter, Store, Writer
+from ..text.fences import neutralise
+from ..text.terminal import counted, shorten
+from ..text.tokens import query_terms
+from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
+from ..types import Kind as MemoryKind
+
+WEEK, COOL_DOWN = 7 * DAY, 6 * DAY
+FEWEST = 3  # facts, below which a week has no pattern
+MOST, TOLD = 200, 100  # memories that are looked at and linked to what came of it; told to a model
+TAG, SOURCE, KEY = "weekly", "reflection", "weekly"
+THEMES, PEOPLE, CHANGES = 3, 5, 3  # that a digest names
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """What a reflection is made of: the facts of the last seven days, and what was said and happened, newest first."""
+
+    facts: Memories
+    episodes: Memories
+
+    @property
+    def memories(self) -> Memories:
+        """All of them, facts first."""
+        return [*self.facts, *self.episodes][:MOST]
+
+
+def week(store: Store, scope: Scope, now: Micros) -> Week:
+    """What was learned during the seven days before a moment."""
+    return Week(_recent(store, scope, now, "fact"), _recent(store, scope, now, "turn", "episode"))
+
+
+def _recent(store: Store, scope: Scope, now: Micros, *kinds: MemoryKind) -> Memories:
+    found = store.list(Filter((scope,), kinds=kinds), limit=MOST, order="latest")
+    return [memory for memory in found if now - WEEK <= memory.created_at <= now]
+
+
+def due(store: Store, scope: Scope, now: Micros) -> bool:
+    """Whether it is time to look back: six days since the last time, and three facts in the last seven."""
+    latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
+    if latest and now - latest[0].created_at < COOL_DOWN:
+        return False
+    return len(_recent(store, scope, now, "fact")) >= FEWEST
+
+
+def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None) -> str:
+    """What the week shows, by a model or as a digest. ModelFailed when the model says nothing."""
+    if complete is None:
+        return digest(store, scope, seen)
+    lines = (f"{number}. [{one.kind}] {neutralise(one.content)}" for number, one in enumerate(seen.memories[:TOLD], 1))
+    text = complete(prompt("reflect", memories="\n".join(lines))).strip()
+    if not text:
+        raise ModelFailed("The model had nothing to say about the week.")
+    return text
+
+
+def digest(store: Store, scope: Scope, seen: Week) -> str:
+    """The week in a few lines, always the same for the same facts: themes, people and projects, changes of mind."""
+    parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
+    if themes := _themes(seen.facts):
+        parts.append(f"They are mostly about {_and(themes)}.")
+    if people := _people(store, scope, seen.memories):
+        parts.append(f"They mention {_and(people)}.")
+    parts += [
+        f"Changed: {shorten(new, _WIDTH)} (before: {shorten(old, _WIDTH)})." for new, old in _changes(store, seen.facts)
+    ]
+    parts += [f"Most certain: {shorten(one.content, _WIDTH)}" for one in _surest(seen.facts)]
+    return "\n".join(parts)
+
+
+def _themes(facts: Sequence[Memory]) -> list[str]:
+    categories = Counter(one.category for one in facts if one.category != "general")
+    words: Counter[str] = Counter()
+    for one in facts:
+        words.update(dict.fromkeys(_telling(one.content), 1))
+    common = [word for word, count in words.most_common(THEMES * 3) if count > 1]
+    ranked = [name.replace("_", " ") for name, count in categories.most_common(THEMES) if count > 1]
+    return list(dict.fromkeys(one for one in (*ranked, *common) if one))[:THEMES]
+
+
+def _telling(text: str) -> Iterator[str]:
+    """The words of a text that can be a theme: not the small ones, nor whom it is about."""
+    about = NOBODY.split()
+    for word in text.casefold().split():
+        bare = word.strip(".,;:!?\"'()").removesuffix("'s")
+        if len(bare) > 3 and bare not in about and query_terms(bare):
+            yield bare
+
+
+def _people(store: Store, scope: Scope, memories: Sequence[Memory]) -> list[str]:
+    mentioned = store.mentions_of(scope, [memory.id for memory in memories])
+    counts = Counter(entity for entities in mentioned.values() for entity in entities)
+    found = [store.entity(scope, entity) for entity, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+    named = [one.name for one in found if one is not None and one.type in ("person", "project", "organization")]
+    return named[:PEOPLE]
+
+
+def _changes(store: Store, facts: Sequence[Memory]) -> list[tuple[str, str]]:
+    changes = []
+    for fact in facts:
+        for edge in store.edges(fact.scope, fact.id):
+            if edge.relation == "supersedes" and edge.source == fact.id:
+                changes += [(fact.content, old.content) for old in store.get([fact.scope], [edge.target])]
+    return changes[:CHANGES]
+
+
+def _surest(facts: Sequence[Memory]) -> Memories:
+    return sorted(facts, key=lambda one: (-one.confidence, -one.access_count, -one.seq))[:1]
+
+
+def _and(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def keep(
+    writer: Writer,
+    scope: Scope,
+    text: str,
+    sources: Sequence[Memory],
+    *,
+    at: Micros,
+    max_bytes: int,
+    tags: tuple[str, ...] = (TAG,),
+) -> Memory:
+    """Stores a reflection, linked to what it was made of. Conflict when some of that was purged meanwhile."""
+    if any(writer.memory(scope, source.id) is None for source in sources):
+        raise Conflict("Something of it was removed while the week was looked back on. Look again.")
+    draft = Draft(content=text, kind="reflection", category="reflection", source=SOURCE, trust="derived", tags=tags)
+    stored = writer.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
+    for source in sources:  # all of them: what is erased must find everything that may retell it
+        writer.link(Edge(scope, stored.id, source.id, "derived_from", at))
+    return stored
+
+
+def reflect(
+    store: Store, scope: Scope, now: Micros, *, complete: Complete | None = None, max_bytes: int = 100_000
+) -> Memory | None:
+    """Looks back now, if it is time to; None when it is not. What a model raises is raised, and nothing is stored."""
+    if not due(store, scope, now):
+        return None
+    seen = week(store, scope, now)
+    text = reflection(store, scope, seen, complete)
+    author = Author(SOURCE, new_id("run", now), now, "reflect")
+    return store.write(author, lambda writer: keep(writer, scope, text, seen.memories, at=now, max_bytes=max_bytes))
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    now = worker.clock()
+    for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
+        if due(worker.store, scope, now):
+            yield Due(scope, KEY, now // DAY)
+
+
+def _run(task: Task) -> Output | None:
+    worker, scope, now = task.worker, task.job.scope, task.worker.clock()
+    if not due(worker.store, scope, now):
+        return None
+    seen = week(worker.store, scope, now)
+    text = reflection(worker.store, scope, seen, task.complete)
+    return lambda writer: keep(writer, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes)
+
+
+REFLECT = Kind("reflect", due=_due, run=_run)
+"""One job for each scope whose week has something to look back on."""

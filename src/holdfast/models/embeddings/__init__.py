@@ -1,0 +1,1 @@
+"""Embedding models: the registry, the two that ship, and remote ones."""

@@ -1,0 +1,44 @@
+"""The model files that ship with Holdfast, and whether they arrived whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import EmbedderError
+
+FOLDER = Path(__file__).with_name("packs")
+POTION = "potion-base-8M"
+ARCTIC = "arctic-embed-s-int8"
+PACKS = (POTION, ARCTIC)
+
+_REINSTALL = "Install Holdfast again the way it was installed, or choose another embedder."
+
+
+def find(name: str) -> Path:
+    """The folder of pack `name` with every file in place; EmbedderError says what is missing."""
+    folder = FOLDER / name
+    for file in checksums(folder):
+        if not (folder / file).is_file():
+            raise EmbedderError(f"The model pack {name!r} has no {file}. {_REINSTALL}")
+    return folder
+
+
+def verify(name: str) -> None:
+    """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if not."""
+    from hashlib import file_digest  # noqa: PLC0415 (only who checks the files needs it)
+
+    folder = find(name)
+    for file, expected in checksums(folder).items():
+        with (folder / file).open("rb") as stream:
+            actual = file_digest(stream, "sha256").hexdigest()
+        if actual != expected:
+            raise EmbedderError(f"{file} of the model pack {name!r} is damaged. {_REINSTALL}")
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """File name -> sha256, as the pack's CHECKSUMS file lists them."""
+    try:
+        lines = (folder / "CHECKSUMS").read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise EmbedderError(f"There is no model pack {folder.name!r}. {_REINSTALL}") from error
+    return {file: digest for digest, file in (line.split() for line in lines if line)}

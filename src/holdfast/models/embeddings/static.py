@@ -1,0 +1,101 @@
+"""The fast local embedder: a text is the mean of its token vectors. Thousands a second.
+
+One question is embedded without numpy and tokenizers, which take longer to load than it takes to answer.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...errors import EmbedderError
+from ...floats import legible, unit
+from . import packs
+from .mapped import HalfFloats, Vocabulary
+from .wordpiece import pieces
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+T = TypeVar("T")
+# About 2,000 tokens: the mean of more than that says little about any of it, and a huge paste stays cheap.
+MAX_CHARACTERS = 10_000
+_LOADING = Lock()
+
+
+class StaticEmbedder:
+    """potion-base-8M. The files are mapped once per process, however many embedders there are."""
+
+    identity = "local:potion-base-8M"
+    quick = True
+    dimensions = 256
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row per text; a text without a known word is a row of zeros."""
+        from .checks import checked  # noqa: PLC0415 (numpy waits for texts to embed)
+
+        return checked(self.word_vectors(texts), count=len(texts), dimensions=self.dimensions, identity=self.identity)
+
+    def embed_query(self, text: str) -> array[float]:
+        """The same vector as the document `text` has, but for rounding."""
+        asked = legible(text, MAX_CHARACTERS)
+        table = _once(_table)
+        rows = [table.row(piece) for piece in pieces(asked, _once(_vocabulary).lookup(len(asked)))]
+        # The sum points where the mean does.
+        return unit(map(sum, zip(*rows, strict=True)) if rows else [0.0] * self.dimensions)
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """One row per word, not normalised: a longer vector is a rarer, weightier word."""
+        import numpy as np  # noqa: PLC0415 (as above)
+
+        table, (tokenizer, unknown) = _once(_table).matrix(), _once(_tokenizer)
+        rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
+        for row, ids in zip(rows, _token_ids(tokenizer, words), strict=True):
+            if known := [i for i in ids if i != unknown]:
+                table[known].mean(axis=0, dtype=np.float32, out=row)
+        return rows
+
+
+def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    # The fast variant leaves out character offsets, which nobody here reads; older tokenizers lack it.
+    encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
+    encodings = encode([legible(text, MAX_CHARACTERS) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in encodings]
+
+
+def _once(load: Callable[[Path], T]) -> T:
+    with _LOADING:
+        loaded: T = _loaded(load)
+        return loaded
+
+
+@lru_cache(maxsize=3)
+def _loaded(load: Callable[[Path], Any]) -> Any:
+    folder = packs.find(packs.POTION)
+    try:
+        return load(folder)
+    except Exception as error:  # tokenizers raises bare Exception for a damaged file
+        raise EmbedderError(
+            f"The model pack {packs.POTION!r} cannot be read ({error}). Run `holdfast doctor`."
+        ) from error
+
+
+def _table(folder: Path) -> HalfFloats:
+    return HalfFloats.open(folder / "model_f16.safetensors", "embeddings")
+
+
+def _vocabulary(folder: Path) -> Vocabulary:
+    return Vocabulary(folder / "tokenizer.json")
+
+
+def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
+    from tokenizers import Tokenizer  # noqa: PLC0415 (as above)
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return tokenizer, tokenizer.token_to_id("[UNK]")

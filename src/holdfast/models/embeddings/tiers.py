@@ -1,0 +1,115 @@
+"""The embedding models in use, quickest first and best last, each loaded when it is first needed.
+
+A model that cannot be loaded or fails is noted and left alone for a while; memory goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...errors import EmbedderError, HoldfastError, InvalidInput
+from ...floats import Vector
+from ...types import Clock, Micros, system_clock
+from .base import Embedder, embedder_for
+
+REST_AFTER_FAILURE: Micros = 30_000_000  # long enough not to slow each recall, short enough to notice a restart
+
+
+class Tiers:
+    """Named embedders, tried when asked. Nothing is loaded by making one."""
+
+    def __init__(
+        self,
+        specs: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        base_url: str = "",
+        key_env: str = "",
+        clock: Clock = system_clock,
+    ) -> None:
+        self._specs = [spec for spec in specs if spec != "none"]
+        self._environ, self._base_url, self._key_env, self._clock = environ, base_url, key_env, clock
+        self._embedders: dict[str, Embedder] = {}
+        self._resting: dict[str, Micros] = {}
+        self._answered: set[str] = set()
+        self.errors: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, *embedders: Embedder, clock: Clock = system_clock) -> Tiers:
+        """Tiers of embedders that exist already."""
+        tiers = cls([embedder.identity for embedder in embedders], environ={}, clock=clock)
+        tiers._embedders = {embedder.identity: embedder for embedder in embedders}
+        return tiers
+
+    def __iter__(self) -> Iterator[Embedder]:
+        """The embedders that can be had, quickest first."""
+        for spec in self._specs:
+            embedder = self._load(spec)
+            if embedder is not None:
+                yield embedder
+
+    def _load(self, spec: str) -> Embedder | None:
+        if spec not in self._embedders:
+            # A custom URL belongs to the remote model, not to the packs beside it.
+            remote = ":" in spec and not spec.startswith("local:")
+            options = {"base_url": self._base_url or None, "api_key_env": self._key_env or None} if remote else {}
+            try:
+                embedder = embedder_for(spec, environ=self._environ, **options)
+            except InvalidInput:
+                raise
+            except HoldfastError as error:
+                self._note(spec, error)
+                return None
+            if embedder is None:
+                return None
+            self._embedders[spec] = embedder
+        return self._embedders[spec]
+
+    def loaded(self) -> list[Embedder]:
+        """The embedders that were needed so far, quickest first."""
+        return [self._embedders[spec] for spec in self._specs if spec in self._embedders]
+
+    def answered(self, identity: str) -> bool:
+        """Whether a model has been asked in this process and has answered."""
+        return identity in self._answered
+
+    def usable(self, identity: str) -> Embedder | None:
+        """The embedder with this identity, unless it failed a moment ago."""
+        embedder = next((embedder for embedder in self if embedder.identity == identity), None)
+        return None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
+
+    def query(self, identity: str, text: str) -> Vector | None:
+        """The vector of a question, or None when the model cannot give one now."""
+        embedder = self.usable(identity)
+        if embedder is None:
+            return None
+        try:
+            vector = embedder.embed_query(text)
+        except EmbedderError as error:
+            self.rest(identity, error)
+            return None
+        self.works(identity)
+        return vector
+
+    def rest(self, identity: str, error: Exception) -> None:
+        """Notes a failure and leaves the model alone for a while."""
+        self._resting[identity] = self._clock() + REST_AFTER_FAILURE
+        self._note(identity, error)
+
+    def wake(self, identity: str) -> None:
+        """Lets a model be asked at once, whatever it said the last time."""
+        self._resting.pop(identity, None)
+        self.errors.pop(identity, None)
+
+    def works(self, identity: str) -> None:
+        """Notes that the model works (again)."""
+        self._answered.add(identity)
+        self._resting.pop(identity, None)
+        self.errors.pop(identity, None)
+
+    def _note(self, name: str, error: Exception) -> None:
+        from logging import getLogger  # noqa: PLC0415 (it loads much that is rarely needed)
+
+        if self.errors.get(name) != str(error):
+            getLogger(__name__).warning("embedding model %s: %s", name, error)
+        self.errors[name] = str(error)

@@ -1,0 +1,102 @@
+"""The words of a text as names are looked for in them, and the basic forms of names that are inflected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from .base import EntityType
+from .gazetteer import key_of, listed
+
+_MARKS = "\u0300-\u036f"
+_WORD = re.compile(rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)")
+_ELISION = re.compile(r"(?:[ldjmtsnc]|qu|dell|all|nell|sull|dall)['’](?=[^\W\d_])", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SENTENCE_END = re.compile(r"[.!?…:;\n\r\t\"“”„«»‹›(\[*•|/>—–]")
+_ABBREVIATIONS = frozenset(
+    ("mr", "mrs", "ms", "mx", "dr", "prof", "st", "mt", "hr", "fr", "sr", "sra", "srta", "mme", "mlle", "dott", "sig",
+     "jr", "co", "capt", "rev", "dhr", "mevr", "проф", "г", "ул")
+)  # fmt: skip
+
+
+class Word(NamedTuple):
+    """A word of a text; `first` where a sentence may begin with it, `near` where it goes on after the word before."""
+
+    text: str
+    key: str
+    start: int
+    end: int
+    first: bool
+    near: bool
+    capital: bool
+    shouted: bool
+
+
+def words_of(text: str) -> Iterator[Word]:
+    """The words of a text in order, freed of possessives and of French or Italian articles that are joined to them."""
+    end, before, possessive = 0, "", False
+    for match in _WORD.finditer(text):
+        start, written = match.start(), match.group()
+        gap = text[end:start]
+        first, near = (False, True) if gap == " " and end else _joined(gap, before)
+        near = near and not possessive  # in `Tokyo's Times Square` the city's name ends
+        end, before, possessive = match.end(), written, False
+        if "'" in written or "’" in written:
+            possessive = _POSSESSIVE.search(written) is not None
+            written = _without_apostrophes(written)
+            start = text.index(written, start)
+        capital = written[0].isupper()
+        shouted = capital and len(written) > 1 and written.isupper()
+        key = written.lower() if written.isascii() else key_of(written)
+        yield Word(written, key, start, start + len(written), first, near, capital, shouted)
+
+
+def _joined(gap: str, before: str) -> tuple[bool, bool]:
+    """Whether a sentence may begin behind `gap`, and whether a name may go on behind it."""
+    if not before:
+        return True, False
+    abbreviated = gap in (". ", ".") and (len(before) == 1 or before.lower() in _ABBREVIATIONS)
+    ended = not abbreviated and _SENTENCE_END.search(gap) is not None
+    return ended, abbreviated or gap in ("\u00a0", " & ")
+
+
+def _without_apostrophes(word: str) -> str:
+    """`Ines's` and `l'Italie` are Ines and Italie; a capital before the apostrophe is part of most names."""
+    elision = _ELISION.match(word)
+    if elision and (word[0].islower() or key_of(word[elision.end() :]) in listed("places").sure):
+        word = word[elision.end() :]
+    return _POSSESSIVE.sub("", word)
+
+
+def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
+    """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German `Annas` is Anna."""
+    section = {"person": "people", "location": "places", "organization": "organizations"}.get(type_)
+    basic = nominative(name.lower(), listed(section).sure, genitive=genitive) if section else ""
+    return name[0] + basic[1:] if basic and basic != name.lower() else name
+
+
+# Endings of Russian and Ukrainian cases, and what the basic form has instead.
+_CASES: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("ией", ("ия",)), ("ии", ("ия", "ий")), ("ию", ("ия", "ий")), ("ия", ("ий",)), ("ием", ("ий",)),
+    ("ой", ("а", "ый")), ("ою", ("а",)), ("ей", ("я", "а")), ("ем", ("й", "ь", "")), ("ём", ("ь",)), ("ом", ("",)),
+    ("ым", ("",)), ("а", ("",)), ("у", ("", "а")), ("ы", ("а",)), ("и", ("а", "я", "ь")), ("е", ("а", "я", "", "й")),
+    ("ю", ("я", "й", "ь")), ("я", ("й", "ь")), ("ью", ("ь",)),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def nominative(key: str, known: frozenset[str], *, genitive: bool) -> str:
+    """The entry of a list that a word is a form of, be it a genitive with an s; empty when there is none."""
+    if key in known:
+        return key
+    if genitive and key.endswith("s") and key[:-1] in known:
+        return key[:-1]
+    if "а" <= key[:1] <= "ї":
+        for ending, basics in _CASES:
+            if key.endswith(ending) and len(key) - len(ending) > 1:
+                for basic in basics:
+                    if (entry := key[: len(key) - len(ending)] + basic) in known:
+                        return entry
+    return ""

@@ -1,0 +1,203 @@
+"""The files of a project's memory: which there are, what may be in them, and how all of them change at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from ..extraction.coding.project_settings import MEMORY, RAW, SUMMARY
+from ..ingest.sanitize import clean
+from ..text.secrets import redact
+from ..types import iso
+
+if TYPE_CHECKING:
+    from .compose_memory import Composed
+    from .stage1_outputs import Output
+
+FOLDERS = ("scripts", "templates", "examples")
+LONGEST_NAME, LONGEST_PATH = 64, 200
+NOTHING = "No raw memories yet."
+
+FileSet = Mapping[str, str]
+"""Paths below the folder, with slashes, and what the files hold."""
+
+# What a person writes between these stays when the file is made again.
+OWN_BEGIN, OWN_END = "<!-- yours:begin -->", "<!-- yours:end -->"
+_OWN = re.compile(f"{re.escape(OWN_BEGIN)}(.*?){re.escape(OWN_END)}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A playbook: its name, its text, and files that go with it."""
+
+    name: str
+    content: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    """By path, below the skill's own folder."""
+
+
+def skill_of(answered: Any) -> Skill | None:
+    """A playbook as a model gave it; None for one without a name or anything in it. Unsafe paths are left out."""
+    if not isinstance(answered, Mapping):
+        return None
+    name, content, files = (
+        skill_name(text_of(answered, "name")),
+        text_of(answered, "content"),
+        {path: text for folder in FOLDERS for path, text in _files_of(answered.get(folder), folder)},
+    )
+    if not name or not (content.strip() or files):
+        return None
+    # A file cannot stand where another one has its folder.
+    clashing = {path for path in files if any(str(above) in files for above in PurePosixPath(path).parents)}
+    return Skill(name, content, {path: text for path, text in files.items() if path not in clashing})
+
+
+def _files_of(answered: Any, folder: str) -> Iterator[tuple[str, str]]:
+    """The files of one folder of a playbook that can be written, by path."""
+    for one in answered if isinstance(answered, list) else ():
+        if isinstance(one, Mapping) and set(one) == {"path", "content"} and isinstance(one["content"], str):
+            path = text_of(one, "path")
+            if is_safe(path):
+                yield f"{folder}/{path}", text_of(one, "content")
+
+
+def text_of(answered: Mapping[str, Any], key: str) -> str:
+    """A text of an answer as it may be written to a file, without secrets; empty for what is no text."""
+    value = answered.get(key)
+    return redact(clean(value))[0] if isinstance(value, str) else ""
+
+
+def skill_name(text: str) -> str:
+    """A name that can be a folder's.
+
+    >>> skill_name("Deploy: Playbook!")
+    'deploy-playbook'
+    """
+    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-")[:LONGEST_NAME].strip("-")
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path stays below the folder it is in, and can be written, on every system."""
+    parts = path.split("/")
+    named = re.fullmatch(r"[A-Za-z0-9._/-]+", path) and len(path) <= LONGEST_PATH
+    return bool(named) and not any(part in ("", ".", "..") for part in parts)
+
+
+def laid_out(composed: Composed | None, kept: Sequence[Output]) -> FileSet:
+    """The files that there are to be; without anything composed, only the list that says so."""
+    files = {RAW: _raw(kept)}
+    for one in kept:
+        files[f"rollout_summaries/{_file_name(one)}"] = (
+            f"thread_id: {one.session}\nupdated_at: {iso(one.updated_at)}\n\n{one.taught.summary}\n"
+        )
+    if composed is not None:
+        files |= {MEMORY: _ended(composed.memory), SUMMARY: _ended(composed.summary)}
+        for skill in composed.skills:
+            below = f"skills/{skill.name}"
+            files[f"{below}/SKILL.md"] = _ended(skill.content)
+            files |= {f"{below}/{path}": _ended(text) for path, text in skill.files.items()}
+    return files
+
+
+def _raw(kept: Sequence[Output]) -> str:
+    parts = [f"## {one.session}\nupdated_at: {iso(one.updated_at)}\n\n{one.taught.memory.strip()}\n" for one in kept]
+    return "\n".join(["# Raw Memories\n", *(parts or [f"{NOTHING}\n"])])
+
+
+def _file_name(kept: Output) -> str:
+    session = re.sub(r"[^A-Za-z0-9._-]", "-", kept.session).lstrip(".")[:120]
+    if session != kept.session:  # two ids may come to the same name
+        session += f"-{hashlib.sha256(kept.session.encode()).hexdigest()[:8]}"
+    return f"{session}-{kept.taught.slug}.md" if kept.taught.slug else f"{session}.md"
+
+
+def _ended(text: str) -> str:
+    return text.strip() + "\n"
+
+
+# What is a person's own
+
+
+def own_regions(folder: Path) -> dict[str, list[str]]:
+    """What a person wrote into the regions that are theirs, by file, in order."""
+    found = {}
+    for name in (MEMORY, SUMMARY):
+        with suppress(OSError, UnicodeDecodeError):
+            found[name] = _OWN.findall((folder / name).read_text("utf-8"))
+    return {name: texts for name, texts in found.items() if any(text.strip() for text in texts)}
+
+
+def put_back(files: FileSet, own: Mapping[str, Sequence[str]]) -> FileSet:
+    """The files with a person's own words in their regions; what has no region any more gets one at the end."""
+    return {name: _with_own(text, list(own.get(name, ()))) for name, text in files.items()}
+
+
+def _with_own(text: str, own: list[str]) -> str:
+    waiting = [words for words in own if words.strip()]
+    made = _OWN.sub(lambda region: _region(waiting.pop(0)) if waiting else region[0], text)
+    return made + "".join(f"\n{_region(words)}\n" for words in waiting)
+
+
+def _region(words: str) -> str:
+    return f"{OWN_BEGIN}{words}{OWN_END}"
+
+
+# All at once
+
+
+def replace_files(folder: Path, files: FileSet, version: str) -> None:
+    """Makes `folder` hold these files and no others, by one rename: a reader sees the old ones or the new ones.
+
+    What stands at `folder` is a link to the version that holds. InvalidInput when the disk does not let us; then the
+    old ones stand.
+    """
+    home = folder.parent / f".{folder.name}"
+    new = home / re.sub(r"\W", "", version)
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        for name, text in files.items():
+            _write(new / name, text)
+        new.mkdir(parents=True, exist_ok=True)
+        _point(folder, new)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        raise InvalidInput(f"Cannot write {folder}: {error.strerror}. What was there before stands.") from error
+    for old in home.iterdir():
+        if old != new:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_files(folder: Path) -> bool:
+    """Takes a project's files away, and says whether there were any."""
+    there = folder.is_dir()
+    if folder.is_symlink():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder.parent / f".{folder.name}", ignore_errors=True)
+    return there
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _point(folder: Path, target: Path) -> None:
+    """Lets a link stand for the new version; a folder that somebody put there by hand makes room, and is kept."""
+    if folder.is_dir() and not folder.is_symlink():
+        folder.rename(folder.with_name(f"{folder.name}.before-{target.name[-8:]}"))
+    draft = folder.with_name(f".{folder.name}.{os.getpid()}.link")
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(os.path.relpath(target, folder.parent), target_is_directory=True)
+    draft.replace(folder)

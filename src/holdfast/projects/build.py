@@ -1,0 +1,114 @@
+"""The second phase: what the sessions of a project taught is put together, and the files of its memory change at once.
+
+One job a project, held by one builder. The files are written beside the old ones and take their place by one rename,
+while the job is still held: a builder that lost it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import ModelFailed, NotFound
+from ..extraction.coding.project_settings import SECOND, Building
+from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
+from ..storage.protocol import Author, Store, Writer
+from ..types import Micros, Scope, iso
+from . import stage1_outputs
+from .artifacts import FileSet, Skill, laid_out, own_regions, put_back, replace_files, skill_of, text_of
+from .compose_memory import Composed, compose
+from .llm_output import answer_of
+from .prompt_files import asked
+from .stage1 import NEXT, dirty
+from .stage1_outputs import Output as Kept
+from .transcript_json import truncated
+
+NAME, KEY = NEXT
+RAW_TOKENS, SUMMARY_TOKENS = 20_000, 12_000
+KEYS = ("memory_md", "memory_summary", "skills")
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    """Nothing beyond what the first phase or a person has asked for: each says so as a job."""
+    del worker
+    return iter(())
+
+
+def _run(task: Task) -> Output:
+    worker, scope = task.worker, task.job.scope
+    if worker.building is None:
+        raise NotFound("This worker does not build projects' memories.")
+    building = worker.building
+    kept = stage1_outputs.outputs(worker.store, scope, building.settings.max_raw_memories_for_global)
+    with task.beating(building.settings.phase2_heartbeat_seconds):
+        files = file_set(kept, building, scope)
+    task.heartbeat()
+    folder, version = building.folder(scope), task.job.token
+
+    def write(writer: Writer) -> object:
+        del writer  # what it writes are files
+        return lambda: replace_files(folder, files, version)
+
+    return write
+
+
+def file_set(kept: Sequence[Kept], building: Building, scope: Scope) -> FileSet:
+    """The files of a project's memory; what a person wrote into the regions that are theirs is in them."""
+    if not kept:
+        return laid_out(None, kept)
+    model = building.smol or building.default
+    composed = compose(kept) if model is None else by_model(kept, building)
+    return put_back(laid_out(composed, kept), own_regions(building.folder(scope)))
+
+
+def by_model(kept: Sequence[Kept], building: Building) -> Composed:
+    """What a model makes of the sessions; ModelFailed when it is not what was asked for."""
+    model = building.smol or building.default
+    if model is None:
+        raise ModelFailed("No model available for phase2")
+    said = asked(
+        building.prompts,
+        template="consolidation",
+        raw_memories=truncated("\n\n".join(map(_raw, kept)), RAW_TOKENS),
+        rollout_summaries=truncated("\n\n".join(map(_summary, kept)), SUMMARY_TOKENS),
+    )
+    answer = answer_of(model, said, KEYS, stage="phase2")
+    memory, summary = (text_of(answer, key).strip() for key in KEYS[:2])
+    if not memory or not summary or not isinstance(answer["skills"], list):
+        raise ModelFailed("phase2 JSON schema validation failure")
+    return Composed(memory, summary, tuple(_skills(answer["skills"])))
+
+
+def _skills(answered: Sequence[Any]) -> Iterator[Skill]:
+    for one in answered:
+        skill = skill_of(one)
+        if skill is not None:
+            yield skill
+
+
+def _raw(kept: Kept) -> str:
+    return f"## {kept.session}\nupdated_at: {iso(kept.updated_at)}\n\n{kept.taught.memory}"
+
+
+def _summary(kept: Kept) -> str:
+    return f"{kept.session} ({iso(kept.updated_at)[:10]}): {kept.taught.summary}"
+
+
+def enqueue(store: Store, scope: Scope, author: Author) -> None:
+    """Has a project's memory put together again at the next occasion, though nothing may have changed."""
+    store.write(author, lambda writer: dirty(writer, store, scope, author.at))
+
+
+def _terms(worker: Worker) -> Terms:
+    if worker.building is None:
+        return Terms(revival=None)
+    settings = worker.building.settings
+    return Terms(_seconds(settings.phase2_lease_seconds), _seconds(settings.phase2_retry_delay_seconds), None)
+
+
+def _seconds(count: int) -> Micros:
+    return count * SECOND
+
+
+BUILD = Kind(NAME, due=_due, run=_run, terms=_terms)
+"""One job for each project whose sessions taught something else than before."""

@@ -1,0 +1,205 @@
+"""The first phase: each past session of a project is read once, and what it teaches is kept. One job a session.
+
+A session is read when it has been silent for long enough, is not too old, and has gone on since it was last read. With
+a model that is one structured answer; without one the note finder does. A session that teaches nothing leaves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from ..errors import ModelFailed, NotFound
+from ..extraction.coding import CATEGORIES, Note, find_notes
+from ..extraction.coding.project_settings import HOUR, SECOND, Building
+from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
+from ..extraction.policy import PEOPLE
+from ..extraction.turn_extraction import turns_of
+from ..storage.protocol import Store, Writer
+from ..text.secrets import redact
+from ..text.terminal import counted, shorten
+from ..types import DAY, Job, Memories, Micros, Scope, Session
+from . import stage1_outputs
+from .llm_output import answer_of, slug_of
+from .prompt_files import asked
+from .stage1_outputs import Taught
+from .transcript_json import payload
+
+NAME = "project-extract"
+NEXT = ("project-build", "memory")
+"""The job that puts all sessions together, which has more to do when one of them taught something else."""
+MOST_NOTES = 40  # of one session: one that seems to teach more is a document, not a session
+LONGEST_TITLE = 70
+KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|:?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A session that is not read now, and why."""
+
+    session: Session
+    reason: str
+
+
+def candidates(store: Store, scope: Scope, building: Building, now: Micros) -> Iterator[Session | Passed]:
+    """The sessions of a project, the latest first: those to read as they are, the others with the reason why not."""
+    settings = building.settings
+    jobs = {job.key: job for job in store.jobs([scope]) if job.kind == NAME}
+    every = sorted(store.sessions([scope]), key=lambda one: (-one.last_activity, one.id))
+    left = settings.max_rollouts_per_startup
+    for number, session in enumerate(every):
+        reason = _reason(session, jobs.get(session.id), building, now)
+        if number >= settings.thread_scan_limit:
+            reason = f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
+        elif not reason and left == 0:
+            reason = (
+                f"{counted(settings.max_rollouts_per_startup, 'session')} may be read in one go; it is for the next"
+            )
+        left -= not reason
+        yield Passed(session, reason) if reason else session
+
+
+def _reason(session: Session, job: Job | None, building: Building, now: Micros) -> str:
+    """Why a session is not read now; empty for one that is."""
+    settings, silent = building.settings, now - session.last_activity
+    reasons = (
+        (session.id in building.skipped, "it goes on at the moment"),
+        (bool(session.metadata.get("private")), "it is private"),
+        (
+            silent > settings.max_rollout_age_days * DAY,
+            f"it is older than {counted(settings.max_rollout_age_days, 'day')}",
+        ),
+        (
+            silent < settings.min_rollout_idle_hours * HOUR,
+            f"it was active in the last {counted(settings.min_rollout_idle_hours, 'hour')}",
+        ),
+    )
+    given = next((reason for holds, reason in reasons if holds), "")
+    return given or ("" if job is None or job.watermark < session.last_activity else _standing(job, now))
+
+
+def _standing(job: Job, now: Micros) -> str:
+    """Why a session that is not new is not read now."""
+    if job.done_watermark >= job.watermark:
+        return "it has been read"
+    if job.status == "running" and (job.lease_until or 0) > now:
+        return f"{job.worker} reads it now"
+    if job.retries_left <= 0:
+        return f"it failed three times: {job.error}"
+    return f"it failed: {job.error}; tried again later" if job.status == "error" and (job.retry_at or 0) > now else ""
+
+
+def _due(worker: Worker) -> Iterator[Due]:
+    if worker.building is None:
+        return
+    for scope in _projects(worker):
+        for one in candidates(worker.store, scope, worker.building, worker.clock()):
+            if isinstance(one, Session):
+                yield Due(scope, one.id, one.last_activity)
+
+
+def _projects(worker: Worker) -> list[Scope]:
+    scopes = worker.store.scopes() if worker.scopes is None else worker.scopes
+    return [scope for scope in scopes if scope.kind == "project"]
+
+
+def _run(task: Task) -> Output:
+    worker, job = task.worker, task.job
+    building, session = _building(worker), worker.store.session(job.scope, job.key)
+    if session is None:
+        raise NotFound(f"Session {job.key!r} is gone.")
+    turns = turns_of(worker.store, session)
+    with task.beating(max(1.0, building.settings.stage1_lease_seconds / 4)):
+        taught = teaches(session, turns, building)
+    known = stage1_outputs.outputs_of(worker.store, session.scope, session.id)
+
+    def write(writer: Writer) -> None:
+        at = worker.clock()
+        stage1_outputs.keep(writer, session, taught, known, at=at, limit=worker.max_bytes)
+        if known or not taught.is_empty:
+            dirty(writer, worker.store, session.scope, at)
+
+    return write
+
+
+def _building(worker: Worker) -> Building:
+    if worker.building is None:
+        raise NotFound("This worker does not build projects' memories.")
+    return worker.building
+
+
+def dirty(writer: Writer, store: Store, scope: Scope, at: Micros) -> None:
+    """Says that a project's memory is to be put together again, whatever the clock says."""
+    kind, key = NEXT
+    known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == NEXT]
+    writer.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
+
+
+def teaches(session: Session, turns: Memories, building: Building) -> Taught:
+    """What a session teaches its project, by the model or by rules; no secret is left in it."""
+    if building.default is None:
+        return by_rules(session, turns)
+    said = asked(
+        building.prompts,
+        system="stage_one_system",
+        template="stage_one_input",
+        thread_id=session.id,
+        response_items_json=payload(turns, building.settings),
+    )
+    answer = answer_of(building.default, said, KEYS, stage="stage1")
+    texts = {key: answer[key] for key in KEYS}
+    if not all(isinstance(texts[key], str) or (key == "rollout_slug" and texts[key] is None) for key in KEYS):
+        raise ModelFailed("stage1 JSON schema validation failure")
+    memory, summary, slug = (redact(texts[key] or "")[0] for key in ("raw_memory", "rollout_summary", "rollout_slug"))
+    return Taught(memory.strip(), summary.strip(), slug_of(slug))
+
+
+# Without a model
+
+
+def by_rules(session: Session, turns: Memories) -> Taught:
+    """What the note finder finds, told note by note."""
+    notes = find_notes(turns)[:MOST_NOTES]
+    if not notes:
+        return Taught("", "")
+    title = str(session.metadata.get("title") or "").strip() or _first_words(turns) or notes[0].title
+    return Taught(_told(notes), _summary(title, notes), slug_of(title), tuple(notes))
+
+
+def _told(notes: Sequence[Note]) -> str:
+    """Notes as Markdown, in one list for each category."""
+    lists = []
+    for category in CATEGORIES:
+        lines = [f"- {note.text}".replace("\n", "\n  ") for note in notes if note.category == category]
+        if lines:
+            lists.append("\n".join([f"### {category.title()}", *lines]))
+    return "\n\n".join(lists)
+
+
+def _summary(title: str, notes: Sequence[Note]) -> str:
+    counts = reduce(
+        lambda found, note: found | {note.category: found.get(note.category, 0) + 1}, notes, dict[str, int]()
+    )
+    listed = ", ".join(f"{count} {name if count > 1 else name.rstrip('s')}" for name, count in counts.items())
+    return f"{shorten(title, LONGEST_TITLE).rstrip('.')} ({listed})\n{notes[0].text.splitlines()[0]}"
+
+
+def _first_words(turns: Memories) -> str:
+    """What the person began with: their first sentence."""
+    said = next((turn.content.strip() for turn in turns if turn.role in PEOPLE), "")
+    first = _SENTENCE_END.split(said, maxsplit=1)[0]
+    return first[:1].upper() + first[1:]
+
+
+def _terms(worker: Worker) -> Terms:
+    settings = _building(worker).settings if worker.building else None
+    if settings is None:
+        return Terms(revival=None)
+    return Terms(settings.stage1_lease_seconds * SECOND, settings.stage1_retry_delay_seconds * SECOND, None)
+
+
+EXTRACT = Kind(NAME, due=_due, run=_run, terms=_terms)
+"""One job for each session that is to be read."""

@@ -1,0 +1,97 @@
+"""What a session taught its project: the output of the first phase, kept as a memory until the session goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from ..errors import Conflict
+from ..extraction.coding import Note
+from ..ingest import commit
+from ..ingest.commit import Draft
+from ..storage.protocol import Filter, Store, Writer
+from ..types import Edge, Memory, Micros, Scope, Session
+
+CATEGORY, SOURCE = "session_memory", "project"
+_KEY = "taught"
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What one session teaches: all of it, and in a sentence or two; empty texts teach nothing."""
+
+    memory: str
+    summary: str
+    slug: str = ""
+    notes: tuple[Note, ...] = ()
+    """The same, note by note, where rules found it."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not self.memory.strip() or not self.summary.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is kept of a session."""
+
+    session: str
+    updated_at: Micros
+    """When the session was last active, as far as this tells it."""
+    taught: Taught
+
+
+def outputs(store: Store, scope: Scope, limit: int | None = None) -> list[Output]:
+    """The outputs of a project, the most recent sessions first."""
+    found = [_output(memory) for memory in kept_as(store, scope)]
+    return sorted(found, key=lambda one: (-one.updated_at, one.session))[:limit]
+
+
+def keep(writer: Writer, session: Session, taught: Taught, known: Iterable[Memory], *, at: Micros, limit: int) -> None:
+    """Puts the output of a session in the place of those it had; one that teaches nothing leaves none."""
+    for old in known:
+        writer.remove(old)
+    if taught.is_empty:
+        return
+    draft = Draft(
+        content=taught.summary,
+        kind="episode",
+        category=CATEGORY,
+        source=SOURCE,
+        trust="derived",
+        event_time=session.last_activity,
+        metadata={"session": session.id, _KEY: _as_json(taught, session)},
+    )
+    stored = writer.add(commit.build(draft, session.scope, at=at, max_bytes=limit))
+    for turn in dict.fromkeys(turn for note in taught.notes for turn in note.turns):
+        if writer.memory(session.scope, turn) is None:
+            raise Conflict("Something of the session was removed while it was read. It is read again.")
+        writer.link(Edge(session.scope, stored.id, turn, "derived_from", at))
+
+
+def outputs_of(store: Store, scope: Scope, session: str) -> list[Memory]:
+    """The memories that hold what is kept of a session."""
+    return [memory for memory in kept_as(store, scope) if memory.metadata["session"] == session]
+
+
+def kept_as(store: Store, scope: Scope) -> Sequence[Memory]:
+    """The memories that hold the outputs of a project."""
+    every = store.list(Filter((scope,), kinds=("episode",), categories=(CATEGORY,)))
+    return [memory for memory in every if _KEY in memory.metadata]
+
+
+def _as_json(taught: Taught, session: Session) -> dict[str, object]:
+    return {
+        "memory": taught.memory,
+        "slug": taught.slug,
+        "updated_at": session.last_activity,
+        "notes": [asdict(note) | {"turns": list(note.turns)} for note in taught.notes],
+    }
+
+
+def _output(memory: Memory) -> Output:
+    kept = memory.metadata[_KEY]
+    notes = tuple(Note(**{**one, "turns": tuple(one["turns"])}) for one in kept["notes"])
+    taught = Taught(kept["memory"], memory.content, kept["slug"], notes)
+    return Output(memory.metadata["session"], kept["updated_at"], taught)

@@ -1,0 +1,214 @@
+"""Lossless export and import: one JSON object per line, in constant memory both ways.
+
+    {"bundle":"holdfast","version":1,"history":true}      what this is
+    {"type":"memory","scope":"user:me","id":"fact_…",…}   truth, scope by scope, in insertion order
+    {"type":"end","rows":12,"sha256":"…"}                 proof that nothing is missing above this line
+    {"type":"vector",…}                                   optional: projections, so that nothing is embedded again
+
+Rows carry no numbers of the store they came from, so exporting an imported bundle gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput, StoreError
+from ..storage.protocol import Author, Store, Writer
+from ..storage.schema import TABLES, promised, to_json
+from ..types import Scope
+
+VERSION = 1
+VECTOR_STEP = 500
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: rows by noun that are new, and how many were already there."""
+
+    added: Mapping[str, int]
+    skipped: int
+    vectors: int = 0
+
+
+def export(store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False) -> Iterator[str]:
+    """The lines of a bundle, each with its line end. All of them show the same moment."""
+    nouns = [noun for noun in TABLES if noun != "event" or history]
+    with store.snapshot() as rows:
+        yield from _sealed((line for scope in scopes for line in _lines(rows, nouns, scope)), history=history)
+        for scope in scopes if vectors else ():
+            yield from _lines(rows, ["vector"], scope)
+
+
+def comparable(lines: Iterable[str]) -> list[str]:
+    """The rows of a bundle without what is only observed: equal after an undo, in two stores that were synced, and in a
+    copy. The lines around them, which seal every byte, are left out."""
+    rows = (_parsed(number, line) for number, line in enumerate(lines, start=1))
+    return [to_json(promised(row["type"], row)) for row in rows if row.get("type") in TABLES]
+
+
+def _lines(rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope) -> Iterator[str]:
+    for noun in nouns:
+        for row in rows(noun, scope):
+            yield to_json({"type": noun, "scope": str(scope), **_apart(row)}) + "\n"
+
+
+def _apart(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose own column `type`, which an entity has, does not stand in the way of the line's."""
+    return {f"its_{name}" if name == "type" else name: value for name, value in row.items()}
+
+
+def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
+    header = to_json({"bundle": "holdfast", "version": VERSION, "history": history}) + "\n"
+    digest, count = hashlib.sha256(header.encode()), 0
+    yield header
+    for line in lines:
+        digest.update(line.encode())
+        count += 1
+        yield line
+    yield to_json({"type": "end", "rows": count, "sha256": digest.hexdigest()}) + "\n"
+
+
+def import_bundle(
+    store: Store,
+    author: Author,
+    lines: Iterable[str],
+    *,
+    into: Scope | None = None,
+    kept: Container[tuple[str, str]] = (),
+    progress: Progress = lambda n: None,
+) -> Imported:
+    """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
+
+    Rows that are already there are skipped, so importing twice equals once. `into` renames the bundle's scope. `kept`
+    are memories, by scope and id, that stay what they are here, whatever the bundle says of them.
+    """
+    source = enumerate(lines, start=1)
+    header_line, header = _header(source)
+    begun = False
+
+    def work(writer: Writer) -> Imported:
+        nonlocal begun
+        if begun:  # a server was lost on the way, and what was read of the bundle cannot be read again
+            raise StoreError("The connection was lost in the middle. Nothing was imported; import it again.")
+        begun = True
+        return _take_truth(writer, source, header_line, header, into, kept, progress)
+
+    taken = store.write(author, work)
+    return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
+
+
+def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
+    line = next(source, (1, ""))[1]
+    header = _parsed(1, line) if line.strip() else {}
+    if header.get("bundle") != "holdfast":
+        raise InvalidInput(
+            "This is not a Holdfast bundle: its first line does not say so. Nothing was imported. "
+            "The file of another memory needs its format: holdfast import FORMAT FILE"
+        )
+    if header.get("version") != VERSION:
+        raise InvalidInput(
+            f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. Nothing was imported. "
+            "Import it with the version that wrote it, or a newer one."
+        )
+    return line, header
+
+
+def _take_truth(
+    writer: Writer,
+    source: Iterator[tuple[int, str]],
+    header_line: str,
+    header: Mapping[str, Any],
+    into: Scope | None,
+    kept: Container[tuple[str, str]],
+    progress: Progress,
+) -> Imported:
+    digest, added, skipped = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0
+    for seen, (number, line) in enumerate(source):
+        row = _parsed(number, line)
+        noun = row.pop("type", None)
+        if noun == "end":
+            if (row.get("rows"), row.get("sha256")) != (seen, digest.hexdigest()):
+                raise InvalidInput("The bundle was changed or damaged: its checksum is wrong. Nothing was imported.")
+            return Imported(added, skipped)
+        if noun not in TABLES:
+            raise InvalidInput(f"Line {number}: unknown type {noun!r}. Nothing was imported.")
+        digest.update(line.encode())
+        if into is not None:
+            row["scope"] = str(into)
+        is_kept = noun == "memory" and (row.get("scope"), row.get("id")) in kept
+        is_new = not is_kept and _restore(writer, number, noun, row, journal=not header.get("history"))
+        added[noun] += is_new
+        skipped += not is_new
+        progress(1)
+    raise InvalidInput("The bundle is cut off: its last line is missing. Nothing was imported. Export it again.")
+
+
+def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], *, journal: bool) -> bool:
+    if "its_type" in row:
+        row["type"] = row.pop("its_type")
+    try:
+        return writer.restore_row(noun, row, journal=journal)
+    except InvalidInput as error:
+        raise InvalidInput(f"Line {number}: {error} Nothing was imported.") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"Line {number}: this {noun} is incomplete ({error}). Nothing was imported.") from error
+
+
+def _parsed(number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+        line.encode()
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was imported.") from error
+    if not isinstance(row, dict):
+        raise InvalidInput(f"Line {number} is not a JSON object. Nothing was imported.")
+    return row
+
+
+def _take_vectors(store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress) -> int:
+    waiting: dict[str, Any] = {}
+    place, count = None, 0
+    for number, line in source:
+        here, memory, vector = _vector(number, line, into)
+        if waiting and (here != place or len(waiting) >= VECTOR_STEP):
+            count += _store_vectors(store, place, waiting)
+            waiting = {}
+        place, waiting[memory] = here, vector
+        progress(1)
+    return count + _store_vectors(store, place, waiting)
+
+
+Place = tuple[Scope, str]
+"""The scope of vectors and the model that made them."""
+
+
+def _vector(number: int, line: str, into: Scope | None) -> tuple[Place, str, Any]:
+    """One vector of a bundle. The memories are in by now, so what is wrong here costs only vectors."""
+    try:
+        row = _parsed(number, line)
+        vector = np.frombuffer(base64.b64decode(row["vector"], validate=True), np.float32)
+        if row["type"] != "vector" or not vector.size or not np.isfinite(vector).all():
+            raise ValueError("no vector")
+        return (into or Scope.parse(row["scope"]), str(row["model"])), str(row["memory"]), vector
+    except (InvalidInput, KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Line {number} is not a vector. The memories were imported, the vectors from here on were not. "
+            "Make them anew with `holdfast reembed`."
+        ) from error
+
+
+def _store_vectors(store: Store, place: Place | None, vectors: Mapping[str, Any]) -> int:
+    if place is None:
+        return 0
+    scope, model = place
+    known = {memory.seq: vectors[memory.id] for memory in store.get([scope], list(vectors))}
+    store.add_vectors([scope], model, known)
+    return len(known)

@@ -1,0 +1,181 @@
+"""The arms: different ways to find candidates for one question. Each gives an order; none decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..models.embeddings.tiers import Tiers
+from ..storage.protocol import ITEMS, Corpus, Filter, Ranked, Store
+from ..storage.schema import fold
+from ..text.tokens import query_terms
+from ..types import Memory
+from ..values import replace
+from .features import ENCODER, STATIC
+from .query import Query
+
+DEPTH = 100  # candidates per arm; 200 found nothing more on the question sets we measure with
+TIMELY = 50  # candidates the arms may add from inside a time that the question names
+BEST = 20  # candidates per arm whose neighbours are looked at too; 60 found no more either
+REACH = 2  # positions before and after
+MOST_TERMS = 40  # a pasted document is cut to its rarest words
+LONGEST_NAME = 4  # words of an entity's name
+
+
+class View(NamedTuple):
+    """A question's vector in one model, and whether every memory asked has a vector of it."""
+
+    model: str
+    tier: str
+    vector: Any
+    complete: bool
+
+
+class Gathered(NamedTuple):
+    """What the arms found: the order of each arm, the memories, and the numbers to weigh them by."""
+
+    query: Query
+    corpus: Corpus
+    arms: Mapping[str, list[int]]
+    memories: Mapping[int, Memory]
+    similarity: Mapping[int, Mapping[str, float]]
+    views: Sequence[View] = ()
+
+    def closeness(self, memory: Memory) -> float | None:
+        """How near a memory is to the question by the best model that has a vector of both, in [0, 1]."""
+        known = self.similarity.get(memory.seq, {})
+        near = next((known[view.tier] for view in self.views if view.tier in known), None)
+        return None if near is None else min(max(near, 0.0), 1.0)
+
+
+def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
+    """Asks every arm and fetches what they found, with the turns around the best of it."""
+    corpus = store.corpus(where.scopes, query.terms)
+    occurring = rarest(query.terms, corpus)
+    if len(query.terms) > MOST_TERMS:
+        query = query._replace(terms=occurring)
+    views = vectors(store, tiers, query, where)
+    ranked = {"words": store.by_text(where, occurring, DEPTH)}
+    for view in views:
+        ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, DEPTH)
+    ranked["entities"] = store.by_entity(where, names_in(query.text), DEPTH)
+    ranked["time"] = timely(store, query, where, views, occurring)
+    arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
+    memories = fetch(store, where, arms)
+    similarity = similarities(store, where, views, ranked, memories)
+    return Gathered(query, corpus, arms, memories, similarity, views)
+
+
+def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
+    """The terms worth asking for: those that occur, the rarest if there are too many, in their own order."""
+    there = [term for term in terms if corpus.frequency.get(term)]
+    if len(there) <= MOST_TERMS:
+        return tuple(there)
+    keep = set(sorted(there, key=lambda term: corpus.frequency[term])[:MOST_TERMS])
+    return tuple(term for term in there if term in keep)
+
+
+def vectors(store: Store, tiers: Tiers, query: Query, where: Filter) -> list[View]:
+    """The question in the best model that covers the scopes; where the best covers only a part, in the next too."""
+    complete = store.models(where.scopes)
+    views: list[View] = []
+    if not complete:
+        return views
+    for embedder in reversed(list(tiers)):
+        if embedder.identity in complete:
+            vector = tiers.query(embedder.identity, query.embed)
+            if vector is not None and any(vector):
+                tier = STATIC if embedder.quick else ENCODER
+                views.append(View(embedder.identity, tier, vector, complete[embedder.identity]))
+        if views and views[-1].complete:
+            break
+    return views
+
+
+def names_in(text: str) -> list[str]:
+    """Every run of up to four words, folded: what an entity's name could be."""
+    words = [fold(word) for word in re.findall(r"[\w@#][\w.'’@-]*", text)[:60]]
+    return [
+        " ".join(words[start : start + size])
+        for size in range(1, LONGEST_NAME + 1)
+        for start in range(len(words) - size + 1)
+    ]
+
+
+def timely(store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]) -> Ranked:
+    """Candidates from inside the times that the question names."""
+    if where.since is not None or where.until is not None:
+        return []
+    found: dict[int, float] = {}
+    for span in query.spans:
+        inside = replace(where, since=span.start, until=span.end)
+        found.update(store.by_text(inside, occurring, TIMELY))
+        for view in views[:1]:
+            found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
+        if set(occurring) <= set(query_terms(span.text)):
+            # The words only name the time, as in "what happened last week?": whatever happened then will do.
+            found.update((memory.seq, 0.0) for memory in store.list(inside, limit=TIMELY))
+    return list(found.items())
+
+
+def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[int, Memory]:
+    """The memories that the arms named, and the neighbours of each arm's best that pass the filter as well."""
+    wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
+    memories = {memory.seq: memory for memory in store.get(where.scopes, wanted)}
+    if where.as_of is not None:
+        return memories  # whether a neighbour was there then, only the arms know
+    best = {seq for order in arms.values() for seq in order[:BEST]}
+    around = store.neighbours([memory for seq, memory in memories.items() if seq in best], REACH)
+    for near in around.values():
+        for memory in near:
+            if memory.seq not in memories and passes(memory, where):
+                memories[memory.seq] = memory
+    return memories
+
+
+def passes(memory: Memory, where: Filter) -> bool:
+    """Whether a neighbour may be shown: what the store checks for the arms, for one memory at hand."""
+    return (
+        memory.status in where.statuses
+        and (not where.kinds or memory.kind in where.kinds)
+        and (not where.categories or memory.category in where.categories)
+        and (not where.authors or memory.author in where.authors)
+        and (not where.sessions or memory.session in where.sessions)
+        and (memory.session or memory.metadata.get("session")) not in where.excluded_sessions
+        and set(where.tags) <= set(memory.tags)
+        and (where.since is None or memory.event_time >= where.since)
+        and (where.until is None or memory.event_time < where.until)
+        and (where.as_of is None or memory.created_at <= where.as_of)
+        and (where.valid_at is None or is_valid(memory, where.valid_at))
+        and where.consolidated in (None, memory.consolidated_at is not None)
+        and (where.namespace is None or is_item_below(memory, where.namespace))
+    )
+
+
+def is_item_below(memory: Memory, namespace: tuple[str, ...]) -> bool:
+    """Whether a memory is an item of LangGraph's store, in a namespace or below it."""
+    own = tuple(memory.metadata.get("namespace", ()))
+    return memory.source == ITEMS and own[: len(namespace)] == namespace
+
+
+def is_valid(memory: Memory, at: int) -> bool:
+    """Whether what a memory says holds at this time."""
+    return (memory.valid_from is None or memory.valid_from <= at) and (
+        memory.valid_until is None or memory.valid_until > at
+    )
+
+
+def similarities(
+    store: Store, where: Filter, views: Sequence[View], ranked: Mapping[str, Ranked], memories: Mapping[int, Memory]
+) -> dict[int, dict[str, float]]:
+    """Each memory's similarity to the question, by tier; computed for those that another arm found."""
+    found: dict[int, dict[str, float]] = {seq: {} for seq in memories}
+    for view in views:
+        known = dict(ranked[f"meaning ({view.tier})"])
+        rest = [seq for seq in memories if seq not in known]
+        known |= store.similarities(where.scopes, view.model, view.vector, rest)
+        for seq, value in known.items():
+            if seq in found:
+                found[seq][view.tier] = value
+    return found

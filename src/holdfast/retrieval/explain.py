@@ -1,0 +1,129 @@
+"""Why a memory was, or was not, recalled: the stages of a recall replayed for one memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..text.tokens import query_terms
+from ..types import Memory, iso
+from .candidates import DEPTH, is_valid
+from .recall import Engine, Question, Recall, asks_something, recall, understand
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a recall and what it made of the memory."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The verdict: was it recalled, at which rank, and if not, which stage dropped it and what would keep it."""
+
+    memory: str
+    recalled: bool
+    rank: int | None
+    dropped_by: str | None
+    explanation: str
+    stages: tuple[Stage, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For scripts."""
+        return asdict(self)
+
+
+def why(engine: Engine, question: Question, expected: Memory) -> Why:
+    """Replays the recall and names the first stage that dropped `expected`."""
+    stages: list[Stage] = []
+    for stage in _stages(engine, question, expected):
+        stages.append(stage)
+        if not stage.passed:
+            explanation = f"{expected.id} was not recalled. Stage {stage.name!r} dropped it: {stage.detail}"
+            return Why(expected.id, False, None, stage.name, explanation, tuple(stages))
+    rank = _rank(recall(engine, question, to_the_end=True), expected)
+    explanation = f"{expected.id} was recalled at rank {rank}: {stages[-1].detail}"
+    return Why(expected.id, True, rank, None, explanation, tuple(stages))
+
+
+def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[Stage]:
+    yield from _filters(question, expected)
+    query = understand(engine, question)
+    yield Stage(
+        "question",
+        asks_something(query),
+        f"looked for {', '.join(query.terms) or 'no words'}" + "".join(f", {span.text}" for span in query.spans)
+        if asks_something(query)
+        else "the question has only stop words, so there is nothing to look for. Add a word that matters.",
+    )
+    done = recall(engine, question, to_the_end=True)
+    yield _found(done, expected)
+    yield _ordered(done, question, expected)
+    yield _fitted(done, expected)
+
+
+def _filters(question: Question, expected: Memory) -> Iterator[Stage]:
+    where = question.where
+    known = expected.scope in where.scopes
+    yield Stage("scope", known, f"it belongs to {expected.scope}{'' if known else ', whose memory is switched off'}")
+    active = expected.status in where.statuses
+    reason = f" ({expected.status_reason})" if expected.status_reason else ""
+    yield Stage(
+        "status",
+        active,
+        "it is active" if active else f"it is {expected.status}{reason}. Bring it back with restore.",
+    )
+    yield _valid(expected, where.valid_at)
+
+
+def _valid(expected: Memory, at: int | None) -> Stage:
+    if at is None or is_valid(expected, at):
+        return Stage("validity", True, "it holds now")
+    if expected.valid_from is not None and expected.valid_from > at:
+        return Stage("validity", False, f"it does not hold now: its validity begins {iso(expected.valid_from)}.")
+    return Stage("validity", False, f"it does not hold now: its validity ended {iso(expected.valid_until or at)}.")
+
+
+def _found(done: Recall, expected: Memory) -> Stage:
+    gathered = done.gathered
+    arms = {name: order.index(expected.seq) + 1 for name, order in gathered.arms.items() if expected.seq in order}
+    if arms:
+        return Stage("arms", True, "found by " + ", ".join(f"{name} #{rank}" for name, rank in arms.items()))
+    if any(memory.seq == expected.seq for memory in done.ranking.memories):
+        return Stage("arms", True, "found as a neighbour of a better match")
+    shared = set(query_terms(expected.content)) & set(gathered.query.terms)
+    if not shared:
+        hint = "it shares no word with the question and its meaning is not among the nearest"
+        vectors = "" if gathered.views else ". There are no vectors yet: run reembed"
+        return Stage("arms", False, f"{hint}{vectors}. Ask with a word it contains, or narrow the question.")
+    words = ", ".join(sorted(shared))
+    return Stage("arms", False, f"it shares {words}, but {DEPTH} others match better. Narrow by kind, tag or time.")
+
+
+def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
+    rank = _rank(done, expected)
+    place = done.order[rank - 1]
+    hit = done.ranking.hit(place)
+    detail = f"rank {rank} of {len(done.order)} with score {hit.score:.3f} ({hit.why})"
+    if rank <= question.limit:
+        return Stage("order", True, detail)
+    if place in done.copies:
+        twin = done.ranking.memories[done.copies[place]].id
+        return Stage("order", False, f"it says nearly the same as {twin}, which stands above it. {detail}.")
+    return Stage("order", False, f"{detail}. A limit of {rank} would include it.")
+
+
+def _fitted(done: Recall, expected: Memory) -> Stage:
+    kept = any(hit.memory.seq == expected.seq for hit in done.hits)
+    rank = _rank(done, expected)
+    detail = f"{done.ranking.hit(done.order[rank - 1]).why}" if kept else "the token budget was used up before it."
+    return Stage("budget", kept, detail)
+
+
+def _rank(done: Recall, expected: Memory) -> int:
+    shown = (done.ranking.memories[place].seq for place in done.order)
+    return next(rank for rank, seq in enumerate(shown, start=1) if seq == expected.seq)

@@ -1,0 +1,269 @@
+"""What speaks for a candidate, as numbers: one row per passage, one column per feature.
+
+Everything is computed from the question, the corpus statistics and the fetched passages; no store, no model, and no
+numeric library, which takes longer to load than a few hundred passages take here.
+Scores are scaled by the best passage of the same question, so that one set of weights serves all questions;
+`covered` and `near` are the same for all passages of a question and say how good that best one is.
+
+A turn of a conversation often answers a question without repeating its words, because the turn before did. So
+evidence is also taken from the neighbouring turns and from the session: the shorter a turn, the more it leans
+on its neighbours. A memory without session, author or vector gets the neutral value of what it lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ..storage.protocol import Corpus
+from ..types import DAY, Memory
+from .query import Query
+
+Column = list[float]
+"""A number for each passage."""
+Matrix = list[tuple[float, ...]]
+"""A row for each passage, a number for each feature."""
+
+NAMES: Final = (
+    "words",  # BM25 of the passage with its neighbours
+    "session words",  # how much of the question the passage's session covers
+    "meaning",  # similarity of the passage's vector, helped by its neighbours'
+    "session meaning",  # best similarity within the passage's session
+    "speaker",  # said by the person the question is about
+    "date",  # happened when the question says
+    "answer type",  # tells a time where the question asks when, a number where it asks how many
+    "length",  # not a turn too short to say something
+    "question",  # asks rather than answers
+    "covered",  # share of the question's words that the best passage covers
+    "near",  # similarity of the nearest passage
+)
+STATIC, ENCODER = "static", "encoder"  # the tiers of vectors a similarity may come from
+
+_K1, _B = 1.2, 0.75  # BM25's usual constants
+_NEIGHBOURS = ((-1, 2 / 3), (-2, 1 / 3), (1, 1 / 3))  # step in the session, weight of its words beside our own
+_USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
+_LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
+_SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
+_FULL_LENGTH = 40  # terms from which more length says nothing more
+_MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
+_TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
+_LATE, _EARLY = 7.0, 2.0  # days; people tell of things after they happened, so lateness fades slowly
+_TINY = 1e-9
+_QUESTION_MARKS = ("?", "？", "؟")
+
+
+class Passage(NamedTuple):
+    """A fetched memory: its index terms, and per tier the cosine similarity to the question's vector.
+
+    A tier in which the memory has no vector is left out of `similarity`.
+    """
+
+    memory: Memory
+    terms: Sequence[str]
+    similarity: Mapping[str, float]
+
+
+def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matrix:
+    """One row per passage, one column per name in `NAMES`.
+
+    Neighbours are recognised by session and position among `passages` themselves.
+    """
+    if not passages:
+        return []
+    neighbours, sessions = _neighbours(passages), _sessions(passages)
+    words = _Words(query, corpus, passages)
+    window = words.window(neighbours)
+    similarities = tiers(passages)
+    meaning = _meaning(similarities, len(passages))
+    covered = min(max(window) / max(sum(words.idf.values()), _TINY), 1.0)
+    columns = {
+        "words": _scaled(window),
+        "session words": _scaled(words.of_sessions(sessions)),
+        "meaning": _helped(meaning, neighbours, words.openness),
+        "session meaning": _best_of(sessions, meaning),
+        "speaker": _speaker(query, passages),
+        "date": [_closeness(query, passage.memory.event_time) for passage in passages],
+        "answer type": [float(not query.telling.isdisjoint(passage.terms)) for passage in passages],
+        "length": [_length(passage) for passage in passages],
+        "question": [float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages],
+        "covered": [covered] * len(passages),
+        "near": [_nearest(similarities)] * len(passages),
+    }
+    return list(zip(*(columns[name] for name in NAMES), strict=True))
+
+
+def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
+    """The similarities per tier that most of `passages` have a vector in, best tier first; None where one lacks.
+
+    While memories are being embedded anew, a handful with better vectors cannot be compared with the rest.
+    """
+    found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
+    return {tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)}
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+Counts = Mapping[str, float]
+"""How often terms of the question occur; those that do not are left out."""
+
+
+class _Words:
+    """How often each passage has the terms of the question, as a whole and in its first 60 terms."""
+
+    def __init__(self, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> None:
+        self.idf = {term: _idf(corpus, term) for term in query.terms}
+        self._counts = [_counts(self.idf, passage.terms) for passage in passages]
+        self._lengths = [len(passage.terms) for passage in passages]
+        self._cut = [
+            counts if length <= _LONGEST_NEIGHBOUR else _counts(self.idf, passage.terms[:_LONGEST_NEIGHBOUR])
+            for counts, length, passage in zip(self._counts, self._lengths, passages, strict=True)
+        ]
+        self._mean_length = max(corpus.mean_length, 1.0)
+        self.openness = [min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths]
+        """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained one."""
+
+    def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
+        """BM25 of each passage together with its neighbours."""
+        usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
+        return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
+
+    def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
+        """The counts and the length of a passage and, as far as it leans on them, its neighbours."""
+        length = float(self._lengths[row])
+        if not near:
+            return self._counts[row], length
+        counts = dict(self._counts[row])
+        for step, weight in _NEIGHBOURS:
+            if (other := near.get(step)) is not None:
+                share = weight * self.openness[row]
+                length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
+                for term, count in self._cut[other].items():
+                    counts[term] = counts.get(term, 0.0) + share * count
+        return counts, length
+
+    def _bm25(self, counts: Counts, length: float, usual: float) -> float:
+        softly = _softness(length / usual)
+        return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
+
+    def of_sessions(self, sessions: Sequence[int]) -> Column:
+        """Each term counts once per session, where it is densest."""
+        best: dict[int, dict[str, float]] = {number: {} for number in sessions}
+        for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
+            session = best[number]
+            softly = _softness(length / self._mean_length)
+            for term, count in counts.items():
+                if (value := count / (count + softly)) > session.get(term, 0.0):
+                    session[term] = value
+        sums = {number: sum(self.idf[term] * value for term, value in terms.items()) for number, terms in best.items()}
+        return [sums[number] for number in sessions]
+
+
+def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
+    there = wanted.keys() & terms
+    # In the order of the question: sums over a set could differ in their last digit from one run to the next.
+    return {term: terms.count(term) for term in wanted if term in there}
+
+
+def _idf(corpus: Corpus, term: str) -> float:
+    frequency = corpus.frequency.get(term, 0)
+    return math.log(1 + max(corpus.size - frequency + 0.5, 0.5) / (frequency + 0.5))
+
+
+def _softness(relative_length: float) -> float:
+    """How many times a term must occur in a text of this length for half of its weight."""
+    return _K1 * (1 - _B + _B * relative_length)
+
+
+def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
+    """For each passage, by step, the row of the one so many positions further in its session, where it is there."""
+    places = [(p.memory.session, p.memory.position) for p in passages]
+    rows = {place: row for row, place in enumerate(places) if place[0]}
+    return [
+        {}
+        if at is None
+        else {step: row for step, _ in _NEIGHBOURS if (row := rows.get((session, at + step))) is not None}
+        for session, at in places
+    ]
+
+
+def _sessions(passages: Sequence[Passage]) -> list[int]:
+    """A number per session; a memory without one is a session of its own."""
+    numbers: dict[str | int, int] = {}
+    return [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)]
+
+
+def _scaled(scores: Column) -> Column:
+    """Relative to the best passage."""
+    best = max(*scores, _TINY)
+    return [score / best for score in scores]
+
+
+def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> Column:
+    """Similarity over the tiers: 0 for the mean passage, 1 for the best.
+
+    The static tier has a say beside the encoder, because it reads long texts to their end.
+    """
+    total, shares = [0.0] * size, [0.0] * size
+    for tier, values in similarities.items():
+        known, share = _known(values), _TIER_SHARES[tier]
+        middle = math.fsum(known) / len(known)
+        above = max(max(known) - middle, _TINY)
+        for row, value in enumerate(values):
+            if value is not None:
+                total[row] += share * (value - middle) / above
+                shares[row] += share
+    return [added / max(of, _TINY) for added, of in zip(total, shares, strict=True)]
+
+
+def _helped(meaning: Column, neighbours: Sequence[Mapping[int, int]], openness: Column) -> Column:
+    """With the similarity of the turn before and the turn after."""
+    helped = list(meaning)
+    for row, near in enumerate(neighbours):
+        for step, share in ((-1, _MEANING_BEFORE), (1, _MEANING_AFTER)):
+            if step in near:
+                helped[row] += openness[row] * share * meaning[near[step]]
+    return helped
+
+
+def _nearest(similarities: Mapping[str, Sequence[float | None]]) -> float:
+    best = next(iter(similarities.values()), None)
+    return 0.0 if best is None else max(_known(best))
+
+
+def _best_of(sessions: Sequence[int], values: Column) -> Column:
+    best: dict[int, float] = {}
+    for number, value in zip(sessions, values, strict=True):
+        best[number] = max(best.get(number, value), value)
+    return [best[number] for number in sessions]
+
+
+def _speaker(query: Query, passages: Sequence[Passage]) -> Column:
+    """1 for the words of whom the question is about, 0 for another's, between them when nobody is known."""
+    if not query.authors and not query.roles:
+        return [0.0] * len(passages)
+    return [_said_by(query, passage) for passage in passages]
+
+
+def _said_by(query: Query, passage: Passage) -> float:
+    if query.authors:
+        if author := passage.memory.author.casefold():
+            return float(author in query.authors)
+        return 0.5 if query.names.isdisjoint(passage.terms) else 1.0  # a fact that names the person is about them
+    return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
+
+
+def _closeness(query: Query, at: float) -> float:
+    """1 inside a span the question names, fading with the days outside it."""
+    return max((_near_span(at - span.end, span.start - at) for span in query.spans), default=0.0)
+
+
+def _near_span(late: float, early: float) -> float:
+    return math.exp(-max(late, 0) / DAY / _LATE - max(early, 0) / DAY / _EARLY)
+
+
+def _length(passage: Passage) -> float:
+    """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to it."""
+    return min(len(passage.terms) / _FULL_LENGTH, 1.0) if passage.memory.kind == "turn" else 1.0

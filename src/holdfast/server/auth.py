@@ -1,0 +1,124 @@
+"""Who asks, and whose memory they are given. Every route gets its memory here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query, Request, Security
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from .. import retention_mode
+from ..audit import AuditLog
+from ..feedback import FeedbackLog
+from ..memory import Holdfast
+from ..text.terminal import counted
+from ..types import Scope
+from .api_keys import Key, KeyFile
+from .owner_view import Checkup, owner_id
+from .ratelimit import Buckets
+from .session_watch import Conversations
+
+ASK_FOR_KEY = "This server asks for a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
+UserId = Annotated[
+    str | None, Query(min_length=1, max_length=200, description="Whose memory. With a key: its owner, or left out.")
+]
+ThreadId = Annotated[
+    str | None, Query(min_length=1, max_length=200, description="Whose memory, where there is no user_id and no key.")
+]
+ModeName = Annotated[
+    Literal["incognito", "guest", "local", "synced"] | None,
+    Query(description="Asks for less than the server keeps: `guest` or `incognito` neither reads nor keeps anything."),
+]
+Bearer = Annotated[
+    HTTPAuthorizationCredentials | None,
+    Security(HTTPBearer(auto_error=False, description="A key of `holdfast serve keys add`.")),
+]
+KeyHeader = Annotated[
+    str | None, Security(APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key, bare."))
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What one server has: the memory of all owners, who may ask for it how often, and what lies beside it."""
+
+    hf: Holdfast
+    keys: KeyFile
+    buckets: Buckets
+    conversations: Conversations
+    checkup: Checkup
+    audit: AuditLog
+    feedback: FeedbackLog
+
+
+def serving(request: Request) -> Serving:
+    """What the server that got this request has."""
+    found: Serving = request.app.state.serving
+    return found
+
+
+async def owner(
+    request: Request, bearer: Bearer, header: KeyHeader, user_id: UserId = None, thread_id: ThreadId = None
+) -> Scope:
+    """Whose memory the request is about; refused when its key does not open that."""
+    server = serving(request)
+    if not server.keys.needed:
+        _within_limit(server.buckets, _address(request))
+        return _named(user_id or thread_id, server.hf.scopes[0])
+    key = server.keys.find(bearer.credentials if bearer else header or "")
+    if key is None:
+        _within_limit(server.buckets, _address(request))
+        raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
+    request.state.caller = key.id
+    _within_limit(server.buckets, key.id)
+    return _opened(key, user_id)
+
+
+async def memory(
+    request: Request, scope: Annotated[Scope, Depends(owner)], memory_mode: ModeName = None
+) -> AsyncIterator[Holdfast]:
+    """The owner's own view of the memory, for this request alone; for a guest an empty one that leaves no trace."""
+    hf = serving(request).hf
+    if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
+        view = hf.scoped(scope)
+        view.actor = f"http:{owner_id(scope)}"
+        request.state.memory = view  # for what every answer says of it
+        yield view
+        return
+    guest = await run_in_threadpool(
+        Holdfast.open, scope=scope, settings=hf.settings, clock=hf.clock, background=False, mode="incognito"
+    )
+    try:
+        yield guest
+    finally:
+        await run_in_threadpool(guest.close)
+
+
+Mine = Annotated[Holdfast, Depends(memory)]
+Server = Annotated[Serving, Depends(serving)]
+
+
+def _named(name: str | None, default: Scope) -> Scope:
+    return Scope("user", name) if name is not None else default
+
+
+def _opened(key: Key, user_id: str | None) -> Scope:
+    # The same words for every other owner, there or not: who is known here is nobody's business.
+    if user_id is not None and user_id != key.owner:
+        raise HTTPException(403, "Your key does not open the memory of this user_id. Leave user_id out.")
+    return key.scope
+
+
+def _within_limit(buckets: Buckets, caller: str) -> None:
+    if wait := buckets.take(caller):
+        raise HTTPException(
+            429, f"Too many requests. Try again in {counted(wait, 'second')}.", {"Retry-After": str(wait)}
+        )
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "-"

@@ -1,0 +1,184 @@
+"""The nine tools of the reference server for knowledge graphs, to the letter, over the same memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...integrations.knowledge_graph import Graph
+from ...memory import Holdfast
+from ...text.terminal import counted
+from .json_schema import Arguments, Schema, several, shape, text, texts
+from .read_tools import Answer
+from .tools import Tool, Work
+
+ENTITY = shape(
+    {
+        "name": text("The name of the entity"),
+        "entityType": text("The type of the entity"),
+        "observations": texts("An array of observation contents associated with the entity"),
+    }
+)
+RELATION = shape(
+    {
+        "from": text("The name of the entity where the relation starts"),
+        "to": text("The name of the entity where the relation ends"),
+        "relationType": text("The type of the relation"),
+    }
+)
+GRAPH = shape({"entities": several(ENTITY), "relations": several(RELATION)})
+DELETED = shape({"success": {"type": "boolean"}, "message": {"type": "string"}})
+
+
+def _told(value: Any, data: dict[str, Any]) -> Answer:
+    return json.dumps(value, indent=2, ensure_ascii=False), data
+
+
+def _create_entities(hf: Holdfast, given: Arguments) -> Answer:
+    new = Graph(hf).create_entities(given["entities"])
+    return _told(new, {"entities": new})
+
+
+def _create_relations(hf: Holdfast, given: Arguments) -> Answer:
+    new = Graph(hf).create_relations(given["relations"])
+    return _told(new, {"relations": new})
+
+
+def _add_observations(hf: Holdfast, given: Arguments) -> Answer:
+    added = Graph(hf).add_observations(given["observations"])
+    return _told(added, {"results": added})
+
+
+def _delete_entities(hf: Holdfast, given: Arguments) -> Answer:
+    names = given["entityNames"]
+    gone = Graph(hf).delete_entities(names)
+    missing = [name for name in names if name not in gone]
+    some = f"Deleted {len(gone)} of {counted(len(names), 'entity')}. Not found: {', '.join(missing)}"
+    return _deleted(some if missing else "Entities deleted successfully")
+
+
+def _delete_observations(hf: Holdfast, given: Arguments) -> Answer:
+    count, missing = Graph(hf).delete_observations(given["deletions"])
+    asked = sum(len(one["observations"]) for one in given["deletions"])
+    unknown = f" Entities not found: {', '.join(missing)}" if missing else ""
+    some = f"Deleted {count} of {counted(asked, 'observation')}.{unknown}"
+    return _deleted("Observations deleted successfully" if count == asked else some)
+
+
+def _delete_relations(hf: Holdfast, given: Arguments) -> Answer:
+    count, asked = Graph(hf).delete_relations(given["relations"]), len(given["relations"])
+    some = f"Deleted {count} of {counted(asked, 'relation')}. The rest matched nothing."
+    return _deleted("Relations deleted successfully" if count == asked else some)
+
+
+def _deleted(message: str) -> Answer:
+    return message, {"success": True, "message": message}
+
+
+def _read(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001 (it takes none)
+    graph = Graph(hf).read()
+    return _told(graph, graph)
+
+
+def _search(hf: Holdfast, given: Arguments) -> Answer:
+    graph = Graph(hf).search(given["query"])
+    return _told(graph, graph)
+
+
+def _open(hf: Holdfast, given: Arguments) -> Answer:
+    graph = Graph(hf).open(given["names"])
+    return _told(graph, graph)
+
+
+def _adding(name: str, title: str, about: str, work: Work, takes: dict[str, Schema], gives: dict[str, Schema]) -> Tool:
+    return Tool(name, title, about, work, shape(takes), shape(gives))
+
+
+def _deleting(name: str, title: str, about: str, work: Work, takes: dict[str, Schema]) -> Tool:
+    return Tool(name, title, about, work, shape(takes), DELETED, destroys=True, repeatable=True)
+
+
+def _reading(name: str, title: str, about: str, work: Work, takes: dict[str, Schema]) -> Tool:
+    return Tool(name, title, about, work, shape(takes), GRAPH, reads=True)
+
+
+GRAPH_TOOLS: tuple[Tool, ...] = (
+    _adding(
+        "create_entities",
+        "Create Entities",
+        "Create multiple new entities in the knowledge graph",
+        _create_entities,
+        {"entities": several(ENTITY)},
+        {"entities": several(ENTITY)},
+    ),
+    _adding(
+        "create_relations",
+        "Create Relations",
+        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
+        _create_relations,
+        {"relations": several(RELATION)},
+        {"relations": several(RELATION)},
+    ),
+    _adding(
+        "add_observations",
+        "Add Observations",
+        "Add new observations to existing entities in the knowledge graph",
+        _add_observations,
+        {
+            "observations": several(
+                shape(
+                    {
+                        "entityName": text("The name of the entity to add the observations to"),
+                        "contents": texts("An array of observation contents to add"),
+                    }
+                )
+            )
+        },
+        {"results": several(shape({"entityName": {"type": "string"}, "addedObservations": texts("")}))},
+    ),
+    _deleting(
+        "delete_entities",
+        "Delete Entities",
+        "Delete multiple entities and their associated relations from the knowledge graph",
+        _delete_entities,
+        {"entityNames": texts("An array of entity names to delete")},
+    ),
+    _deleting(
+        "delete_observations",
+        "Delete Observations",
+        "Delete specific observations from entities in the knowledge graph",
+        _delete_observations,
+        {
+            "deletions": several(
+                shape(
+                    {
+                        "entityName": text("The name of the entity containing the observations"),
+                        "observations": texts("An array of observations to delete"),
+                    }
+                )
+            )
+        },
+    ),
+    _deleting(
+        "delete_relations",
+        "Delete Relations",
+        "Delete multiple relations from the knowledge graph",
+        _delete_relations,
+        {"relations": several(RELATION, "An array of relations to delete")},
+    ),
+    _reading("read_graph", "Read Graph", "Read the entire knowledge graph", _read, {}),
+    _reading(
+        "search_nodes",
+        "Search Nodes",
+        "Search for nodes in the knowledge graph based on a query",
+        _search,
+        {"query": text("The search query to match against entity names, types, and observation content")},
+    ),
+    _reading(
+        "open_nodes",
+        "Open Nodes",
+        "Open specific nodes in the knowledge graph by their names",
+        _open,
+        {"names": texts("An array of entity names to retrieve")},
+    ),
+)

@@ -1,0 +1,56 @@
+"""The story of one memory: why it was stored, what it rests on, what became of it, and what will."""
+
+from __future__ import annotations
+
+from ..maintenance.decay import THRESHOLD, fades_at, retention
+from ..memory import Holdfast
+from ..retrieval.provenance import Decision
+from ..types import DAY, Edge, Memory, iso
+from . import schemas
+
+POINTS = 45  # of a curve; a screen shows no more
+
+
+def told(hf: Holdfast, ref: str) -> schemas.Story:
+    """Everything that explains a memory."""
+    stored = hf.why_stored(ref)
+    return schemas.Story(
+        summary=stored.summary,
+        decision=_decision(stored.decision),
+        quote=stored.memory.quote,
+        quotes=list(stored.quotes),
+        sources=[_source(one) for one in stored.sources],
+        links=[_link(edge) for edge in hf.links(ref)],
+        history=[schemas.Change.of(event) for event in hf.history(ref)],
+    )
+
+
+def forecast(hf: Holdfast, ref: str, *, days: int) -> schemas.Forecast:
+    """The curve of a memory's confidence from now on."""
+    memory, now = hf.get(ref), hf.clock()
+    steps = dict.fromkeys(round(days * step / POINTS) for step in range(POINTS + 1))
+    return schemas.Forecast(
+        id=memory.id,
+        fades_at=schemas.when(fades_at(memory)),
+        threshold=THRESHOLD,
+        points=[(day, round(retention(memory, now + day * DAY), 4)) for day in steps],
+    )
+
+
+def _decision(decision: Decision | None) -> schemas.Decision | None:
+    if decision is None:
+        return None
+    return schemas.Decision(**{name: getattr(decision, name) for name in schemas.Decision.model_fields})
+
+
+def _source(turn: Memory) -> schemas.Source:
+    return schemas.Source(
+        id=turn.id, who=turn.author or turn.role, when=iso(turn.event_time), text=turn.content, session=turn.session
+    )
+
+
+def _link(edge: Edge) -> schemas.Link:
+    return schemas.Link(
+        source=edge.source, relation=edge.relation, target=edge.target, reason=edge.reason,
+        created_at=iso(edge.created_at),
+    )  # fmt: skip

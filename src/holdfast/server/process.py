@@ -1,0 +1,66 @@
+"""The server in its process: listening, ending idle sessions, and an orderly end."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import threading
+
+from fastapi import FastAPI
+
+from ..embedded_server import answer, listen
+from ..errors import InvalidInput
+from .api_keys import KeyFile
+from .session_watch import Conversations
+
+log = logging.getLogger(__name__)
+
+EVERY_MINUTE = 60.0  # seconds
+KEEP_ALIVE = 15  # seconds that an idle connection is kept
+
+
+def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
+    """A socket that listens, or what stands in the way. Requests wait in it until the server runs."""
+    if not keys.needed and not is_loopback(host):
+        raise InvalidInput(
+            f"Without keys, whoever can reach {host} could read and change every memory. "
+            "Make one with `holdfast serve keys add OWNER`, or listen on 127.0.0.1."
+        )
+    return listen(host, port, advice="Choose another --port, or 0 for any free one.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a browser finds what listens here."""
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+
+
+def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
+    """Answers requests until `stop` is set, then ends the sessions it has heard of."""
+    conversations: Conversations = app.state.serving.conversations
+    sweeper = threading.Thread(target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True)
+    sweeper.start()
+    try:
+        answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE)
+    finally:
+        stop.set()
+        sweeper.join()
+        conversations.close()
+
+
+def _sweep(conversations: Conversations, stop: threading.Event) -> None:
+    conversations.tend(stop)  # what a server that was killed has left open is ended now
+    while not stop.wait(EVERY_MINUTE):
+        conversations.tend(stop)

@@ -1,0 +1,99 @@
+"""What is looked at before a request reaches memory: where it comes from, and how much it brings."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import SplitResult, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .api_keys import KeyFile
+from .problem_json import problem
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+READING = ("GET", "HEAD", "OPTIONS")
+BODY_SECONDS = 30.0  # for all of a body to arrive
+
+
+class Gate:
+    """Lets a request in, or answers it with what is wrong."""
+
+    def __init__(self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS) -> None:
+        self._app, self._keys, self._largest, self._patience = app, keys, largest, patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            if not self._keys.needed:
+                check_browser(request.method, scope["path"], request.headers)
+            body = await self._body(request)
+        except HTTPException as refusal:
+            name = scope.get("state", {}).get("request_id", "")
+            response = problem(refusal.status_code, refusal.detail, request_id=name, headers=refusal.headers)
+            await response(scope, receive, send)
+        except ClientDisconnect:
+            return
+        else:
+            await self._app(scope, _again(body, receive), send)
+
+    async def _body(self, request: Request) -> bytes:
+        try:
+            async with asyncio.timeout(self._patience):
+                return await _read(request, self._largest)
+        except TimeoutError as error:
+            raise HTTPException(408, "The body did not arrive in time. Send it again.") from error
+
+
+def check_browser(method: str, path: str, headers: Headers) -> None:
+    """Keeps web pages of others out of a server that asks for no key.
+
+    Any page may send requests to this machine through the browser of whoever looks at it, and by a name of its own
+    that it makes point here, it could even read the answers. So the name must be ours, and what comes from another
+    page is refused.
+    """
+    host = headers.get("Host", "")
+    if _parts(f"//{host}").hostname not in LOOPBACK:
+        raise HTTPException(403, "Without keys this server answers to localhost only. Use http://127.0.0.1.")
+    if not path.startswith("/api/"):
+        return
+    if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        raise HTTPException(403, "Requests from other web pages are refused.")
+    origin = headers.get("Origin")
+    if method not in READING and origin is not None and _parts(origin).netloc != host:
+        raise HTTPException(403, "Requests from other web pages are refused.")
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # no address at all, so nobody's
+        return urlsplit("")
+
+
+async def _read(request: Request, largest: int) -> bytes:
+    too_large = HTTPException(413, f"A request may bring {largest} bytes. Send less at once.")
+    declared = request.headers.get("Content-Length", "")
+    if declared.isdigit() and int(declared) > largest:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > largest:
+            raise too_large
+    return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hands out a body that was read already, then whatever comes after it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message

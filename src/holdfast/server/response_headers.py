@@ -1,0 +1,102 @@
+"""What every answer has, whatever it says: a request id, headers for browsers, a line in the log."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..types import new_id, system_clock
+from .problem_json import tell_unknown
+
+log = logging.getLogger("holdfast.server.access")
+
+LEFT_OUT = "Holdfast-Left-Out"
+MOST_NAMED = 10  # damaged rows that a header names
+USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Envelope:
+    """The outermost layer: names the request, answers when all else failed, and notes what was answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        name = _name(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = name
+        started, status = time.perf_counter(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                _add_headers(headers, scope["path"], name)
+                if left_out := _left_out(scope):
+                    headers[LEFT_OUT] = left_out
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:  # the boundary: whatever happens, the caller gets an answer
+            response = tell_unknown(name, error)
+            if not status:
+                await response(scope, receive, noted)
+        finally:
+            _note(scope, status, time.perf_counter() - started, name)
+
+
+def _left_out(scope: Scope) -> str:
+    """The damaged rows of the owner that reads have met and left out, by name; a header holds no other letters."""
+    hf = scope.get("state", {}).get("memory")
+    found = hf.store.damaged(hf.scopes)[:MOST_NAMED] if hf is not None else ()
+    return "; ".join(f"{one.noun} {one.name}" for one in found).encode("ascii", "replace").decode()
+
+
+def _name(headers: Headers) -> str:
+    given = headers.get("X-Request-Id", "")
+    return given if USABLE_ID.fullmatch(given) else new_id("req", system_clock())
+
+
+def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
+    for header, value in HEADERS.items():
+        headers[header] = value
+    headers["X-Request-Id"] = name
+    # What is remembered stays out of every cache; the page's own files may be kept if they are asked after.
+    headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
+
+
+def _note(scope: Scope, status: int, seconds: float, name: str) -> None:
+    """One line. The route, not the path: an address may hold a name or a question, which are memory's business."""
+    route = getattr(scope.get("route"), "path", "-")
+    caller = scope.get("state", {}).get("caller", "-")
+    log.info("%s %s %d %.1f ms %s %s", scope["method"], route, status, seconds * 1000, name, caller)

@@ -1,0 +1,132 @@
+"""The conversations that a server listens to: captured, considered after each reply, ended, learned from."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import Conflict, HoldfastError, StoreError
+from ..extraction.orphaned_sessions import SERVED_BY, this_process
+from ..memory import Holdfast
+from ..types import Memory, Scope, Scopes
+
+log = logging.getLogger(__name__)
+
+REPLY = "assistant"  # whose turn ends an exchange
+ACTOR = "worker:serve"
+TRIES = 3  # to learn from a session that is being read elsewhere
+SHUTDOWN_SECONDS = 6.0  # for learning; what stops servers often gives them ten in all
+
+
+class Conversations:
+    """Knows which sessions were heard of here, so that the end of the server is their end too."""
+
+    def __init__(self, hf: Holdfast) -> None:
+        self._hf = hf
+        self._open: set[tuple[Scope, str]] = set()
+        self._lock = threading.Lock()
+
+    def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
+        """Keeps one turn, and notes that its session is going on."""
+        if hf.store is not self._hf.store:  # a guest's own store is gone with the request
+            kept = hf.capture_many([turn])
+            return kept[0] if kept else None
+        session = (hf.scopes[0], turn["session"])
+        # Should this process be killed, the next one knows by this that nobody else will end the session.
+        noted = None if session in self._open else {SERVED_BY: this_process()}
+        kept = hf.capture_many([turn], noted=noted)
+        if kept:
+            with self._lock:
+                self._open.add(session)
+        return kept[0] if kept else None
+
+    def consider(self, hf: Holdfast, turn: Memory | None) -> None:
+        """After a reply: decides about what was said. What fails here is tried again when the session ends."""
+        if turn is None or turn.role != REPLY or turn.session is None:
+            return
+        try:
+            hf.consider(turn.session)
+        except Conflict:
+            return  # the session has ended or somebody else considers it, which comes to the same
+        except HoldfastError:
+            log.exception("a conversation could not be considered")
+
+    def end(self, hf: Holdfast, session: str, led: dict[str, Any] | None = None) -> tuple[bool, int | None]:
+        """Ends a session and learns from it: whether it was open, and how many memories came of it.
+
+        `led` is what only whoever led it knows. None where learning failed, which is no reason not to end: a worker
+        tries again.
+        """
+        ended = hf.end_session(session, metadata=led)
+        with self._lock:
+            self._open.discard((hf.scopes[0], session))
+        return ended, _learned(hf, session) if ended else 0
+
+    def tend(self, stop: threading.Event) -> None:
+        """Ends the sessions that have been silent for long or whose server is gone, and learns from all that ended."""
+        self._tend(stop.is_set)
+
+    def _tend(self, enough: Callable[[], bool]) -> None:
+        try:
+            owners = self._owners()
+            if not owners:
+                return
+            view = self._view(*owners)
+            view.end_idle()
+            for session in view.store.unread(view.scopes):
+                if enough():
+                    return
+                _learned(self._view(session.scope), session.id)
+        except Exception:  # neither the thread that does this nor an orderly end must break over it
+            log.exception("sessions could not be tended to")
+
+    def close(self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
+        """Ends every session that is still open here, or was left open, then learns from them as far as time allows.
+
+        What is not learned now is left to the next server or worker: the sessions are marked.
+        """
+        until = now() + seconds
+        with self._lock:
+            heard, self._open = sorted(self._open), set()
+        views = [(self._view(scope), session) for scope, session in heard]
+        ended = [(hf, session) for hf, session in views if _ended(hf, session)]
+        for hf, session in ended:
+            if now() < until:
+                _learned(hf, session)
+        self._tend(lambda: now() >= until)
+
+    def _owners(self) -> Scopes:
+        """Everybody in the store, or, where that may not be asked, those who were heard of here."""
+        try:
+            return self._hf.store.scopes()
+        except StoreError:
+            with self._lock:
+                return sorted({scope for scope, _ in self._open})
+
+    def _view(self, *scopes: Scope) -> Holdfast:
+        view = self._hf.scoped(*scopes)
+        view.actor = ACTOR
+        return view
+
+
+def _ended(hf: Holdfast, session: str) -> bool:
+    try:
+        return hf.end_session(session, reason="shutdown")
+    except HoldfastError:
+        log.exception("a session could not be ended")
+        return False
+
+
+def _learned(hf: Holdfast, session: str, *, tries: int = TRIES) -> int | None:
+    try:
+        outcome = hf.learn(session)
+    except Conflict:
+        # The last reply may be under consideration at this very moment, or another program reads the session too.
+        return _learned(hf, session, tries=tries - 1) if tries > 1 else None
+    except HoldfastError:
+        log.exception("a session could not be learned from; a worker tries again")
+        return None
+    return outcome.new + outcome.arcs

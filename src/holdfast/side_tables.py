@@ -1,0 +1,109 @@
+"""A small table that is kept apart from memory: in a file, a schema or a process of its own, with rows that expire.
+
+Nothing here knows of memories, and nothing that reads memories knows of this: what lies here can neither be recalled
+nor exported with them. A file is made when the first row is written; looking at what is not there makes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from .errors import StoreClosed, StoreError
+from .storage.connect import check_place, is_server, shown
+from .storage.schema import Rows
+from .storage.sqlite.connection import BUSY_MILLISECONDS, translated
+from .storage.sqlite.store import IN_MEMORY
+
+
+class Table:
+    """Statements on one table apart; `name` is that of its file and schema, `columns` what CREATE TABLE says."""
+
+    def __init__(self, store: str | Path, *, name: str, columns: str) -> None:
+        check_place(store)
+        self.ephemeral = str(store) == IN_MEMORY
+        self._name, self._columns, self._closed = name, columns, False
+        self._url = str(store) if is_server(store) else ""
+        self._file = (
+            None if self.ephemeral or self._url else Path(store).expanduser().absolute().with_name(f"{name}.db")
+        )
+        self.location = f"{shown(store)}, schema holdfast_{name}" if self._url else str(self._file or IN_MEMORY)
+        self._lock = threading.Lock()
+        self._connection: apsw.Connection | None = None
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Runs one SELECT; there are no rows where there is no table yet."""
+        return self._run(sql, values, make=False)
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Runs one statement in a transaction of its own, and makes the table if it has to."""
+        return self._run(sql, values, make=True)
+
+    def close(self) -> None:
+        """Closing twice equals once; later calls raise StoreClosed."""
+        with self._lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+
+    def _run(self, sql: str, values: Sequence[Any], *, make: bool) -> Rows:
+        if self._closed:
+            raise StoreClosed()
+        if self._url:
+            return self._run_on_server(sql, values, make=make)
+        with self._lock, translated(self.location):
+            if not make and self._connection is None and self._file is not None and not self._file.exists():
+                return []
+            return self._open().execute(sql, values).fetchall()
+
+    def _open(self) -> apsw.Connection:
+        if self._connection is None:
+            if self._file is not None and not self._file.exists():
+                self._file.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+                os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+            connection = apsw.Connection(str(self._file or IN_MEMORY))
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            # What is purged here is overwritten at once, and no log is left beside the file.
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({self._columns})")
+            self._connection = connection
+        return self._connection
+
+    def _run_on_server(self, sql: str, values: Sequence[Any], *, make: bool) -> Rows:
+        with _server(self._url, self.location) as connection:
+            if make:
+                self._make_schema(connection)
+            elif connection.execute(f"SELECT to_regclass('holdfast_{self._name}.{self._name}')").fetchone() == (None,):
+                return []
+            connection.execute(f"SET search_path = holdfast_{self._name}".encode())
+            cursor = connection.execute(sql.replace("?", "%s").encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def _make_schema(self, connection: Any) -> None:
+        from psycopg import errors  # noqa: PLC0415 (the driver is an extra)
+
+        schema = f"holdfast_{self._name}"
+        try:
+            if connection.execute(f"SELECT to_regnamespace('{schema}')").fetchone() == (None,):
+                connection.execute(f"CREATE SCHEMA {schema}")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {schema}.{self._name} ({self._columns})")
+        except errors.InsufficientPrivilege as error:
+            raise StoreError(
+                f"The login {connection.info.user} may not make {schema} here. Have an administrator run: "
+                f"CREATE SCHEMA {schema} AUTHORIZATION {connection.info.user}"
+            ) from error
+
+
+@contextmanager
+def _server(url: str, location: str) -> Iterator[Any]:
+    from .storage.postgres.connections import Connections  # noqa: PLC0415 (the driver is an extra)
+    from .storage.postgres.driver_errors import explained  # noqa: PLC0415 (the driver is an extra)
+
+    with Connections(url, location).connect() as connection, explained(location):
+        yield connection

@@ -1,0 +1,176 @@
+"""A `Filter` as SQL over `memories m`, and the few places where SQL backends differ in spelling.
+
+Placeholders are `?` everywhere; a backend that spells them otherwise translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .protocol import ITEMS, Filter
+from .schema import to_json
+
+Clause = tuple[str, list[Any]]
+
+
+class Dialect(NamedTuple):
+    """How a backend spells what SQL leaves open."""
+
+    json_field: str
+    """One field of a JSON column, as text."""
+    json_has: str
+    """Whether a JSON column that holds a list has an element."""
+    by_bytes: str = ""
+    """What makes a text compare by its bytes, whatever language the database sorts in."""
+    skip_locked: str = ""
+    """What makes a SELECT take rows for itself and pass over those that others hold."""
+
+    arrays: bool = False
+    """Whether a list can be passed as one value; with hundreds of elements that is many times quicker."""
+
+    def field(self, column: str, key: str) -> str:
+        """SQL for one field of a JSON column, as text."""
+        return self.json_field.format(column=column, key=key)
+
+    def namespace(self) -> str:
+        """SQL for the namespace of an item, as the index over it has it."""
+        return self.field("m.metadata", "namespace") + self.by_bytes
+
+    def among(self, column: str, values: Sequence[Any]) -> Clause:
+        """The condition that a column has one of these values, and its parameters."""
+        if self.arrays:
+            return f"{column} = ANY (?)", [list(values)]
+        return f"{column} IN ({marks(values)})", list(values)
+
+    def table(self, rows: Sequence[Sequence[Any]], *types: str) -> Clause:
+        """SQL for a table of these rows, whose columns have these types, and its parameters."""
+        if self.arrays:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            return f"SELECT * FROM unnest({', '.join(f'?::{type_}[]' for type_ in types)})", columns
+        row = f"({marks(types)})"
+        return f"VALUES {','.join([row] * len(rows))}", [value for values in rows for value in values]
+
+
+# Damaged JSON must not stop a statement that passes by it: such a row has no fields and no elements.
+SQLITE = Dialect(
+    "CASE WHEN json_valid({column}) THEN {column} ->> '$.{key}' END",
+    "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({column}) THEN {column} END) t WHERE t.value = ?)",
+)
+POSTGRES = Dialect(
+    "({column}::json ->> '{key}')",
+    "jsonb_exists({column}::jsonb, ?)",
+    ' COLLATE "C"',
+    " FOR UPDATE SKIP LOCKED",
+    arrays=True,
+)
+
+
+def marks(values: Sequence[Any]) -> str:
+    """As many placeholders as there are values; for none, a list that nothing is in."""
+    return ",".join("?" * len(values)) or "NULL"
+
+
+def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Clause:
+    """The condition that a memory passes `where` in the scopes with these numbers, and its parameters."""
+    parts = [f"m.scope IN ({marks(numbers)})"]
+    values: list[Any] = list(numbers)
+    wanted = (
+        *_columns(where),
+        *_excluded_sessions(where, dialect),
+        *_consolidated(where),
+        *_unenriched(where, dialect),
+        *_status(where, dialect),
+        *_tags(where, dialect),
+        *_times(where),
+        *_namespace(where, dialect),
+        *_ended(where),
+    )
+    for sql, args in wanted:
+        parts.append(sql)
+        values.extend(args)
+    return " AND ".join(parts), values
+
+
+def invalid_now(numbers: Sequence[int]) -> str:
+    """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
+    return (
+        f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
+        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR m.valid_from > ?)"
+    )
+
+
+def _columns(where: Filter) -> list[Clause]:
+    wanted = (
+        ("m.kind IN", where.kinds),
+        ("m.category IN", where.categories),
+        ("m.author IN", where.authors),
+        ("m.session IN", where.sessions),
+    )
+    return [(f"{column} ({marks(values)})", list(values)) for column, values in wanted if values]
+
+
+def _excluded_sessions(where: Filter, dialect: Dialect) -> list[Clause]:
+    """Neither what was said in these sessions nor what was learned from them."""
+    if not where.excluded_sessions:
+        return []
+    session = f"coalesce(m.session, {dialect.field('m.metadata', 'session')}, '')"
+    return [(f"{session} NOT IN ({marks(where.excluded_sessions)})", list(where.excluded_sessions))]
+
+
+def _consolidated(where: Filter) -> list[Clause]:
+    if where.consolidated is None:
+        return []
+    return [(f"m.consolidated_at IS {'NOT ' if where.consolidated else ''}NULL", [])]
+
+
+def _unenriched(where: Filter, dialect: Dialect) -> list[Clause]:
+    stamp = dialect.field("m.metadata", "enriched_at")
+    return [(f"(m.metadata IS NULL OR {stamp} IS NULL)", [])] if where.unenriched else []
+
+
+def _status(where: Filter, dialect: Dialect) -> list[Clause]:
+    statuses = marks(where.statuses)
+    if where.as_of is None:
+        return [(f"m.status IN ({statuses})", list(where.statuses))]
+    # The status then: what the first later change of it replaced, or today's when there was none.
+    before = dialect.field("e.before", "status")
+    then = (
+        f"coalesce((SELECT {before} FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
+        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.at, e.seq LIMIT 1), m.status)"
+    )
+    return [("m.created_at <= ?", [where.as_of]), (f"{then} IN ({statuses})", [where.as_of, *where.statuses])]
+
+
+def _tags(where: Filter, dialect: Dialect) -> list[Clause]:
+    has_tag = dialect.json_has.format(column="m.tags")
+    return [(has_tag, [tag]) for tag in where.tags]
+
+
+def _times(where: Filter) -> list[Clause]:
+    wanted = (
+        ("m.event_time >= ?", where.since),
+        ("m.event_time < ?", where.until),
+        ("(m.valid_from IS NULL OR m.valid_from <= ?)", where.valid_at),
+        ("(m.valid_until IS NULL OR m.valid_until > ?)", where.valid_at),
+    )
+    return [(sql, [value]) for sql, value in wanted if value is not None]
+
+
+def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
+    if where.namespace is None:
+        return []
+    # SQLite takes an index with a condition only for a statement in which the same condition stands, word by word.
+    items = f"m.source = '{ITEMS}'"
+    if not where.namespace:
+        return [(items, [])]
+    # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie before "^".
+    first, place = to_json(list(where.namespace))[:-1], dialect.namespace()
+    return [(f"{items} AND {place} >= ? AND {place} < ?", [first, f"{first}^"])]
+
+
+def _ended(where: Filter) -> list[Clause]:
+    if where.ended_by is None:
+        return []
+    bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"  # as in its index
+    return [(f"{bounded} AND m.valid_until <= ?", [where.ended_by])]

@@ -1,0 +1,185 @@
+"""What `holdfast doctor` looks at on every SQL backend, and how each projection is rebuilt from truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..floats import Vector
+from ..text.terminal import counted
+from ..types import Micros, new_id
+from .damage import NOT_TEXT, QUARANTINED, GarbledRow
+from .protocol import BEHIND, Finding
+from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
+from .schema import EVENTS, MEMORIES, TABLES, Row, Statements, damaged, terms_of
+
+Look = Callable[[str], Iterable[Row]]
+"""Runs one SELECT over all scopes and yields its rows."""
+Unpack = Callable[[Any], Vector]
+
+ORPHANS = {
+    "edges": "SELECT source || ' → ' || target FROM edges AS e WHERE NOT EXISTS "
+    "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.source) OR NOT EXISTS "
+    "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target)",
+    "mentions": "SELECT memory || ' → ' || entity FROM mentions AS t WHERE NOT EXISTS "
+    "(SELECT 1 FROM memories m WHERE m.scope = t.scope AND m.id = t.memory) OR NOT EXISTS "
+    "(SELECT 1 FROM entities n WHERE n.scope = t.scope AND n.id = t.entity)",
+    "entity_names": "SELECT name FROM entity_names AS a WHERE NOT EXISTS "
+    "(SELECT 1 FROM entities n WHERE n.scope = a.scope AND n.id = a.entity)",
+    "files": f"SELECT path FROM files AS f WHERE memory <> '' AND substr(hash, 1, 1) <> '{BEHIND}' AND NOT EXISTS "
+    "(SELECT 1 FROM memories m WHERE m.scope = f.scope AND m.id = f.memory)",
+}
+_UNEXPLAINED = (
+    "NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' AND e.target = m.id "
+    "AND e.before IS NULL)"
+)
+# Up to which memory each scope is wholly embedded: to just before the first one without a vector, or to the last.
+_MARKS = """
+INSERT INTO embedded (model, scope, seq)
+SELECT v.model, v.scope, coalesce(
+    (SELECT min(m.seq) - 1 FROM memories m WHERE m.scope = v.scope AND NOT EXISTS
+        (SELECT 1 FROM vectors w WHERE w.model = v.model AND w.scope = m.scope AND w.seq = m.seq)),
+    (SELECT max(m.seq) FROM memories m WHERE m.scope = v.scope))
+FROM vectors v GROUP BY v.model, v.scope
+"""
+
+
+def orphans(look: Look) -> Iterator[Finding]:
+    """Rows that point to nothing."""
+    for table, sql in ORPHANS.items():
+        for (what,) in look(sql):
+            yield Finding("orphans", f"{table}: {what} points to nothing")
+
+
+def rows(look: Look) -> Iterator[Finding]:
+    """Rows that cannot be read, and memories whose text is not what was stored."""
+    for row in look(SELECT_ALL):
+        if wrong := wrong_columns(row):
+            told = "; ".join(f"its {column} {fault}" for column, fault in wrong.items())
+            name = f"#{row[0]}" if "id" in wrong else row[3]
+            yield Finding("rows", f"memory {name}: {told}")
+    for table in TABLES.values():
+        if table is not MEMORIES:
+            for row, wrong in unreadable(look, table):
+                lasting = table is EVENTS or any(column in table.key for column in wrong)
+                named = damaged(table, read_as(table), row, None).fields["damage"]
+                yield Finding("rows", str(named), repairable=not lasting)
+    for row in look("SELECT number, kind, key FROM scopes ORDER BY number"):
+        if isinstance(row, GarbledRow):
+            yield Finding("rows", f"scope number {row[0]}: its name {NOT_TEXT}", repairable=False)
+    for row in look("SELECT scope, kind, key, error, worker FROM jobs"):
+        if isinstance(row, GarbledRow):
+            yield Finding("rows", f"job {row[1]} {row[2]}: its text {NOT_TEXT}")
+
+
+def quarantined(look: Look) -> Iterator[Finding]:
+    """Memories that were damaged and put aside, until a person decides about them."""
+    for id_, reason in look(
+        f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' ORDER BY seq"
+    ):
+        what = f"{id_} is archived ({reason}). To use it as it is: holdfast restore {id_}"
+        yield Finding("quarantine", f"{what}; to erase it: holdfast purge {id_}", repairable=False)
+
+
+def lengths(look: Look) -> Iterator[Finding]:
+    """Memories whose number of terms is not what their text says."""
+    for id_, _ in wrong_lengths(look):
+        yield Finding("lengths", f"{id_}: its length does not fit its text")
+
+
+def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Memories whose number of terms is wrong, with what it should be, and their scope and number."""
+    for scope, seq, id_, title, content, tags, length in look(
+        "SELECT scope, seq, id, title, content, tags, terms FROM memories ORDER BY seq"
+    ):
+        terms = len(terms_of(title, content, tags))
+        if terms != length:
+            yield id_, (terms, scope, seq)
+
+
+def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
+    """Vectors that cannot be used."""
+    for number, identity, dimensions in unsound_vectors(look, unpack):
+        yield Finding("vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers")
+
+
+def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]]:
+    """Number, model and wanted length of each vector that has another length or is not a unit vector."""
+    for number, identity, dimensions, vector in look(
+        "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON d.number = v.model"
+    ):
+        if not _sound(vector, dimensions, unpack):
+            yield number, identity, dimensions
+
+
+def _sound(packed: Any, dimensions: int, unpack: Unpack) -> bool:
+    try:
+        vector = unpack(packed)
+    except ValueError:  # not a whole number of floats
+        return False
+    length = math.hypot(*vector)
+    return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
+
+
+def watermarks(look: Look) -> Iterator[Finding]:
+    """Models that claim to have embedded more than they have."""
+    for identity, count in look(
+        "SELECT d.identity, count(*) FROM embedded e JOIN models d ON d.number = e.model "
+        "JOIN memories m ON m.scope = e.scope AND m.seq <= e.seq WHERE NOT EXISTS "
+        "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
+        "GROUP BY e.model, d.identity"
+    ):
+        yield Finding("vectors", f"{counted(count, 'memory')} without a vector that should have one of {identity}")
+
+
+def journal(look: Look) -> Iterator[Finding]:
+    """Memories that came or went without a word in the journal."""
+    for (id_,) in look(f"SELECT id FROM memories m WHERE {_UNEXPLAINED}"):
+        yield Finding("journal", f"{id_} has no entry that says who added it")
+    for (target,) in look(
+        "SELECT target FROM events e WHERE noun = 'memory' AND NOT EXISTS "
+        "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target) GROUP BY scope, target "
+        "HAVING sum(CASE WHEN before IS NOT NULL AND after IS NULL THEN 1 ELSE 0 END) = 0"
+    ):
+        yield Finding("journal", f"{target} is gone, but the journal does not say who removed it", repairable=False)
+
+
+def messages(look: Look) -> Iterator[Finding]:
+    """Sessions that have lost messages, and messages that have lost their session."""
+    for session, count, last in look(
+        "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING count(*) <= max(position)"
+    ):
+        yield Finding(
+            "messages", f"{counted(last + 1 - count, 'message')} of session {session} missing", repairable=False
+        )
+    for (session,) in look(
+        "SELECT session FROM messages g WHERE NOT EXISTS "
+        "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, session"
+    ):
+        yield Finding("messages", f"session {session} is gone, but its messages are there", repairable=False)
+
+
+def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
+    """Mends damaged rows, rebuilds lengths, links and marks, drops vectors that cannot be used.
+
+    Memories that came without a word in the journal get an entry.
+    """
+    mend(execute, at=at)  # first: what points to a memory whose id is damaged must not look like pointing to nothing
+    for sql in ORPHANS.values():
+        execute("DELETE FROM" + sql.split("FROM", 1)[1])
+    execute(
+        "DELETE FROM vectors WHERE NOT EXISTS "
+        "(SELECT 1 FROM memories m WHERE m.scope = vectors.scope AND m.seq = vectors.seq)"
+    )
+    wrong = [place for _, place in wrong_lengths(execute)]
+    execute.many("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", wrong)
+    unsound = [(number,) for number, _, _ in unsound_vectors(execute, unpack)]
+    execute.many("DELETE FROM vectors WHERE number = ?", unsound)
+    execute("DELETE FROM embedded")
+    execute(_MARKS)
+    execute(
+        "INSERT INTO events (scope, run, at, actor, verb, noun, target) SELECT scope, ?, ?, 'doctor', 'repair', "
+        f"'memory', id FROM memories m WHERE {_UNEXPLAINED}",
+        (new_id("run", at), at),
+    )

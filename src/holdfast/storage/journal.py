@@ -1,0 +1,300 @@
+"""Rows that change inside one transaction, each change with its entry in the journal, on every SQL backend.
+
+A backend gives its statements, new numbers, and how a memory enters and leaves its full-text index. What the rows mean
+is none of this file's business, but for memories, which have words to index.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import NotFound
+from ..types import Memory, Scope, Session
+from .damage import Damages
+from .filters import marks
+from .protocol import Author
+from .schema import (
+    EVENTS,
+    MEMORIES,
+    MEMORY_COLUMNS,
+    POINTS_TO,
+    TABLES,
+    Statements,
+    Table,
+    check_row,
+    content_hash,
+    memory_from,
+    terms_of,
+    to_json,
+)
+
+INSERT_MEMORY = (
+    f"INSERT INTO memories (seq, scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
+    f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 4))})"
+)
+INSERT_EVENT = (
+    "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
+)
+PURGED = "purged"
+Indexed = tuple[int, int, Sequence[str], bool]
+"""A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is active."""
+PAGE = 500  # values per statement
+
+
+class JournalledRows(ABC):
+    """One transaction's rows: read, put, changed and deleted, with the scopes they belong to and what is counted."""
+
+    keeps_seqs = True
+    """Whether a restored memory may have a number of the caller's choice."""
+
+    def __init__(self, author: Author, statements: Statements, remembered: Mapping[Scope, int]) -> None:
+        self._author = author
+        self.damages = Damages()
+        """The damaged rows that this transaction has met and left out."""
+        self.execute = statements
+        # The numbers of scopes that the store has met: a scope keeps its number for ever.
+        self._remembered = remembered
+        self._numbers: dict[Scope, int] = {}
+        self._names: dict[int, Scope] = {}
+        self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self._entries: list[tuple[Any, ...]] = []
+        self._staying: set[tuple[Scope, str]] = set()
+        self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
+        self._unsaid: tuple[str, str] | None = None  # the row whose change comes with entries of its own
+        # A turn is placed by its session, which is asked for more than once on the way.
+        self._sessions: dict[tuple[Scope, str], Session] = {}
+        self._quieter: dict[tuple[Scope, str], int] = {}  # sessions that lost a turn, and when it was said
+
+    @abstractmethod
+    def new_seqs(self, count: int) -> Sequence[int]:
+        """Numbers for new memories, rising, that no memory has had before."""
+
+    @abstractmethod
+    def index(self, memories: Sequence[Indexed]) -> None:
+        """Puts new memories into the full-text index."""
+
+    @abstractmethod
+    def unindex(self, memory: Indexed) -> None:
+        """Takes a memory out of the full-text index."""
+
+    @abstractmethod
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+        """Adds to a scope's running totals: active memories, their terms, entries of the journal."""
+
+    # Scopes
+
+    def number(self, scope: Scope) -> int:
+        """The number of a scope in this store; a new scope gets one."""
+        if not self.known(scope):
+            ((number,),) = self.execute(
+                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
+                (scope.kind, scope.key, self._author.at),
+            )
+            self._numbers[scope], self._names[number] = number, scope
+        return self._numbers[scope]
+
+    def known(self, scope: Scope) -> int:
+        """The number of a scope, or 0, which no scope has: reading never makes one."""
+        if scope not in self._numbers and (number := self._remembered.get(scope) or self._found(scope)):
+            self._numbers[scope], self._names[number] = number, scope
+        return self._numbers.get(scope, 0)
+
+    def _found(self, scope: Scope) -> int:
+        rows = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        return int(rows[0][0]) if rows else 0
+
+    def scope(self, number: int) -> Scope:
+        """The scope with a number that this transaction has seen."""
+        return self._names[number]
+
+    def scopes_met(self) -> Collection[tuple[Scope, int]]:
+        """The scopes that this transaction has seen or made, and their numbers."""
+        return self._numbers.items()
+
+    def close(self) -> None:
+        """Writes the journal and what the transaction counted; the last thing before the commit."""
+        self._write_journal()
+        for number, totals in self._totals.items():
+            self.add_totals(number, *totals)
+        self._totals.clear()
+
+    def _write_journal(self) -> None:
+        """Writes the entries kept back so far: together they cost less, and only undo and purge ever read them."""
+        if self._entries:
+            self.execute.many(INSERT_EVENT, self._entries)
+            self._entries = []
+
+    def _count(self, number: int, active: int, terms: int, entries: int = 0) -> None:
+        totals = self._totals[number]
+        totals[0] += active
+        totals[1] += terms
+        totals[2] += entries
+
+    # Rows
+
+    def _row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+        condition = "".join(f" AND {column} = ?" for column in table.key)
+        rows = self.execute(
+            f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
+            (self.known(scope), *key),
+        )
+        if not rows:
+            return None
+        check_row(table, table.columns, rows[0], scope)
+        return dict(zip(table.columns, rows[0], strict=True))
+
+    def _put(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        key = tuple(values[column] for column in table.key)
+        row = self._row(table, scope, key)
+        if row is None:
+            self._insert(table, scope, values)
+        else:
+            self._change(table, scope, key, row, values)
+
+    def _insert(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        number = self.number(scope)
+        self._raw_insert(table, number, [values])
+        if table is MEMORIES:
+            self._touch(number, values, None)
+        self._journal(number, table.noun, self._target(table, values), None, None)
+
+    def _insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        if missing := self._missing(table, scope, values):
+            raise NotFound(f"No {missing!r} in scope '{scope}' to point to.", id=missing)
+        self._insert(table, scope, values)
+
+    def _missing(self, table: Table, scope: Scope, values: Mapping[str, Any]) -> str | None:
+        """What a row points to and is not there, or None."""
+        for column, other in POINTS_TO.get(table.noun, ()):
+            sql = f"SELECT 1 FROM {other.name} WHERE scope = ? AND id = ?"
+            if not self.execute(sql, (self.known(scope), values[column])):
+                return str(values[column])
+        return None
+
+    def _raw_insert(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Inserts rows, one or more that all have the same columns, without a word in the journal."""
+        if table is MEMORIES:
+            self._raw_insert_memories(number, rows)
+            return
+        if table is EVENTS:
+            self._count(number, 0, 0, len(rows))
+        columns = [column for column in table.columns if column in rows[0]]
+        self.execute.many(
+            f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES ({marks((0, *columns))})",
+            [(number, *(row[column] for column in columns)) for row in rows],
+        )
+
+    def _raw_insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        old = [row["seq"] for row in rows if row.get("seq")]  # a removed row comes back under its old number
+        new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
+        values, indexed = [], []
+        for row in rows:
+            seq, terms, active = row.get("seq") or next(new), self._terms(row), row["status"] == "active"
+            known = {**row, "access_count": row.get("access_count") or 0}
+            columns = (known.get(column) for column in MEMORY_COLUMNS)
+            values.append((seq, number, content_hash(row["content"]), len(terms), *columns))
+            indexed.append((seq, number, terms, active))
+            if active:
+                self._count(number, 1, len(terms))
+        self.execute.many(INSERT_MEMORY, values)
+        self.index(indexed)
+        if old:
+            first = min(old)
+            self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (first - 1, number, first))
+
+    def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
+        sources = list(self._touched) if source is None else [source]
+        for (number, id_), row in [one for each in sources for one in self._touched[each].items()]:
+            before = None if row is None else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope)
+            yield self._names[number], id_, before
+
+    def _touch(self, number: int, memory: Mapping[str, Any], before: dict[str, Any] | None) -> None:
+        """Notes a memory that this transaction adds, changes or removes, with what it was before the first time."""
+        self._touched[memory["source"] or ""].setdefault((number, memory["id"]), before)
+
+    def _terms(self, values: Mapping[str, Any]) -> list[str]:
+        return terms_of(values["title"], values["content"], values.get("tags"))
+
+    def _update(self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]) -> None:
+        row = self._row(table, scope, key)
+        if row is None:
+            raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
+        self._change(table, scope, key, row, wanted)
+
+    def _change(
+        self, table: Table, scope: Scope, key: tuple[Any, ...], row: dict[str, Any], wanted: Mapping[str, Any]
+    ) -> None:
+        """Gives a row, which is as `row` says, the values that are wanted."""
+        changes = {column: value for column, value in wanted.items() if row[column] != value}
+        if not changes:
+            return
+        number = self.number(scope)
+        self.execute(
+            f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in changes)} WHERE scope = ?"
+            + "".join(f" AND {column} = ?" for column in table.key),
+            (*changes.values(), number, *key),
+        )
+        if table is MEMORIES:
+            self._touch(number, row, row)
+            self._reindex(number, row, row | changes)
+            if "content" in changes:  # a damaged text that another store had whole
+                sql = "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?"
+                self.execute(sql, (content_hash(changes["content"]), number, row["id"]))
+        told = {column: value for column, value in changes.items() if column not in table.observed}
+        if told:
+            before = {column: row[column] for column in told}
+            self._journal(number, table.noun, self._target(table, row), before, told)
+
+    def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Keeps the full-text index and the totals true when a memory's status, title, tags or text change."""
+        if all(before[column] == after[column] for column in ("status", "title", "tags", "content")):
+            return
+        ((seq, old_length),) = self.execute(
+            "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])
+        )
+        terms = self._terms(after)
+        was, is_ = before["status"] == "active", after["status"] == "active"
+        self._count(number, is_ - was, is_ * len(terms) - was * old_length)
+        self.execute("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq))
+        self.unindex((seq, number, self._terms(before), was))
+        self.index([(seq, number, terms, is_)])
+
+    def _delete(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+        row = self._row(table, scope, key)
+        if row is None:
+            raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
+        number = self.number(scope)
+        condition = "".join(f" AND {column} = ?" for column in table.key)
+        if table is MEMORIES:
+            ((row["seq"], length),) = self.execute(
+                "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, key[0])
+            )
+            self._touch(number, row, row)
+            self.unindex((row["seq"], number, self._terms(row), row["status"] == "active"))
+            if row["status"] == "active":
+                self._count(number, -1, -length)
+        self.execute(f"DELETE FROM {table.name} WHERE scope = ?{condition}", (number, *key))
+        self._journal(number, table.noun, self._target(table, row), row, None)
+
+    def _target(self, table: Table, row: Mapping[str, Any]) -> str:
+        """How the journal names a row: a memory by its id, anything else by its key."""
+        return row["id"] if table is MEMORIES else to_json([row[column] for column in table.key])
+
+    def _journal(
+        self,
+        number: int,
+        noun: str,
+        target: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+    ) -> None:
+        if not TABLES[noun].journalled or (noun, target) == self._unsaid:
+            return
+        old = None if before is None else to_json(before)
+        new = None if after is None else to_json(after)
+        by = self._author
+        self._entries.append((number, by.run, by.at, by.actor, by.verb, noun, target, old, new))
+        self._count(number, 0, 0, 1)

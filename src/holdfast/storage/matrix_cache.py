@@ -1,0 +1,166 @@
+"""Vectors of a scope as one matrix in memory: exact search, many times faster than reading them from the file.
+
+It is built from the store and follows the journal, so that other processes' writes are seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..floats import Vector
+from .filters import Dialect
+from .matrix_pool import Newest, Read
+
+Floats = npt.NDArray[np.float32]
+ABSENT = -2.0  # below any cosine
+
+
+class Matrix:
+    """The active vectors of one scope and model, in a growing array; what is no longer active is masked."""
+
+    def __init__(self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int) -> None:
+        self._lock = threading.Lock()  # a thread may search while another one brings the rows up to date
+        self._newest, self._removed = newest, dialect.field("e.before", "seq")
+        self._model, self._scope = model, scope
+        self._fill(read)
+
+    def _fill(self, read: Read) -> None:
+        self._event, self._vector, self._drops = self._newest(read, self._scope)
+        rows = read(
+            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
+            "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
+            (self._model, self._scope),
+        )
+        self._place: dict[int, int] = {}
+        self._seqs = np.zeros(0, np.int64)
+        self._vectors = np.zeros((0, 0), np.float32)
+        self._alive = np.zeros(0, bool)
+        self._append({row[0]: row[1] for row in rows})
+
+    @property
+    def size(self) -> int:
+        """What it occupies, in bytes."""
+        return int(self._vectors.nbytes + self._seqs.nbytes)
+
+    def refresh(self, read: Read) -> None:
+        """Follows what was written since, by this process or another."""
+        event, vector, drops = self._newest(read, self._scope)
+        if (event, vector, drops) == (self._event, self._vector, self._drops):
+            return
+        with self._lock:
+            if drops != self._drops:
+                self._fill(read)
+                return
+            self._drop_inactive(read)
+            self._take_new(read)
+            self._event, self._vector = event, vector
+
+    def _drop_inactive(self, read: Read) -> None:
+        changed = read(
+            f"SELECT coalesce(m.seq, CAST({self._removed} AS BIGINT)), "
+            "max(CASE WHEN m.status = 'active' AND v.seq IS NOT NULL THEN 1 ELSE 0 END) "
+            "FROM events e LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "LEFT JOIN vectors v ON v.model = ? AND v.scope = m.scope AND v.seq = m.seq "
+            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
+            (self._model, self._event, self._scope),
+        )
+        for seq, alive in changed:
+            if seq in self._place:
+                self._alive[self._place[seq]] = bool(alive)
+
+    def _take_new(self, read: Read) -> None:
+        rows = read(
+            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
+            "WHERE v.number > ? AND v.model = ? AND v.scope = ?",
+            (self._vector, self._model, self._scope),
+        )
+        fresh = self._restored(read)
+        for seq, vector, status in rows:
+            if seq in self._place:
+                place = self._place[seq]
+                self._vectors[place], self._alive[place] = np.frombuffer(vector, np.float32), status == "active"
+            elif status == "active":
+                fresh[seq] = vector
+        self._append(fresh)
+
+    def _restored(self, read: Read) -> dict[int, bytes]:
+        """Vectors of memories that became active again and were not in the matrix."""
+        rows = read(
+            "SELECT DISTINCT v.seq, v.vector FROM events e JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "JOIN vectors v ON v.seq = m.seq AND v.model = ? AND v.scope = e.scope "
+            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND m.status = 'active'",
+            (self._model, self._event, self._scope),
+        )
+        return {seq: vector for seq, vector in rows if seq not in self._place}
+
+    def _append(self, fresh: dict[int, bytes]) -> None:
+        if not fresh:
+            return
+        start, end = len(self._place), len(self._place) + len(fresh)
+        added = unpack(list(fresh.values()))
+        if end > len(self._seqs):
+            self._grow(end if not start else end * 5 // 4, added.shape[1])
+        self._place.update({seq: start + offset for offset, seq in enumerate(fresh)})
+        self._seqs[start:end] = list(fresh)
+        self._vectors[start:end] = added
+        self._alive[start:end] = True
+
+    def _grow(self, capacity: int, dimensions: int) -> None:
+        used = len(self._place)
+        seqs, vectors, alive = self._seqs, self._vectors, self._alive
+        self._seqs = np.zeros(capacity, np.int64)
+        self._vectors = np.zeros((capacity, dimensions), np.float32)
+        self._alive = np.zeros(capacity, bool)
+        if used:
+            self._seqs[:used], self._vectors[:used], self._alive[:used] = (
+                seqs[:used],
+                vectors[:used],
+                alive[:used],
+            )
+
+    def nearest(self, vector: Vector, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
+        """The best `limit` rows that are alive and not hidden, best first, ties in insertion order."""
+        with self._lock:
+            used = len(self._place)
+            if not used or self._vectors.shape[1] != len(vector):
+                return []
+            scores = self._vectors[:used] @ np.asarray(vector, np.float32)
+            scores[~self._alive[:used]] = ABSENT
+            for seq in hidden & self._place.keys():
+                scores[self._place[seq]] = ABSENT
+            return top(self._seqs[:used], scores, limit)
+
+    def vectors(self, seqs: Sequence[int]) -> dict[int, Floats]:
+        """The vectors of those of these memories that are active here."""
+        with self._lock:
+            places = {seq: self._place[seq] for seq in seqs if seq in self._place}
+            return {seq: self._vectors[place].copy() for seq, place in places.items() if self._alive[place]}
+
+    def similarities(self, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        """How near to a vector those of these memories are that are active here."""
+        with self._lock:
+            known = [seq for seq in seqs if seq in self._place and self._alive[self._place[seq]]]
+            if not known or self._vectors.shape[1] != len(vector):
+                return {}
+            near = self._vectors[[self._place[seq] for seq in known]] @ np.asarray(vector, np.float32)
+            return dict(zip(known, near.tolist(), strict=True))
+
+
+def unpack(blobs: list[bytes]) -> Floats:
+    """Stored vectors as the rows of one array."""
+    return np.frombuffer(b"".join(blobs), np.float32).reshape(len(blobs), -1)
+
+
+def top(seqs: npt.NDArray[np.int64], scores: Floats, limit: int) -> list[tuple[int, float]]:
+    """The `limit` best of parallel arrays, best first, ties by `seq`; what is ABSENT stays out."""
+    if limit < len(scores):
+        # Everything that ties with the last one in must take part, or the order on ties would depend on luck.
+        floor = np.partition(scores, -limit)[-limit]
+        keep = np.flatnonzero(scores >= floor)
+        seqs, scores = seqs[keep], scores[keep]
+    order = np.lexsort((seqs, -scores))[:limit]
+    return [(int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT]

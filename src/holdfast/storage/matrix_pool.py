@@ -1,0 +1,84 @@
+"""The matrices that a process keeps, one for each scope and model that it asks again and again.
+
+A cache and nothing more: built the second time a scope is asked, so that a one-shot command pays neither for it nor
+for numpy, and dropped when space is short.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..floats import Vector
+from .filters import Dialect
+
+if TYPE_CHECKING:
+    from .matrix_cache import Matrix
+
+Rows = list[tuple[Any, ...]]
+Read = Callable[[str, Sequence[Any]], Rows]
+Newest = Callable[[Read, int], tuple[Any, ...]]
+"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
+
+CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
+
+
+class Matrices:
+    """The matrices of a process, least recently used out first."""
+
+    def __init__(self, newest: Newest, dialect: Dialect) -> None:
+        self._newest, self._dialect = newest, dialect
+        self._lock = threading.Lock()
+        self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
+        self._asked: set[tuple[int, int]] = set()
+
+    def get(self, read: Read, model: int, scope: int) -> Matrix | None:
+        """An up-to-date matrix, or None the first time, or when it would not fit."""
+        key = (model, scope)
+        with self._lock:
+            matrix = self._held.get(key)
+            if matrix is None:
+                if key not in self._asked or self._too_big(read, key):
+                    self._asked.add(key)
+                    return None
+                from .matrix_cache import Matrix  # noqa: PLC0415 (numpy waits for what is worth it)
+
+                matrix = self._held[key] = Matrix(read, self._newest, self._dialect, model, scope)
+            else:
+                matrix.refresh(read)
+            self._held.move_to_end(key)
+            self._trim()
+            return matrix
+
+    def vectors(self, read: Read, model: int, scope: int, seqs: Sequence[int]) -> dict[int, Vector]:
+        """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
+        with self._lock:
+            matrix = self._at_hand(read, model, scope)
+            return {} if matrix is None else dict(matrix.vectors(seqs))
+
+    def similarities(self, read: Read, model: int, scope: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        """How near to a vector these memories are, as far as the matrix of their scope is at hand."""
+        with self._lock:
+            matrix = self._at_hand(read, model, scope)
+            return {} if matrix is None else matrix.similarities(vector, seqs)
+
+    def _at_hand(self, read: Read, model: int, scope: int) -> Matrix | None:
+        """The matrix of a scope as it is now, if there is one. Under the lock."""
+        matrix = self._held.get((model, scope))
+        if matrix is not None:
+            matrix.refresh(read)
+        return matrix
+
+    def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
+        ((size,),) = read(
+            "SELECT coalesce(max(d.dimensions) * 4 * (SELECT count(*) FROM vectors WHERE model = ? AND scope = ?), 0) "
+            "FROM models d WHERE d.number = ?",
+            (*key, key[0]),
+        )
+        return bool(size > CACHE_BYTES)
+
+    def _trim(self) -> None:
+        while len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES:
+            self._held.popitem(last=False)

@@ -1,0 +1,422 @@
+"""What a transaction takes in from another store that is kept equal to this one, and how far it has read there.
+
+Rows come with their lineage, so the entries of both journals become one set, and nothing is journalled here that
+another store has said already. How far the journal of another store was read is kept as a job of kind `sync`: it
+belongs to the scope, is written with what was read, and is no part of an export.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from ..errors import RowDamaged
+from ..types import Event, Events, Memory, Message, Scope
+from .damage import NOT_AS_STORED, QUARANTINED, Damage
+from .filters import marks
+from .journal import PAGE, PURGED
+from .merge import Lineage, ends_owner, has_news, joined
+from .protocol import Adopted, Met
+from .schema import (
+    EDGES,
+    ENTITIES,
+    ENTITY_NAMES,
+    EVENTS,
+    MEMORIES,
+    MESSAGES,
+    POINTS_TO,
+    PROFILES,
+    SESSIONS,
+    TABLES,
+    Table,
+    damaged,
+    event_from,
+    faults,
+    message_from,
+    to_json,
+)
+from .scrub import ErasingWriter, hidden_session
+
+SYNC = "sync"
+SELECT_EVENT = f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events"
+WHOLE_SCOPE = (PROFILES.noun, "[]")
+"""The row whose erasure says that everything of a scope was erased."""
+# What goes, goes before what it points to; names go with their entity.
+_GOING = ("mention", "edge", "memory", "entity", "entity_name", "session", "profile")
+# What comes, comes after what it points to.
+_COMING = tuple(TABLES)
+
+
+class PeerWriter(ErasingWriter):
+    """The part of a transaction that keeps two stores equal; see `Writer` in base.py for what each promises."""
+
+    _gone_there: Collection[str] = ()
+    """Entities that are not in the store whose rows are being taken in."""
+
+    # Reading the journal
+
+    def journal(self, scope: Scope, *, after: int, limit: int) -> Events:
+        rows = self.execute(
+            f"{SELECT_EVENT} WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?", (self.known(scope), after, limit)
+        )
+        return self.damages.sound(rows, lambda row: event_from(row, self.scope))
+
+    def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
+        rows = self.execute(
+            "SELECT noun, target, max(seq) FROM events WHERE scope = ? AND seq > ? AND before LIKE ? "
+            "GROUP BY noun, target ORDER BY 3",
+            (self.known(scope), after, f'{{"{PURGED}":%'),
+        )
+        return [(noun, target) for noun, target, _ in rows]
+
+    def lineages(self, scope: Scope, things: Iterable[tuple[str, str]]) -> list[Lineage]:
+        by_noun: dict[str, list[str]] = defaultdict(list)
+        for noun, target in dict.fromkeys(things):
+            by_noun[noun].append(target)
+        return [
+            lineage
+            for noun, targets in by_noun.items()
+            for start in range(0, len(targets), PAGE)
+            for lineage in self._lineages(scope, noun, targets[start : start + PAGE])
+        ]
+
+    def _lineages(self, scope: Scope, noun: str, targets: Sequence[str]) -> Iterator[Lineage]:
+        self._write_journal()
+        told: dict[str, list[Event]] = defaultdict(list)
+        left_out: set[str] = set()
+        for row in self.execute(
+            f"{SELECT_EVENT} WHERE scope = ? AND noun = ? AND target IN ({marks(targets)}) ORDER BY seq",
+            (self.known(scope), noun, *targets),
+        ):
+            try:
+                told[row[7]].append(event_from(row, self.scope))
+            except RowDamaged as error:  # what the journal tells of it is not whole, and half of it would mislead
+                self.damages.learn_of(error)
+                left_out.add(row[7])
+        for target in targets:
+            bare = Lineage(noun, target, None, tuple(told[target]))
+            try:
+                bare = replace(bare, row=self._sound_row(TABLES[noun], scope, bare.key))
+            except RowDamaged as error:
+                self.damages.learn_of(error)
+                left_out.add(target)
+            if target not in left_out:
+                yield bare
+
+    def _sound_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+        """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what was stored."""
+        row = self._row(table, scope, key)
+        if row is None:
+            return None
+        if faults(table, table.columns, tuple(row.values())):
+            raise damaged(table, table.columns, tuple(row.values()), scope)
+        if table is MEMORIES and not row["status_reason"].startswith(QUARANTINED):
+            memory = self.memory(scope, str(key[0]))
+            if memory is not None and not self.is_sound(memory):
+                raise Damage(scope, table.noun, str(key[0]), f"its content {NOT_AS_STORED}").error()
+        return row
+
+    # Taking in
+
+    def news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
+        return [together for _, together in self._news(scope, theirs)]
+
+    def adopt(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
+        self.number(scope)
+        done, erasing = Adopted(), False
+        self._gone_there = {str(one.key[0]) for one in theirs if one.noun == ENTITIES.noun and one.row is None}
+        for ours, together in sorted(self._news(scope, theirs), key=_turn):
+            pairs = [(ours, together)]
+            if _owner_erased(ours, together):
+                self._erase_until(scope, max(one.at for one in together.events if ends_owner(one)), done)
+                erasing = True
+            elif together.purged and together.noun != PROFILES.noun:
+                self._erase(scope, together, done)
+                erasing = True
+            if erasing:  # what is erased takes others with it, and leaves entries under other names
+                pairs = self._news(scope, [together])
+            for pair in pairs:
+                self._take_entries(scope, *pair)
+                self._take_row(scope, *pair, done)
+            done.count[together.noun] += 1
+            done.things.add((together.noun, together.target))
+        self._calm()
+        return done
+
+    def _news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
+        known = {(one.noun, one.target): one for one in self.lineages(scope, [(t.noun, t.target) for t in theirs])}
+        # What is damaged here is not among them: it stays as it is until it is repaired.
+        there = [(known[one.noun, one.target], one) for one in theirs if (one.noun, one.target) in known]
+        pairs = [(ours, joined(ours, one)) for ours, one in there]
+        return [(ours, together) for ours, together in pairs if has_news(ours, together)]
+
+    def _take_entries(self, scope: Scope, ours: Lineage, together: Lineage) -> None:
+        """Adds the entries that are new here, word for word; the number in a removed row's image is a store's own."""
+        memory = self.memory(scope, ours.target) if ours.noun == MEMORIES.noun else None
+        for old, new in zip(ours.events, together.events, strict=False):
+            if old is not new:
+                self.execute(
+                    "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND seq = ?",
+                    (to_json(dict(new.before or {})), self.number(scope), old.seq),
+                )
+        rows = [_entry(event, memory) for event in together.events[len(ours.events) :]]
+        if rows:
+            self._raw_insert(EVENTS, self.number(scope), rows)
+            self._told.clear()
+
+    def _take_row(self, scope: Scope, ours: Lineage, together: Lineage, done: Adopted) -> None:
+        table, row = TABLES[together.noun], together.row
+        self._sessions.clear()
+        if row is None:
+            if ours.row is not None:
+                self._remove(table, scope, ours)
+            return
+        if self._missing(table, scope, row):
+            self._drop(table, scope, together)
+            return
+        with self._silently(together):
+            if ours.row is None:
+                self._insert(table, scope, dict(row))
+                if table is MEMORIES:
+                    done.memories.append(together.target)
+                    self._stir(scope, row)
+            else:
+                self._change(table, scope, together.key, dict(ours.row), row)
+        if table is EDGES:
+            done.edges.append(together.key)
+
+    def _stir(self, scope: Scope, turn: Mapping[str, Any]) -> None:
+        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no entry anywhere."""
+        if turn["kind"] == "turn" and turn["session"] is not None:
+            at, number = turn["created_at"], self.number(scope)
+            sql = "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND last_activity < ?"
+            self.execute(sql, (at, number, turn["session"], at))
+
+    @contextmanager
+    def _silently(self, lineage: Lineage) -> Iterator[None]:
+        """Inside, what happens to a row is not journalled: its entries are here already."""
+        self._unsaid = (lineage.noun, lineage.target)
+        try:
+            yield
+        finally:
+            self._unsaid = None
+
+    def _remove(self, table: Table, scope: Scope, ours: Lineage) -> None:
+        if self._row(table, scope, ours.key) is None:
+            return  # it went with what it points to
+        if self._still_spoken_of(table, scope, ours):
+            self._journal(self.number(scope), ours.noun, ours.target, None, None)
+            return
+        with self._silently(ours):
+            memory = self.memory(scope, ours.target) if table is MEMORIES else None
+            entity = self.entity(scope, ours.key[0]) if table is ENTITIES else None
+            if memory is not None:
+                self.remove(memory)
+            elif entity is not None:
+                self.remove_entity(entity)
+            else:
+                self._delete(table, scope, ours.key)
+
+    def _still_spoken_of(self, table: Table, scope: Scope, ours: Lineage) -> bool:
+        """Whether memories here mention an entity that went, or whose name went, where nobody knew of them."""
+        if table not in (ENTITIES, ENTITY_NAMES):
+            return False
+        entity = str(ours.key[-1])
+        return entity in self._gone_there and bool(self._mentions(scope, entity))
+
+    def _drop(self, table: Table, scope: Scope, together: Lineage) -> None:
+        """Leaves out a row whose end is gone here, and says so, or a store that still has it would keep it."""
+        row = dict(together.row or {})
+        if self._row(table, scope, together.key) is not None:
+            self._delete(table, scope, together.key)
+        else:
+            self._journal(self.number(scope), together.noun, together.target, row, None)
+
+    # Erasing what was erased elsewhere
+
+    def _erase(self, scope: Scope, together: Lineage, done: Adopted) -> None:
+        """Erases here what was erased in another store."""
+        table, key = TABLES[together.noun], together.key
+        if table is MEMORIES:
+            if memory := self.memory(scope, together.target) or self.removed(scope, together.target):
+                done.erased.append(memory)
+                self.purge(memory)
+        elif table is SESSIONS:
+            for session in self._hidden_as(scope, str(key[0])):
+                done.sessions.append(session)
+                self.purge_session(scope, session)
+        elif table is ENTITIES:
+            self._erase_entity(scope, together)
+            return
+        elif self._row(table, scope, key) is not None:
+            self._delete(table, scope, key)
+        self._blank(table, scope, together.target, {PURGED: True})
+
+    def _erase_entity(self, scope: Scope, together: Lineage) -> None:
+        id_, known = together.key[0], self._row(ENTITIES, scope, together.key)
+        if known is None or not self._mentions(scope, id_):
+            self._purge_entity(scope, id_)
+            return
+        self._blank(ENTITIES, scope, together.target, {PURGED: True})
+        # Said again, name by name, for whoever has erased it.
+        self._journal(self.number(scope), together.noun, together.target, None, None)
+        for folded, _ in self._names_of(scope, id_):
+            self._journal(self.number(scope), ENTITY_NAMES.noun, to_json([folded, id_]), None, None)
+
+    def _hidden_as(self, scope: Scope, hidden: str) -> list[str]:
+        rows = self.execute("SELECT id FROM sessions WHERE scope = ?", (self.known(scope),))
+        return [session for (session,) in rows if hidden in (session, hidden_session(session))]
+
+    def _erase_until(self, scope: Scope, at: int, done: Adopted) -> None:
+        """Erases everything of a scope that is not newer than the moment when it was erased elsewhere."""
+        number = self.number(scope)
+        self._write_journal()
+        ((newest,),) = self.execute("SELECT coalesce(max(at), 0) FROM events WHERE scope = ?", (number,))
+        if newest <= at:
+            with self._silently(Lineage(*WHOLE_SCOPE, None, ())):
+                self.purge_scope(scope)
+            return
+        for (id_,) in self.execute(
+            "SELECT id FROM memories WHERE scope = ? AND created_at <= ? ORDER BY seq", (number, at)
+        ):
+            if memory := self.memory(scope, id_):
+                done.erased.append(memory)
+                self.purge(memory)
+        for (session,) in self.execute("SELECT id FROM sessions WHERE scope = ? AND started_at <= ?", (number, at)):
+            done.sessions.append(session)
+            self.purge_session(scope, session)
+
+    # Messages
+
+    def take_messages(self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool) -> bool:
+        rows = self.execute(
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND session = ? "
+            "ORDER BY position",
+            (self.known(scope), session),
+        )
+        ours = self.damages.sound(rows, lambda row: message_from(row, self.scope))
+        if len(ours) < len(rows):
+            return False  # to put them together anew would drop what cannot be read
+        known = self._row(SESSIONS, scope, (session,))
+        together = merged_messages(ours, theirs)
+        if known is None or together == _said(ours):
+            return False
+        number = self.number(scope)
+        self.execute("DELETE FROM messages WHERE scope = ? AND session = ?", (number, session))
+        self._raw_insert(
+            MESSAGES,
+            number,
+            [
+                {"session": session, "position": position, "body": body, "created_at": at}
+                for position, (at, body) in enumerate(together)
+            ],
+        )
+        last = max(known["last_activity"], *(at for at, _ in together))
+        self.execute("UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ?", (last, number, session))
+        self._sessions.clear()
+        if journal:
+            activity = {"last_activity": known["last_activity"]}, {"last_activity": last}
+            self._journal(number, SESSIONS.noun, to_json([session]), *activity)
+        return True
+
+    # How far another store was read
+
+    def note_sync(self, scope: Scope, place: str, error: str) -> None:
+        key = (self.number(scope), SYNC, place)
+        self.execute("DELETE FROM jobs WHERE scope = ? AND kind = ? AND key = ?", key)
+        if error:
+            self.execute(
+                "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
+                "done_watermark) VALUES (?, ?, ?, 'error', '', '', 0, ?, 0, 0)",
+                (*key, error),
+            )
+
+    def own_name(self, scope: Scope) -> str:
+        rows = self.execute(
+            "SELECT worker FROM jobs WHERE scope = ? AND kind = ? AND worker <> '' ORDER BY key LIMIT 1",
+            (self.known(scope), SYNC),
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def met(self, scope: Scope, peer: str) -> Met:
+        rows = self.execute(
+            "SELECT done_watermark, token, retry_at FROM jobs WHERE scope = ? AND kind = ? AND key = ?",
+            (self.known(scope), SYNC, peer),
+        )
+        return Met(*rows[0]) if rows else Met()
+
+    def meet(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+        self.execute(
+            "INSERT INTO jobs (scope, kind, key, status, token, worker, retry_at, retries_left, error, watermark, "
+            "done_watermark) VALUES (?, ?, ?, 'done', ?, ?, ?, 3, '', ?, ?) ON CONFLICT (scope, kind, key) DO UPDATE "
+            "SET token = excluded.token, worker = excluded.worker, retry_at = excluded.retry_at, "
+            "watermark = excluded.watermark, done_watermark = excluded.done_watermark, status = 'done', error = ''",
+            (self.number(scope), SYNC, peer, met.run, own, met.at, met.seq, met.seq),
+        )
+
+
+def referents(lineage: Lineage) -> Iterator[tuple[str, str]]:
+    """What a row points to, by noun and target."""
+    values: Mapping[str, Any] = dict(zip(TABLES[lineage.noun].key, lineage.key, strict=True))
+    for column, table in POINTS_TO.get(lineage.noun, ()):
+        yield table.noun, values[column] if table is MEMORIES else to_json([values[column]])
+
+
+def merged_messages(ours: Sequence[Message], theirs: Sequence[Message]) -> list[tuple[int, str]]:
+    """Time and body of all messages of two records of one session, in one order whoever asks.
+
+    Where one is the beginning of the other, the longer one. Where both went on by themselves, what was said at one
+    time stays together, and the times decide.
+    """
+    mine, others = _said(ours), _said(theirs)
+    longer, shorter = (mine, others) if len(mine) >= len(others) else (others, mine)
+    if longer[: len(shorter)] == shorter:
+        return longer
+    blocks: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+    for said in (mine, others):
+        for at, bodies in _by_time(said).items():
+            blocks[at] = _longest({*blocks[at], bodies})
+    return [(at, body) for at in sorted(blocks) for bodies in sorted(blocks[at]) for body in bodies]
+
+
+def _said(messages: Sequence[Message]) -> list[tuple[int, str]]:
+    return [(message.created_at, to_json(dict(message.body))) for message in messages]
+
+
+def _by_time(said: Sequence[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
+    blocks: dict[int, list[str]] = defaultdict(list)
+    for at, body in said:
+        blocks[at].append(body)
+    return {at: tuple(bodies) for at, bodies in blocks.items()}
+
+
+def _longest(blocks: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Without those that are the beginning of another."""
+    return {one for one in blocks if not any(one != other and other[: len(one)] == one for other in blocks)}
+
+
+def _owner_erased(ours: Lineage, together: Lineage) -> bool:
+    """Whether it is news that everything of a scope was erased."""
+    return any(ends_owner(event) for event in together.events[len(ours.events) :])
+
+
+def _turn(pair: tuple[Lineage, Lineage]) -> tuple[int, int]:
+    """When a row's turn comes: first the end of a whole owner, then what goes, then what comes."""
+    ours, together = pair
+    if _owner_erased(ours, together):
+        return 0, 0
+    if together.row is None:
+        return 1, _GOING.index(together.noun)
+    return 2, _COMING.index(together.noun)
+
+
+def _entry(event: Event, memory: Memory | None) -> dict[str, Any]:
+    row = {column: getattr(event, column) for column in EVENTS.columns}
+    before = None if event.before is None else {name: v for name, v in event.before.items() if name != "seq"}
+    if before is not None and event.after is None and memory is not None:
+        before["seq"] = memory.seq
+    images = {"before": before, "after": event.after}
+    return row | {name: None if image is None else to_json(dict(image)) for name, image in images.items()}

@@ -1,0 +1,264 @@
+"""Connections to one Postgres: a pool, transactions that name their scopes, and what happens when one breaks.
+
+Every statement runs in a transaction that first gives up the login's own rights for those of a role that owns
+nothing, and says which scopes it is for. Nothing of that outlives the transaction, so a pooler in between, or
+the next user of the connection, finds none of it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8BinaryDumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from ...errors import InvalidInput, StoreBusy, StoreClosed, StoreError
+from ..protocol import T
+from ..schema import Row, Rows
+from .driver_errors import explained, lost, well_formed
+from .scoped_session import (
+    READING,
+    UNKNOWN,
+    WRITING,
+    Connection,
+    Sight,
+    UnknownType,
+    findable,
+    opening,
+    rows_of,
+    translated,
+)
+
+CONNECTIONS = 10  # per process
+PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
+STEP = 1.0  # seconds between looks whether a server that was away is back
+STATEMENT_MILLISECONDS = 30_000
+FETCH = 500  # rows per round trip of a stream
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run.
+
+    One that only appended messages journals nothing, and is told by the last of them.
+    """
+
+    sight: Sight
+    run: str
+    message: tuple[Any, ...] | None = None
+    """Scope, session, position and time of a message."""
+
+
+@dataclass(eq=False)
+class Connections:
+    """The pool of one server, made when it is first needed and anew after a fork."""
+
+    url: str = field(repr=False)
+    location: str
+    configure: Callable[[Connection], None] = lambda connection: None
+    patience: float | None = None
+    """Seconds that a call goes on trying; PATIENCE if it is None."""
+    here: threading.local = field(default_factory=threading.local, repr=False)
+    """What this thread of this process is in the middle of. A forked child is in the middle of nothing."""
+    _pool: ConnectionPool[Connection] | None = None
+    _closed: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _inherited: list[Any] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        if not well_formed(self.url):
+            raise InvalidInput(
+                "The URL of the server cannot be understood. Write it as postgresql://user:password@host:port/database "
+                "and spell whatever is special in the password with a percent sign: %40 for @, %2F for /, %3A for :."
+            )
+        _living.add(self)
+
+    def connect(self) -> Connection:
+        """One connection outside the pool, with the login's own rights: for making tables and for telling errors."""
+        if self._closed:
+            raise StoreClosed()
+        with explained(self.location):
+            return psycopg.connect(self.url, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        seconds = 10 if self.patience is None else max(1, round(self.patience))
+        return {"autocommit": True, "connect_timeout": seconds, "client_encoding": "UTF8"}
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._closed = True
+        if self._pool is not None:
+            self._pool.close()
+
+    @contextmanager
+    def lent(self) -> Iterator[Connection]:
+        """A connection from the pool. A transaction that was left open ends without a trace."""
+        pool, pid = self._open_pool(), os.getpid()
+        connection = self._borrow(pool)
+        try:
+            yield connection
+        finally:
+            if pid == os.getpid():  # or this is a child, and the connection is its parent's
+                _leave(connection)
+                pool.putconn(connection)
+
+    def _borrow(self, pool: ConnectionPool[Connection]) -> Connection:
+        deadline = self._deadline()
+        while True:
+            try:
+                # In small steps: each one has the pool try anew whether the server is back.
+                return pool.getconn(timeout=max(0.01, min(STEP, deadline - time.monotonic())))
+            except PoolTimeout as error:
+                if time.monotonic() < deadline:
+                    continue
+                if self.patience is None:
+                    self.connect().close()  # says why, if the server cannot be reached at all
+                raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
+
+    def _deadline(self) -> float:
+        return time.monotonic() + (PATIENCE if self.patience is None else self.patience)
+
+    def _open_pool(self) -> ConnectionPool[Connection]:
+        if self._closed:
+            raise StoreClosed()
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.url,
+                    min_size=1,
+                    max_size=CONNECTIONS,
+                    configure=self._prepare,
+                    reconnect_timeout=2 * STEP,  # or it would look for the server more and more seldom
+                    kwargs=self._options(),
+                    open=True,
+                )
+        return self._pool
+
+    def begin_anew(self) -> None:
+        """In a child that was forked just now: the parent's connections must not be used, nor closed, here."""
+        if self._pool is not None:
+            self._pool._closed = True  # or its end would wait for threads that are not in this process
+            self._inherited.append(self._pool)
+        self._pool, self._lock, self.here = None, threading.Lock(), threading.local()
+
+    def _prepare(self, connection: Connection) -> None:
+        # One type for all whole numbers: a list of small and large ones is still one list to the planner.
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        connection.adapters.register_loader(UNKNOWN, UnknownType)
+        self.configure(connection)
+
+    @contextmanager
+    def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
+        """A transaction with this sight; it ends without a trace unless the caller commits it."""
+        with ExitStack() as stack:
+            yield self.again(lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS)))
+
+    def _begun(self, stack: ExitStack, begin: bytes) -> Connection:
+        """A connection that has begun a transaction. One that was lost while nobody used it shows only now."""
+        with ExitStack() as trial:
+            connection = trial.enter_context(self.lent())
+            connection.execute(begin)
+            stack.push(trial.pop_all())
+        return connection
+
+    def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
+        """The rows of one SELECT."""
+        with self.transaction(sight, begin=READING) as connection:
+            return rows_of(connection, statement, values)
+
+    def stream(self, connection: Connection, statement: str, values: Sequence[Any]) -> Iterator[Row]:
+        """The rows of one SELECT inside an open transaction, a few at a time."""
+        with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
+            cursor.itersize = FETCH
+            yield from cursor.execute(translated(statement), findable(values), binary=True)
+
+    def again(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` returns; it is made again when others got in its way or the server was lost.
+
+        It gives up, with an error that says why, when the server stays away.
+        """
+        deadline, pause = self._deadline(), 0.01
+        while True:
+            try:
+                return attempt()
+            except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+                if time.monotonic() > deadline:
+                    raise StoreBusy(f"{self.location}: others kept changing the same rows ({error}).") from error
+            except psycopg.Error as error:
+                if not lost(error) or time.monotonic() > deadline:
+                    raise
+                with suppress(psycopg.Error, StoreError):
+                    self._open_pool().check()  # the other connections to that server are gone as well
+            time.sleep(random.uniform(pause / 2, pause))
+            pause = min(pause * 2, 1.0)
+
+    def outcome(self, transaction: str, trace: Trace | None = None) -> str:
+        """What became of a transaction whose COMMIT was never answered: 'committed' or 'aborted'.
+
+        Raises StoreError when the server stays away, or still works on it.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(psycopg.Error, StoreError), self.connect() as connection:
+                try:
+                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
+                except errors.InvalidParameterValue:  # it lies in the future: the server crashed and forgot it
+                    return "aborted"
+                if row == ("committed",) and trace is not None and not _left(connection, transaction, trace):
+                    return "aborted"
+                if row in (("committed",), ("aborted",)):
+                    return str(row[0])
+            time.sleep(0.1)
+        raise StoreError(
+            f"The connection to {self.location} was lost while a change was being committed, and the server did not "
+            "come back to say whether it was. `holdfast log` shows it if it was; if not, make it again."
+        )
+
+
+_living: weakref.WeakSet[Connections] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for connections in list(_living):
+        connections.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
+    """Whether a transaction that counts as committed was ours.
+
+    A server that crashes before a transaction's number is on its disk gives the same number to another one.
+    """
+    connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
+    look: LiteralString = "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"
+    values: tuple[Any, ...] = (list(trace.sight.numbers or ()), trace.run)
+    if trace.message is not None:
+        look = "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND created_at = %s"
+        values = trace.message
+    rows = connection.execute(f"{look} AND xmin = %s::xid8::xid LIMIT 1", (*values, transaction)).fetchall()
+    connection.execute("ROLLBACK")
+    return bool(rows)
+
+
+def _leave(connection: Connection) -> None:
+    """Ends the transaction that is open, if one is, so that the connection can be used again, or drops it."""
+    with suppress(psycopg.Error):
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+            return
+    if connection.info.transaction_status == TransactionStatus.UNKNOWN:
+        connection.close()

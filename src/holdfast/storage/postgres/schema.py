@@ -1,0 +1,251 @@
+"""The tables on a server: made, brought up to date, looked at. Needs a login that may make roles and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import numpy as np
+import psycopg
+from psycopg import errors, sql
+
+from ...errors import StoreError
+from ...types import Scope
+from .. import migrations_runner
+from ..schema_status import Status, jobs_by_status, rows_by_noun
+from .connections import Connections
+from .driver_errors import explained, without_password
+from .scoped_session import APP, WORKER, Connection, PostgresStatements, Sight
+
+MIGRATING = 0x484C4446  # the number of the lock that migrators take turns on
+NO_EXTENSION = (
+    "The extension 'vector' (pgvector) is not installed and this login cannot install it. Recall works: words as ever, "
+    "meaning by exact search in this process. For large memories have an administrator run CREATE EXTENSION vector "
+    "in this database, then `holdfast store migrate`."
+)
+USE_EXTENSION = "vectors become pgvector's type"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a database stands: the version of its tables (0: none), and what it can do."""
+
+    version: int
+    extension: str | None
+    """Version of pgvector, None without it."""
+    extension_schema: str
+    """Where it is, quoted if it has to be."""
+    vectors: str
+    """Type of the vectors' column: vector or bytea; empty before there is one."""
+    citus: bool
+
+    @property
+    def search_path(self) -> str:
+        """Where statements look for names: our tables, then pgvector's type and operators."""
+        return f"holdfast, {self.extension_schema}"
+
+
+def state(connection: Connection) -> State:
+    """How the database stands now."""
+    with allowed(connection):
+        return _state(connection)
+
+
+def _state(connection: Connection) -> State:
+    ((there, column, citus),) = connection.execute(
+        "SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT format_type(atttypid, NULL) FROM pg_attribute "
+        "WHERE attrelid = to_regclass('holdfast.vectors') AND attname = 'vector'), "
+        "EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
+    ).fetchall()
+    version = 0
+    if there:
+        rows = connection.execute("SELECT value FROM holdfast.meta WHERE key = 'schema'").fetchall()
+        version = int(rows[0][0]) if rows else 0
+    extension = connection.execute(
+        "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "WHERE e.extname = 'vector'"
+    ).fetchall()
+    return State(
+        version,
+        extension[0][0] if extension else None,
+        extension[0][1] if extension else "public",
+        (column or "").split(".")[-1],
+        citus,
+    )
+
+
+@contextmanager
+def allowed(connection: Connection) -> Iterator[None]:
+    """Says what a login is missing when it may not even look."""
+    try:
+        yield
+    except errors.InsufficientPrivilege as error:
+        user = connection.info.user
+        raise StoreError(
+            f"The login {user} may not use the Holdfast tables here. Have an administrator run: "
+            f"GRANT {APP}, {WORKER} TO {user}"
+        ) from error
+
+
+def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
+    """How the database at `url` stands, whatever version its tables have.
+
+    Rows are counted in these scopes or, when none is named, in all.
+    """
+    location = without_password(url)
+    with Connections(url, location).connect() as connection, explained(location):
+        now = state(connection)
+        pending = [step.name for step in migrations_runner.pending("postgres", now.version, location)]
+        if now.vectors == "bytea" and _may_use_extension(connection):
+            pending.append(USE_EXTENSION)
+        tables: dict[str, int] = dict(
+            connection.execute(
+                "SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n "
+                "ON n.oid = c.relnamespace WHERE n.nspname = 'holdfast' AND c.relkind IN ('r', 'p')"
+            ).fetchall()
+        )
+        found = Status("postgres", location, now.version, tuple(pending), sum(tables.values()))
+        found = found._replace(extension=now.extension, vectors=now.vectors, citus=now.citus)
+        return _counted(connection, found, tables, scopes) if now.version else found
+
+
+def _may_use_extension(connection: Connection) -> bool:
+    """Whether pgvector is there, or this login may install it."""
+    ((may,),) = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') OR EXISTS ("
+        "SELECT 1 FROM pg_available_extension_versions v JOIN pg_roles r ON r.rolname = current_user WHERE "
+        "v.name = 'vector' AND (r.rolsuper OR v.trusted AND has_database_privilege(current_database(), 'CREATE')))"
+    ).fetchall()
+    return bool(may)
+
+
+def _counted(connection: Connection, found: Status, tables: Container[str], scopes: Sequence[Scope]) -> Status:
+    """A status with what is in the tables, if the login may see all of it."""
+    execute = PostgresStatements(connection, Sight(None))
+    with suppress(errors.InsufficientPrivilege), connection.transaction():
+        execute(f"SET LOCAL ROLE {WORKER}")
+        execute("SET LOCAL search_path = holdfast, public")
+        return found._replace(
+            rows=rows_by_noun(execute, tables, scopes),
+            scopes=execute("SELECT count(*) FROM scopes")[0][0],
+            jobs=jobs_by_status(execute),
+        )
+    return found
+
+
+def migrate_tables(url: str) -> None:
+    """Brings the tables at `url` up to date, and makes them where there are none."""
+    initialise(Connections(url, without_password(url)))
+
+
+def initialise(connections: Connections) -> State:
+    """Makes whatever is missing and brings the rest up to date, all or nothing; many may call it at once."""
+    with connections.connect() as connection, explained(connections.location):
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # or we would not see what we waited for
+        with _permitted(connection), connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+            # Asked inside the lock: another one may have migrated while we waited.
+            _migrate(connection, connections.location)
+        return state(connection)
+
+
+@contextmanager
+def _permitted(connection: Connection) -> Iterator[None]:
+    """Says what a login is missing when it may not make tables or roles."""
+    try:
+        yield
+    except errors.InsufficientPrivilege as error:
+        user = connection.info.user
+        raise StoreError(
+            f"The login {user} may not make the tables of Holdfast here ({str(error).splitlines()[0]}). Nothing was "
+            "changed. Run `holdfast store init` with an administrator's URL once, and let the administrator "
+            f"GRANT {APP}, {WORKER} TO {user}"
+        ) from error
+
+
+def _migrate(connection: Connection, location: str) -> None:
+    steps = migrations_runner.pending("postgres", state(connection).version, location)
+    if steps:
+        _make_roles(connection)
+        # Asked first: IF NOT EXISTS would need the right to make one even when an administrator has made it.
+        if connection.execute("SELECT to_regnamespace('holdfast') IS NULL").fetchall() == [(True,)]:
+            connection.execute("CREATE SCHEMA holdfast")
+    connection.execute("SET LOCAL search_path = holdfast, public")
+    for step in steps:
+        connection.execute(step.sql.encode())
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('schema', %s) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(step.version),),
+        )
+    _use_extension(connection)
+
+
+def _make_roles(connection: Connection) -> None:
+    for role in (APP, WORKER):
+        known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchall()
+        if not known:
+            try:
+                with connection.transaction():
+                    connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+            except (errors.DuplicateObject, errors.UniqueViolation):
+                pass  # another database of this server was set up at the same moment
+    _join_roles(connection)
+
+
+def _join_roles(connection: Connection) -> None:
+    """Lets the login act as the roles. A superuser may anyway."""
+    # From 16 on, whoever creates a role is a member that may manage it, but not yet one that may act as it.
+    acting = "SET" if connection.info.server_version >= 16_00_00 else "MEMBER"
+    for role in (APP, WORKER):
+        ((member,),) = connection.execute("SELECT pg_has_role(current_user, %s, %s)", (role, acting)).fetchall()
+        if not member:
+            connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(role)))
+
+
+def _use_extension(connection: Connection) -> None:
+    """Turns the column of vectors into pgvector's type where that can be had. What is in it is kept."""
+    now = state(connection)
+    if now.extension is None:
+        try:
+            with connection.transaction():
+                connection.execute("CREATE EXTENSION vector SCHEMA public")
+        except psycopg.Error:
+            return  # not installed on the server, or not allowed: `holdfast store status` says so
+        now = state(connection)
+    if now.vectors == "vector" or not _within_reach(connection, now.extension_schema):
+        return
+    connection.execute(f"SET LOCAL search_path = {now.search_path}".encode())
+    connection.execute("ALTER TABLE vectors ADD COLUMN made vector")
+    _convert(connection)
+    connection.execute("ALTER TABLE vectors DROP COLUMN vector")
+    connection.execute("ALTER TABLE vectors RENAME COLUMN made TO vector")
+    connection.execute("ALTER TABLE vectors ALTER COLUMN vector SET NOT NULL")
+
+
+def _within_reach(connection: Connection, schema: str) -> bool:
+    """Whether our roles can use what is in a schema, which an administrator may have chosen for the extension."""
+    try:
+        with connection.transaction():
+            for role in (APP, WORKER):
+                usable = "SELECT has_schema_privilege(%s, (%s::text)::regnamespace, 'USAGE')"
+                if connection.execute(usable, (role, schema)).fetchall() == [(False,)]:
+                    connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}".encode())
+                    if connection.execute(usable, (role, schema)).fetchall() == [(False,)]:
+                        return False
+    except errors.InsufficientPrivilege:
+        return False
+    return True
+
+
+def _convert(connection: Connection) -> None:
+    connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(WORKER)))
+    with connection.cursor(name="old_vectors") as cursor:
+        for scope, model, seq, packed in cursor.execute("SELECT scope, model, seq, vector FROM vectors"):
+            text = "[" + ",".join(map(repr, np.frombuffer(packed, np.float32).astype(float).tolist())) + "]"
+            connection.execute(
+                "UPDATE vectors SET made = %s::text::vector WHERE scope = %s AND model = %s AND seq = %s",
+                (text, scope, model, seq),
+            )
+    connection.execute("RESET ROLE")

@@ -1,0 +1,435 @@
+"""The store on a Postgres server; see `Store` in base.py for what each method promises."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from ...errors import StoreError
+from ...floats import Vector
+from ...types import Micros, Names, Scope, system_clock
+from ..damage import AFRESH
+from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
+from ..matrix_cache import top, unpack
+from ..matrix_pool import Read
+from ..migrations_runner import pending
+from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Writer
+from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
+from ..scope_numbers import Reach
+from ..sql_store import SQLStore
+from . import health, hnsw, schema
+from .connections import Connections, Trace
+from .driver_errors import explained, lost, without_password
+from .replica import Replica
+from .scoped_session import READING, Connection, PostgresStatements, Sight, passing_over, rows_of, seen
+from .transaction import PostgresWriter, marked, take_turns
+from .vacuum import scrub
+from .vectors import teach_vectors
+
+# Where statements look into JSON: the alias, table and column.
+READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
+K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
+
+
+class PostgresStore(SQLStore):
+    """Memories in a Postgres database, shared by many machines."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, *, replica: str = "", clock: Callable[[], Micros] = system_clock) -> None:
+        """Opens the database at `url`, and makes the tables when it has none.
+
+        Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process wrote.
+        """
+        super().__init__()
+        self.location = without_password(url)
+        self._clock = clock
+        self._primary = Connections(url, self.location, configure=self._adapt)
+        with explained(self.location):
+            self._state = self._primary.again(self._look)  # a server that is not there is told at once, by connect
+        if not self._state.version:
+            self._state = schema.initialise(self._primary)
+        elif pending("postgres", self._state.version, self.location):
+            raise StoreError(
+                f"{self.location} has the tables of an older Holdfast (schema {self._state.version}). Nothing was "
+                "changed. Bring them up to date with `holdfast store migrate`, when no older version uses them."
+            )
+        self._indexes = hnsw.NearIndexes(partial(self.read, ()))
+        self._replica = Replica(replica, self._adapt) if replica else None
+
+    def _look(self) -> schema.State:
+        with self._primary.connect() as connection:
+            return schema.state(connection)
+
+    @property
+    def state(self) -> schema.State:
+        """How the database stood when it was opened."""
+        return self._state
+
+    @property
+    def has_extension(self) -> bool:
+        """Whether vectors are compared by the server."""
+        return self._state.vectors == "vector"
+
+    def _adapt(self, connection: Connection) -> None:
+        """Teaches a connection pgvector's type, if the vectors have it."""
+        if self.has_extension:
+            teach_vectors(connection, f"{self._state.extension_schema}.vector")
+
+    def close(self) -> None:
+        self._primary.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    # Primitives
+
+    def _sight(self, reach: Reach, *names: str) -> Sight:
+        return Sight(None if reach is None else tuple(reach), names, search_path=self._state.search_path)
+
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+        return self._read(self._sight(reach), sql, values)
+
+    @contextmanager
+    def reading(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        # With their names, too: a scope that is not there yet is looked for again and again.
+        sight = self._sight(self.numbers(scopes), *map(str, scopes))
+        with ExitStack() as stack:
+            if self._replica is None and self._shared() is None:
+                with explained(self.location):
+                    connection = stack.enter_context(self._primary.transaction(sight, begin=READING))
+                    self._here.shared = (sight, connection)
+                    stack.callback(setattr, self._here, "shared", None)
+            yield
+
+    def hurried(self) -> AbstractContextManager[None]:
+        return nullcontext()  # what is noted on the way waits for nobody here but for who changes the same row
+
+    @property
+    def _here(self) -> threading.local:
+        return self._primary.here
+
+    def _shared(self) -> tuple[Sight, Connection] | None:
+        """The transaction that the reads of this thread share, while it is sound."""
+        shared: tuple[Sight, Connection] | None = getattr(self._here, "shared", None)
+        return shared if shared and shared[1].info.transaction_status == TransactionStatus.INTRANS else None
+
+    def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
+        with explained(self.location):
+            shared = self._shared()
+            if shared is not None and shared[0].covers(sight):
+                try:
+                    return rows_of(shared[1], sql, values)
+                except psycopg.Error as error:
+                    another = (psycopg.OperationalError, psycopg.errors.InvalidTextRepresentation)
+                    if not (lost(error) or isinstance(error, another)):
+                        raise
+                    # Lost, timed out, or met damaged JSON: the statement gets a try of its own.
+            if self._replica is not None:
+                rows = self._replica.read(sight, sql, values)
+                if rows is not None:
+                    return rows
+            try:
+                return self._primary.again(lambda: self._primary.read(sight, sql, values))
+            except psycopg.errors.InvalidTextRepresentation:
+                if (sound := self._passing_damage(sight, sql)) == sql:
+                    raise
+                return self._primary.again(lambda: self._primary.read(sight, sound, values))
+
+    def _passing_damage(self, sight: Sight, sql: str) -> str:
+        """A statement that failed at JSON which does not parse, such that it passes over the rows that have it."""
+        for alias, table, column in READS_JSON:
+            if f"{alias}.{column}::json" in sql:
+                within = f"WHERE {column} IS NOT NULL AND scope = ANY (?)"
+                rows = self._primary.read(
+                    sight, f"SELECT seq, {column} FROM {table.name} {within}", (list(sight.numbers or ()),)
+                )
+                bad = [seq for seq, value in rows if faults(table, (column,), (value,))]
+                sql = passing_over(sql, alias, column, bad)
+        return sql
+
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        with explained(self.location), self._primary.transaction(self._sight(reach)) as connection:
+            yield from self._primary.stream(connection, sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
+        with self._moment(self._sight(())) as connection:
+
+            def stream(reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+                connection.execute(seen(self._sight(reach)))
+                return self._primary.stream(connection, sql, values)
+
+            yield partial(self.rows_through, stream)
+
+    @contextmanager
+    def _moment(self, sight: Sight) -> Iterator[Connection]:
+        """A transaction in which everything shows the moment of its first statement, however long it takes."""
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
+            connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")  # the first read fixes the moment
+            yield connection
+
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
+        sight = self._sight(reach)
+        return self._commit(sight, lambda connection: (work(self._statements(connection, sight)), None))
+
+    def _statements(self, connection: Connection, sight: Sight) -> PostgresStatements:
+        # Citus turns an insert of computed rows into COPY on other machines, which row-level security forbids.
+        return PostgresStatements(connection, sight, one_by_one=self._state.citus)
+
+    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+        sight, numbers = self._sight(()), dict(self._numbers)
+
+        def attempt(connection: Connection) -> tuple[T, Trace | None]:
+            writer = PostgresWriter(author, self._statements(connection, sight), numbers)
+            result = work(writer)
+            writer.close()
+            self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
+            return result, writer.trace(sight)
+
+        return self._commit(sight, attempt)
+
+    def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
+        if getattr(self._here, "writing", False):
+            raise RuntimeError("A transaction is already open in this thread; use its writer.")
+        self._here.writing = True
+        try:
+            with explained(self.location):
+                return self._primary.again(lambda: self._attempt(sight, work))
+        finally:
+            self._here.writing = False
+
+    def _attempt(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
+        with self._primary.transaction(sight) as connection:
+            result, trace = work(connection)
+            ((transaction,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
+            try:
+                connection.execute("COMMIT")
+            except psycopg.Error as error:
+                # Unless we ask, nobody knows whether the server got as far as committing before it was lost.
+                if not lost(error) or self._primary.outcome(transaction, trace) != "committed":
+                    raise
+            if self._replica is not None:
+                self._replica.must_have(connection, self._primary)
+            return result
+
+    # Scopes
+
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        return self._read(
+            self._sight((), *map(str, scopes)),
+            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN ({','.join(['(?,?)'] * len(scopes))})",
+            [part for scope in scopes for part in scope],
+        )
+
+    def make_scope(self, scope: Scope) -> None:
+        if not self.numbers((scope,)):
+            author = Author("store", "", 0, "scope")
+            self.write(author, lambda writer: writer.number(scope))  # type: ignore[attr-defined]
+
+    # Words
+
+    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        corpus = self.corpus(where.scopes, terms)
+        wanted = [(mark, self._rarity(corpus, term)) for term in set(terms) for mark in self._marked(where, term)]
+        if not numbers or not wanted:
+            return []
+        condition, values = _passing_words(where, numbers)
+        mean = corpus.mean_length or 1.0
+        rows = self.read(
+            numbers,
+            "SELECT p.seq, sum(w.rarity * p.times * (? + 1.0) / (p.times + ? * (1.0 - ? + ? * p.length / ?))) AS score "
+            "FROM unnest(?::text[], ?::float8[]) AS w (term, rarity) JOIN memory_terms p ON p.term = w.term "
+            f"WHERE p.scope IN ({marks(numbers)}) AND {condition} GROUP BY p.scope, p.seq "
+            "ORDER BY score DESC, p.seq LIMIT ?",
+            (K1, K1, B, B, mean, *map(list, zip(*wanted, strict=True)), *numbers, *values, limit),
+        )
+        return [(seq, score / (1.0 + score)) for seq, score in rows]
+
+    def _marked(self, where: Filter, term: str) -> Names:
+        only_active = where.statuses == ("active",) and where.as_of is None
+        term = term.replace("\x00", " ")
+        return [marked(term, active=active) for active in ((True,) if only_active else (True, False))]
+
+    def _rarity(self, corpus: Corpus, term: str) -> float:
+        having = corpus.frequency.get(term, 0)
+        return math.log(1.0 + max(corpus.size - having + 0.5, 0.5) / (having + 0.5))
+
+    def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
+        numbers = self.numbers(scopes)
+        if not numbers:
+            return Corpus(0, 0.0, dict.fromkeys(terms, 0))
+        ((size, length),) = self.read(
+            numbers,
+            "SELECT coalesce(sum(active), 0)::bigint, coalesce(sum(terms), 0)::bigint FROM totals "
+            f"WHERE scope IN ({marks(numbers)})",
+            numbers,
+        )
+        rows = self.read(
+            numbers,
+            f"SELECT term, count(*) FROM memory_terms WHERE scope IN ({marks(numbers)}) AND term = ANY (?::text[]) "
+            "GROUP BY term",
+            (*numbers, [marked(term.replace("\x00", " "), active=True) for term in terms]),
+        )
+        counted = {term[1:]: count for term, count in rows}
+        return Corpus(size, length / size if size else 0.0, {term: counted.get(term, 0) for term in terms})
+
+    # Vectors
+
+    def pack(self, vector: Vector) -> Any:
+        return np.asarray(vector, np.float32) if self.has_extension else super().pack(vector)
+
+    def unpack(self, value: Any) -> Vector:
+        return np.asarray(value, np.float32) if self.has_extension else super().unpack(value)
+
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+        return execute("SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?", (scope, identity))
+
+    def scope_models(self, scope: int) -> Rows:
+        return self.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.scope = d.scope AND e.model = d.number WHERE d.scope = ?",
+            (scope,),
+        )
+
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
+        return int(execute(sql, (scope, identity, dimensions))[0][0])
+
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        values = (identity, *(numbers or ()))
+        execute(
+            f"UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models WHERE identity = ?{within})",
+            values,
+        )
+        execute(f"DELETE FROM models WHERE identity = ?{within}", values)
+
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE scope = ?), "
+            "(SELECT coalesce(max(number), 0) FROM vectors WHERE scope = ?), "
+            "(SELECT drops FROM totals WHERE scope = ?)",
+            (scope, scope, scope),
+        )
+        return event, vector, drops
+
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        vector = np.asarray(vector, np.float32)
+        if not self.has_extension:
+            return self.nearest_cached(where, number, model, vector, limit)
+        if self._indexes.has(model):
+            found = self._nearest_by_index(where, number, model, vector, limit)
+            if len(found) == limit:
+                return found  # fewer: a strict filter, for which the index gave up; or there are no more
+        beside, values = _passing_vectors(where, number)
+        rows = self.read(
+            (number,),
+            # NaN, the distance to a vector of zeros, counts as at a right angle.
+            f"SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors v "
+            f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
+            (vector, number, model, *values, limit),
+        )
+        return _similar(rows)
+
+    def _nearest_by_index(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        beside, values = _passing_vectors(where, number)
+        near = f"v.vector::vector({len(vector)}) <=> ?"
+
+        def attempt() -> Rows:
+            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
+                connection.execute(hnsw.SEARCHING)
+                return rows_of(
+                    connection,
+                    # Scope and model are written out: the planner must know that the index holds just those.
+                    f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = {int(number)} "
+                    f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
+                    (vector, *values, vector, limit),
+                )
+
+        with explained(self.location):
+            return _similar(self._primary.again(attempt))
+
+    def tend(self) -> Names:
+        if not self.has_extension:
+            return []
+        with self._primary.connect() as connection, explained(self.location):
+            done = hnsw.build(connection, self._state.search_path)
+        self._indexes.forget()
+        return done
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        beside, values = _passing_vectors(where, number)
+        rows = self.read(
+            (number,),
+            f"SELECT v.seq, v.vector FROM vectors v WHERE v.scope = ? AND v.model = ? AND {beside}",
+            (number, model, *values),
+        )
+        if not rows:
+            return []
+        return top(np.array([seq for seq, _ in rows]), unpack([packed for _, packed in rows]) @ vector, limit)
+
+    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        asked, stored = np.asarray(vector, np.float32), self._stored(number, model, seqs)
+        return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
+
+    def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
+        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of commits.
+        take_turns(execute, numbers)
+        super()._add_vectors(execute, numbers, *rest)
+
+    # Upkeep
+
+    def check(self) -> Iterator[Finding]:
+        with self._moment(self._sight(None)) as connection:
+            yield from health.check(lambda sql: self._primary.stream(connection, sql, ()), self.unpack)
+
+    def repair(self) -> None:
+        self.transact(None, lambda execute: health.repair(execute, self.unpack, at=self._clock()))
+        self._damages.clear()
+        self.forget_cache()
+
+    def scrub(self, *, wait: float = 10.0) -> Places:
+        with self._primary.connect() as connection, explained(self.location):
+            return scrub(connection, wait)
+
+
+def _similar(rows: Rows) -> Ranked:
+    return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+
+def _passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
+    """What makes a row of a table with scope and seq belong to a memory that passes a narrow filter."""
+    condition, values = where_clause(where, numbers, POSTGRES)
+    this = f"m.scope = {alias}.scope AND m.seq = {alias}.seq"
+    return f"EXISTS (SELECT 1 FROM memories m WHERE {this} AND {condition})", values
+
+
+def _passing_vectors(where: Filter, number: int) -> Clause:
+    if where.narrow:
+        return _passing(where, (number,), "v")
+    # Few memories are put away or no longer valid, and indexes hold just those.
+    away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
+    if where.valid_at is None:
+        return f"v.seq NOT IN ({away})", [number]
+    values = [number, number, where.valid_at, where.valid_at]
+    return f"v.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values
+
+
+def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
+    """What has to hold beside the words. Whether a memory is active is part of them, so usually next to nothing."""
+    if where.narrow:
+        return _passing(where, numbers, "p")
+    if where.valid_at is None:
+        return "true", []
+    return f"p.seq NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]

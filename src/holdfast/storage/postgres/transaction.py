@@ -1,0 +1,135 @@
+"""A transaction on a server: it takes its turn on each scope it uses, and sees no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+
+from ...errors import InvalidInput
+from ...types import Scope
+from ..filters import marks
+from ..journal import Indexed
+from ..protocol import Author
+from ..schema import Statements
+from ..transaction import RowWriter
+from .connections import Trace
+from .scoped_session import PostgresStatements, Sight
+
+
+class PostgresWriter(RowWriter):
+    """See `Writer` in base.py for what each method promises."""
+
+    keeps_seqs = False
+
+    def __init__(self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]) -> None:
+        super().__init__(author, statements, numbers)
+        self._statements = statements
+        self._unfound: set[Scope] = set()
+        self._journalled = False
+        self._appended: tuple[Any, ...] | None = None
+
+    def new_seqs(self, count: int) -> Sequence[int]:
+        rows = self.execute("SELECT nextval('memory_numbers') FROM generate_series(1, ?)", (count,))
+        return sorted(row[0] for row in rows)
+
+    def index(self, memories: Sequence[Indexed]) -> None:
+        rows = [
+            (number, seq, times, len(terms), marked(term, active=active))
+            for seq, number, terms, active in memories
+            for term, times in Counter(terms).items()
+        ]
+        self.execute.many("INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)", rows)
+
+    def unindex(self, memory: Indexed) -> None:
+        seq, number, terms, active = memory
+        self.execute(
+            "DELETE FROM memory_terms WHERE scope = ? AND seq = ? AND term = ANY (?::text[])",
+            (number, seq, [marked(term, active=active) for term in set(terms)]),
+        )
+
+    def clear_index(self, number: int, entries: int) -> None:  # noqa: ARG002 (each scope counts its entries itself)
+        self.execute("DELETE FROM memory_terms WHERE scope = ?", (number,))
+        self.execute("UPDATE totals SET drops = drops + 1 WHERE scope = ?", (number,))
+
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+        self.execute(
+            "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? WHERE scope = ?",
+            (active, terms, entries, number),
+        )
+
+    def trace(self, sight: Sight) -> Trace | None:
+        """By what this transaction can be told from any other once it is committed; None if it left no such thing."""
+        if not self._journalled and self._appended is None:
+            return None
+        message = None if self._journalled else self._appended
+        return Trace(replace(sight, numbers=tuple(self._names)), self._author.run, message)
+
+    def _write_journal(self) -> None:
+        self._journalled = self._journalled or bool(self._entries)
+        super()._write_journal()
+
+    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
+        count = super().add_messages(scope, session, bodies)
+        if bodies:
+            self._appended = (self.number(scope), session, count - 1, self._author.at)
+        return count
+
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
+        try:
+            return super().restore_row(noun, row, journal=journal, seq=seq)
+        except (psycopg.IntegrityError, psycopg.DataError, psycopg.errors.UndefinedFunction) as error:
+            raise InvalidInput(f"This {noun} cannot be stored: {str(error).splitlines()[0]}.") from error
+
+    def number(self, scope: Scope) -> int:
+        if not self.known(scope):
+            made = self.execute(
+                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING number",
+                (scope.kind, scope.key, self._author.at),
+            )
+            if not made:
+                # What this transaction read of the scope so far, nothing, is no longer so: it has to begin again.
+                raise psycopg.errors.SerializationFailure(f"another transaction made the scope '{scope}'")
+            self._use(scope, made[0][0])
+        return self._numbers[scope]
+
+    def known(self, scope: Scope) -> int:
+        if scope not in self._numbers and scope not in self._unfound:
+            if scope in self._remembered:
+                self._use(scope, self._remembered[scope])
+            else:
+                self._statements.widen(name=str(scope))
+                self._find(scope)
+        return self._numbers.get(scope, 0)
+
+    def _find(self, scope: Scope) -> None:
+        found = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        for (number,) in found:
+            self._use(scope, number)
+        if not found:
+            self._unfound.add(scope)  # and it stays so for this transaction, whoever makes it meanwhile
+
+    def _use(self, scope: Scope, number: int) -> None:
+        """Takes the scope's turn: from here to the end no other transaction writes in it.
+
+        So within a scope numbers rise in the order of commits, and whoever follows the journal misses nothing.
+        """
+        self._statements.widen(number=number)
+        self._numbers[scope], self._names[number] = number, scope
+        if not take_turns(self.execute, (number,)):
+            self.execute("INSERT INTO totals (scope) VALUES (?) ON CONFLICT DO NOTHING", (number,))
+            take_turns(self.execute, (number,))
+
+
+def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
+    """Keeps all other writers out of these scopes until the transaction ends; says how many are there."""
+    ordered = f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO KEY UPDATE"
+    return len(execute(ordered, numbers))
+
+
+def marked(term: str, *, active: bool) -> str:
+    """A term as the postings hold it: behind a mark that says whether its memory is active."""
+    return ("~" if active else "_") + term

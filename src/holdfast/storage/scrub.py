@@ -1,0 +1,400 @@
+"""What leaves a store for good inside one transaction: the rows, and every word of them that the journal keeps.
+
+The journal's entries stay, without a word in them, so that none is missing and nothing that was erased comes back by
+an undo. Only when a whole scope goes do they go with it. What the erased bytes leave behind in files is `Store.scrub`'s
+business, after the commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..errors import NotFound
+from ..types import Edges, Entity, Memories, Memory, Messages, Names, Scope
+from .file_table import UNSEAL
+from .filters import marks
+from .job_table import ENQUEUE
+from .journal import PAGE, PURGED
+from .protocol import Author
+from .schema import (
+    EDGES,
+    ENTITIES,
+    ENTITY_NAMES,
+    MEMORIES,
+    MEMORY_COLUMNS,
+    MESSAGES,
+    SELECT_MEMORY,
+    SESSIONS,
+    Statements,
+    Table,
+    edge_from,
+    image_from,
+    memory_from,
+    message_from,
+    to_json,
+)
+from .transaction_writes import NounWriter
+
+# Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is counted apart.
+_OWNED = (
+    "vectors", "embedded", "mentions", "edges", "entity_names", "entities", "messages", "memories", "sessions", "jobs",
+    "profiles", "files", "spend",
+)  # fmt: skip
+# Where words of a memory may be quoted outside of it: the key of a row, and its columns, of JSON and of plain text.
+_QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "messages": (("session", "position"), ("body",), ()),
+    "memories": (("id",), ("metadata",), ("status_reason",)),
+    "sessions": (("id",), ("metadata",), ("end_reason",)),
+    "edges": (("source", "target", "relation"), (), ("reason",)),
+    "entities": (("id",), (), ("summary",)),
+    "jobs": (("kind", "key"), (), ("error",)),
+    "events": (("seq",), ("before", "after"), ()),
+}
+FEW = 20  # texts that the database itself looks for; with more it is quicker to read every row once
+
+
+class ErasingWriter(NounWriter):
+    """The part of a transaction that erases; see `Writer` in base.py for what each method promises."""
+
+    def __init__(self, author: Author, statements: Statements, remembered: Mapping[Scope, int]) -> None:
+        super().__init__(author, statements, remembered)
+        self.erased: Counter[str] = Counter()
+        self._told: dict[tuple[Scope, str], dict[str, set[str]]] = {}
+
+    @abstractmethod
+    def clear_index(self, number: int, entries: int) -> None:
+        """Takes a scope's memories out of the full-text index, and tells caches that its vectors are gone.
+
+        `entries` is how many entries of the journal go with them, so that they are not taken for lost.
+        """
+
+    # Looking before erasing
+
+    def edges(self, scope: Scope, memory: str) -> Edges:
+        rows = self.execute(
+            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope = ? AND (source = ? OR target = ?) "
+            "ORDER BY created_at, source, target, relation",
+            (self.known(scope), memory, memory),
+        )
+        return self.damages.sound(rows, lambda row: edge_from(row, self.scope))
+
+    def of_session(self, scope: Scope, session: str) -> Memories:
+        named = f"%{_like(session_entry(session))}%"
+        rows = self.execute(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND (m.session = ? "
+            "OR m.metadata LIKE ? ESCAPE '!') ORDER BY m.seq",
+            (self.known(scope), session, named),
+        )
+        found = self._memories(rows)
+        return [one for one in found if session in (one.session, one.metadata.get("session"), _taught_by(one))]
+
+    def entities_of(self, scope: Scope, memory: str) -> list[Entity]:
+        found = (self.entity(scope, id_) for id_ in sorted(self._mentioned_by(scope, memory)))
+        return [entity for entity in found if entity is not None]
+
+    def _mentioned_by(self, scope: Scope, memory: str) -> set[str]:
+        """The entities that a memory mentions, and those that it mentioned before they were merged or split."""
+        rows = self.execute("SELECT entity FROM mentions WHERE scope = ? AND memory = ?", (self.known(scope), memory))
+        return {entity for (entity,) in rows} | self._told_of(scope, "mention").get(memory, set())
+
+    def removed(self, scope: Scope, id: str) -> Memory | None:
+        rows = self.execute(
+            "SELECT before FROM events WHERE scope = ? AND noun = 'memory' AND target = ? AND before IS NOT NULL "
+            "AND after IS NULL ORDER BY seq DESC LIMIT 1",
+            (self.known(scope), id),
+        )
+        images = self.damages.sound(rows, lambda row: image_from(row, scope))
+        image = images[0] if images else {PURGED: True}
+        if PURGED in image or self.memory(scope, id) is not None:
+            return None
+        row = (image.get("seq", 0), self.known(scope), *(image.get(column) for column in MEMORY_COLUMNS))
+        return memory_from(row, self.scope)
+
+    def contents(self, scope: Scope) -> Iterator[tuple[str, str, str]]:
+        number = self.known(scope)
+        for sql in (
+            "SELECT seq, 'memory', id, content FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?",
+            "SELECT row_number() OVER (ORDER BY id), 'session', '', id FROM sessions WHERE scope = ? "
+            "ORDER BY id LIMIT ? OFFSET ?",
+            "SELECT row_number() OVER (ORDER BY session, position), 'message', '', body FROM messages WHERE scope = ? "
+            "ORDER BY session, position LIMIT ? OFFSET ?",
+            "SELECT row_number() OVER (ORDER BY id), 'entity', id, name FROM entities WHERE scope = ? "
+            "ORDER BY id LIMIT ? OFFSET ?",
+        ):
+            last = 0
+            while True:
+                values = (number, PAGE, last) if "OFFSET" in sql else (number, last, PAGE)
+                rows = self.execute(sql, values)
+                yield from ((noun, id_, text) for _, noun, id_, text in rows)
+                if len(rows) < PAGE:
+                    break
+                last = rows[-1][0]
+
+    def message_bodies(self, scope: Scope, session: str) -> Names:
+        rows = self.execute(
+            "SELECT body FROM messages WHERE scope = ? AND session = ? ORDER BY position", (self.known(scope), session)
+        )
+        return [body for (body,) in rows]
+
+    def messages(self, scope: Scope, session: str) -> Messages:
+        rows = self.execute(
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND session = ? "
+            "ORDER BY position",
+            (self.known(scope), session),
+        )
+        return self.damages.sound(rows, lambda row: message_from(row, self.scope))
+
+    # Erasing
+
+    def purge(self, memory: Memory) -> None:
+        scope, number = memory.scope, self.number(memory.scope)
+        mentioned = self._mentioned_by(scope, memory.id)
+        links = self._told_of(scope, "edge").get(memory.id, set())
+        if self.memory(scope, memory.id) is not None:
+            edges = self.edges(scope, memory.id)
+            links = links | {self._target(EDGES, {c: getattr(edge, c) for c in EDGES.columns}) for edge in edges}
+            self._tally_vectors(number, memory.seq)
+            self.erased["links"] += len(edges)
+            self.remove(memory)
+        elif self.removed(scope, memory.id) is None:
+            raise NotFound(f"No memory {memory.id!r} in scope '{scope}'.", id=memory.id)
+        files = self.execute("DELETE FROM files WHERE scope = ? AND memory = ? RETURNING path", (number, memory.id))
+        if files:
+            self.execute(UNSEAL, (number,))
+        self.erased += Counter(memories=1, files=len(files))
+        self._blank(MEMORIES, scope, memory.id, {PURGED: True, "seq": memory.seq})
+        for link in links:
+            self._blank(EDGES, scope, link, {PURGED: True})
+        for entity in mentioned:
+            if self._mentions(scope, entity):
+                self._forget_former_names(scope, entity)
+            else:
+                self._purge_entity(scope, entity)
+
+    def _tally_vectors(self, number: int, seq: int) -> None:
+        ((count,),) = self.execute("SELECT count(*) FROM vectors WHERE scope = ? AND seq = ?", (number, seq))
+        self.erased["vectors"] += count
+
+    def purge_session(self, scope: Scope, session: str) -> int:
+        self._sessions.pop((scope, session), None)
+        self._delete(SESSIONS, scope, (session,))
+        number, target = self.number(scope), self._target(SESSIONS, {"id": session})
+        self._blank(SESSIONS, scope, target, {PURGED: True})
+        # Its id is a caller's word: the entries get another name, by which a store that has it too can tell it.
+        self.execute(
+            "UPDATE events SET target = ? WHERE scope = ? AND noun = 'session' AND target = ?",
+            (self._target(SESSIONS, {"id": hidden_session(session)}), number, target),
+        )
+        ((count,),) = self.execute("SELECT count(*) FROM messages WHERE scope = ? AND session = ?", (number, session))
+        self.execute("DELETE FROM messages WHERE scope = ? AND session = ?", (number, session))
+        jobs = self.execute("DELETE FROM jobs WHERE scope = ? AND key = ? RETURNING key", (number, session))
+        self.erased += Counter(sessions=1, messages=int(count), jobs=len(jobs))
+        return int(count)
+
+    def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
+        """Erases these folded names of an entity, with all that the journal says of it; without names left, itself."""
+        kept = {folded: name for folded, name in self._names_of(entity.scope, entity.id) if folded not in names}
+        if not kept:
+            self._purge_entity(entity.scope, entity.id)
+            return
+        name = next((written for written in kept.values() if written == entity.name), next(iter(kept.values())))
+        known = self.entity(entity.scope, entity.id)
+        if known is not None:
+            aliases = tuple(alias for alias in kept.values() if alias != name)
+            self.put_entity(Entity(known.id, known.scope, name, known.type, known.created_at, aliases, known.summary))
+            self._forget_names(entity.scope, entity.id, set(names), keep=kept)
+            self._blank(ENTITIES, entity.scope, to_json([entity.id]), {PURGED: True})
+            self.erased["names"] += len(names)
+
+    def _purge_entity(self, scope: Scope, entity: str) -> None:
+        """Removes an entity that nobody mentions any more; its names, a memory's words, leave the journal as well."""
+        known, names = self.entity(scope, entity), {folded for folded, _ in self._names_of(scope, entity)}
+        if known is not None:
+            self.remove_entity(known)
+            self.erased["entities"] += 1
+        self._blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
+        self._forget_names(scope, entity, names)
+
+    def _forget_former_names(self, scope: Scope, entity: str) -> None:
+        """Takes names out of the journal that an entity no longer has: they may be words of what is erased."""
+        current = {folded for folded, _ in self._names_of(scope, entity)}
+        told = self._told_of(scope, "entity_name").get(entity, set())
+        if any(json.loads(target)[0] not in current for target in told):
+            self._forget_names(scope, entity, set(), keep=current)
+            self._blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
+
+    def _forget_names(self, scope: Scope, entity: str, names: set[str], *, keep: Container[str] = ()) -> None:
+        """Takes these names of an entity out of the journal, and those it once had, but for those to keep."""
+        number = self.number(scope)
+        targets = self._told_of(scope, "entity_name").get(entity, set()) | {to_json([name, entity]) for name in names}
+        going = [target for target in sorted(targets) if json.loads(target)[0] not in keep]
+        for place, target in enumerate(going):
+            self._blank(ENTITY_NAMES, scope, target, {PURGED: True})
+            self.execute(
+                "UPDATE events SET target = ? WHERE scope = ? AND noun = 'entity_name' AND target = ?",
+                (to_json([f"({place})", entity]), number, target),
+            )
+
+    def purge_scope(self, scope: Scope) -> None:
+        number = self.number(scope)
+        ((active, terms),) = self.execute(
+            "SELECT count(*), coalesce(sum(terms), 0) FROM memories WHERE scope = ? AND status = 'active'", (number,)
+        )
+        self._entries, self._sessions, self._told = [], {}, {}
+        ((entries,),) = self.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
+        self.clear_index(number, entries)
+        for table in (*_OWNED, "events"):
+            ((count,),) = self.execute(f"SELECT count(*) FROM {table} WHERE scope = ?", (number,))
+            self.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))
+            self.erased[_PLACES.get(table, table)] += count
+        self._count(number, -int(active), -int(terms), -int(entries))
+        # One entry says that there was something, and makes every undo refuse.
+        self._journal(number, "profile", "[]", {PURGED: True}, None)
+
+    def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
+        number, changed = self.number(scope), 0
+        self._write_journal()
+        in_json, in_text = _Needles(_in_json(instead)), _Needles(_in_text(instead))
+        for table, (key, of_json, of_text) in _QUOTING.items() if instead else ():
+            needles = [*((column, in_json) for column in of_json), *((column, in_text) for column in of_text)]
+            columns = (*of_json, *of_text)
+            condition, values = _quoting(needles)
+            for row in self.execute(
+                f"SELECT {', '.join((*key, *columns))} FROM {table} WHERE scope = ? AND ({condition})",
+                (number, *values),
+            ):
+                place, old = row[: len(key)], row[len(key) :]
+                new = tuple(known.replaced(text or "") or text for text, (_, known) in zip(old, needles, strict=True))
+                if new != tuple(old):
+                    self.execute(
+                        f"UPDATE {table} SET {', '.join(f'{column} = ?' for column in columns)} WHERE scope = ?"
+                        + "".join(f" AND {column} = ?" for column in key),
+                        (*new, number, *place),
+                    )
+                    changed += 1
+        self._sessions.clear()
+        self.erased["quotations"] += changed
+        return changed
+
+    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+        self.execute(ENQUEUE, (self.number(scope), kind, key, watermark))
+
+    def drop_jobs(self, scope: Scope, kinds: Sequence[str]) -> int:
+        dropped = f"DELETE FROM jobs WHERE scope = ? AND kind IN ({marks(kinds)}) RETURNING key"
+        return len(self.execute(dropped, (self.known(scope), *kinds))) if kinds else 0
+
+    # The journal
+
+    def _blank(self, table: Table, scope: Scope, target: str, image: Mapping[str, Any]) -> None:
+        """Replaces all that the journal tells of a row. Its entries stay, so that none is missing."""
+        self._write_journal()
+        rows = self.execute(
+            "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = ? AND target = ? "
+            "AND before IS NOT NULL RETURNING seq",
+            (to_json(image), self.number(scope), table.noun, target),
+        )
+        self.erased["journal"] += len(rows)
+
+    def _told_of(self, scope: Scope, noun: str) -> dict[str, set[str]]:
+        """What the journal says of links, mentions or names, by the memory or entity it is about; read once.
+
+        For a mention that is the entities, for the others how the journal names the row.
+        """
+        if (scope, noun) not in self._told:
+            told: dict[str, set[str]] = defaultdict(set)
+            for (target,) in self.execute(
+                "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = ?", (self.known(scope), noun)
+            ):
+                try:
+                    first, second, *_ = json.loads(target)
+                except (ValueError, TypeError):  # a damaged entry tells nothing of anything
+                    continue
+                if noun == "mention":
+                    told[second].add(first)
+                elif noun == "entity_name":
+                    told[second].add(target)
+                else:
+                    told[first].add(target)
+                    told[second].add(target)
+            self._told[scope, noun] = told
+        return self._told[scope, noun]
+
+
+_PLACES = {"edges": "links", "events": "journal", "entity_names": "names"}
+
+
+class _Needles:
+    """Texts to be found in others, however many: each of those is read once, whatever the number of needles."""
+
+    def __init__(self, instead: Mapping[str, str]) -> None:
+        self.texts = sorted(instead, key=len, reverse=True)  # the longest first: one may be the beginning of another
+        self._length = min(map(len, instead), default=0)
+        self._by_beginning: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for text in self.texts:
+            self._by_beginning[text[: self._length]].append((text, instead[text]))
+
+    def replaced(self, text: str) -> str:
+        """The text with something else in the place of each needle."""
+        length, known = self._length, self._by_beginning
+        here = {text[start : start + length] for start in range(len(text) - length + 1)}
+        for beginning in here & known.keys():
+            for needle, new in known[beginning]:
+                text = text.replace(needle, new)
+        return text
+
+
+def _quoting(needles: Sequence[tuple[str, _Needles]]) -> tuple[str, list[str]]:
+    """The condition for rows that may quote something, and its values."""
+    if any(len(known.texts) > FEW for _, known in needles):
+        return " OR ".join(f"{column} <> ''" for column, _ in needles), []
+    parts = [(f"replace({column}, ?, '') <> {column}", text) for column, known in needles for text in known.texts]
+    return " OR ".join(part for part, _ in parts), [text for _, text in parts]
+
+
+def _in_json(instead: Mapping[str, str]) -> dict[str, str]:
+    """Texts as JSON writes them, and as JSON inside JSON does; with and without letters beyond ASCII escaped."""
+    forms: dict[str, str] = {}
+    for pair in instead.items():
+        for once in (pair, [_ascii(text) for text in pair]):
+            twice = [json.dumps(text, ensure_ascii=False)[1:-1] for text in once]
+            forms |= {once[0]: once[1], twice[0]: twice[1]}
+    return forms
+
+
+def _in_text(instead: Mapping[str, str]) -> dict[str, str]:
+    """The same texts as people write them, where they are whole strings without their quotes."""
+    forms = dict(instead)
+    for text, new in instead.items():
+        with suppress(ValueError):
+            forms[json.loads(f'"{text}"')] = new
+    return forms
+
+
+def _ascii(text: str) -> str:
+    return "".join(sign if sign.isascii() else json.dumps(sign)[1:-1] for sign in text)
+
+
+def session_entry(session: str) -> str:
+    """How metadata that names a session is written."""
+    return to_json({"session": session})[1:-1]
+
+
+def _like(text: str) -> str:
+    return "".join(f"!{sign}" if sign in "!%_" else sign for sign in text)
+
+
+def hidden_session(session: str) -> str:
+    """What the journal calls a session that was purged: the same in every store, and not its name."""
+    return f"({hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:32]})"
+
+
+def _taught_by(record: Memory) -> object:
+    """The session that the source of a record names."""
+    source = record.metadata.get("source")
+    return source.get("session") if isinstance(source, Mapping) else None

@@ -1,0 +1,1 @@
+"""SQLite backend: connection, full-text index, transactions, health checks."""

@@ -1,0 +1,236 @@
+"""The file of an embedded store: made private, opened as far as it may be, refused when foreign; errors explained."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from ...errors import (
+    InvalidInput,
+    NotFound,
+    RowDamaged,
+    StoreBusy,
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from ...types import Scope
+from .. import migrations_runner
+from ..damage import ADVICE, GarbledRow
+from ..schema import Row, Rows
+from ..schema_status import Status, jobs_by_status, rows_by_noun
+
+APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
+BUSY_MILLISECONDS = 30_000
+
+
+class SQLiteStatements:
+    """Statements on one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        return rows_of(self._connection, sql, values)
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
+
+def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Rows:
+    """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops no others."""
+    cursor = connection.execute(sql, values)
+    try:
+        return cursor.fetchall()
+    except UnicodeDecodeError:
+        return list(_as_bytes(connection, cursor, sql, values))
+
+
+def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+    """The same row by row, in constant memory."""
+    cursor, done = connection.cursor().execute(sql, values), 0
+    while True:
+        try:
+            row = next(cursor)
+        except StopIteration:
+            return
+        except UnicodeDecodeError:
+            break
+        done += 1
+        yield row
+    # The cursor stays open until the end: as long as it is, the second reading sees the same moment.
+    yield from islice(_as_bytes(connection, cursor, sql, values), done, None)
+
+
+def _as_bytes(connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+    """Reads again what holds a text that is not UTF-8, every text as bytes."""
+    if not cursor.is_readonly:  # what has changed something must not run twice
+        raise RowDamaged("A row that was to be changed holds text that is not UTF-8. Nothing was changed. " + ADVICE)
+    names = [f"c{place}" for place in range(len(cursor.get_description()))]
+    wanted = ", ".join(
+        f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
+    )
+    again = f"WITH found ({', '.join(names)}) AS ({sql}) SELECT {wanted} FROM found"
+    for row in connection.cursor().execute(again, values):
+        yield _decoded(row[::2], row[1::2])
+
+
+def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
+    """A row out of the types and values of its columns, in which texts are bytes."""
+    decoded, garbled = list(values), []
+    for place, type_ in enumerate(types):
+        if type_ == "text":
+            decoded[place] = values[place].decode("utf-8", "replace")
+            if decoded[place].encode() != values[place]:
+                garbled.append(place)
+    return GarbledRow.of(decoded, garbled) if garbled else tuple(decoded)
+
+
+def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
+    """How the file at `path` stands, whatever version its tables have; NotFound when it is not there.
+
+    Rows are counted in these scopes or, when none is named, in all.
+    """
+    file = Path(path).expanduser().absolute()
+    if not file.is_file():
+        raise NotFound(f"There is no store at {file}. Make one with `holdfast store init`.")
+    with translated(str(file)), closing(apsw.Connection(*how_to_open(str(file), private=False))) as connection:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        refuse_foreign_file(connection, str(file))
+        version, execute = int(connection.pragma("user_version")), SQLiteStatements(connection)
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        return Status(
+            "sqlite",
+            str(file),
+            version,
+            tuple(step.name for step in migrations_runner.pending("sqlite", version, str(file))),
+            sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()),
+            rows_by_noun(execute, tables, scopes) if tables else None,
+            execute("SELECT count(*) FROM scopes")[0][0] if tables else 0,
+            jobs_by_status(execute) if tables else {},
+        )
+
+
+def vector_extension() -> str:
+    """Where sqlite-vec is. Importing the package would say so too, and load numpy on the way."""
+    package = find_spec("sqlite_vec")
+    assert package is not None and package.origin is not None
+    return str(Path(package.origin).with_name("vec0"))
+
+
+def how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
+    """The URI and the flags to open a file with: to write where that is allowed, otherwise only to read."""
+    if private or os.access(uri, os.W_OK):
+        return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    path = Path(uri)
+    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
+    alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+
+def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
+    """StoreCorrupt for a file that is another program's."""
+    # Tables first: a store that another process makes at this moment gets both in one commit.
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreCorrupt(
+            f"{location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
+            "Choose another path with --store."
+        )
+
+
+def use_log(connection: apsw.Connection) -> None:
+    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take turns."""
+    connection.set_busy_timeout(0)
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            from random import uniform  # noqa: PLC0415 (few ever wait)
+
+            time.sleep(uniform(0.001, 0.02))
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+
+def make_private_file(path: Path) -> None:
+    """Creates the file for its owner only; a folder that is made on the way is private too."""
+    try:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}.")
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except PermissionError as error:
+        raise StoreReadOnly(
+            f"Cannot create {path}: {error.strerror}. Choose a folder you may write to with --store."
+        ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreError(
+            f"Cannot create {path}: there is a file where a folder is to be. Choose another path with --store."
+        ) from error
+    except OSError as error:
+        raise StoreError(f"Cannot create {path}: {error.strerror}. Choose another path with --store.") from error
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        StoreBusy,
+        "is being written by another process. Nothing was changed; try again in a moment.",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFull,
+        "could not grow: the disk is full. The change was not made; free some space.",
+    ),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError),
+        StoreReadOnly,
+        "cannot be written. Check the permissions of the file and its folder.",
+    ),
+    (
+        (apsw.NotADBError,),
+        StoreCorrupt,
+        "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path with --store.",
+    ),
+    (
+        (apsw.CorruptError, apsw.FormatError),
+        StoreCorrupt,
+        "is damaged. Keep a copy of the file, then restore a backup, or export what can still be read: "
+        "`holdfast export -o rescue.jsonl`.",
+    ),
+    ((apsw.CantOpenError,), StoreError, "cannot be opened. Check that the path is right and readable."),
+)
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turns SQLite's errors into ours, with what to do next."""
+    try:
+        yield
+    except apsw.ConnectionClosedError as error:
+        raise StoreClosed() from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput("A text holds half a surrogate pair, which no database can keep. Remove it.") from error
+    except UnicodeDecodeError as error:  # of a row that none of our own ways of reading has met
+        raise RowDamaged(f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}.") from error
+    except apsw.Error as error:
+        for kinds, ours, advice in _TRANSLATIONS:
+            if isinstance(error, kinds):
+                raise ours(f"{location} {advice} ({error})") from error
+        raise StoreError(f"{location}: {error}") from error

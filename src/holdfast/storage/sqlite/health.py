@@ -1,0 +1,164 @@
+"""What `holdfast doctor` looks at in an SQLite file besides its rows: the file, its schema, its word index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+from functools import partial
+from itertools import zip_longest
+
+import apsw
+
+from ...text.terminal import counted
+from ...types import Micros
+from .. import health, migrations_runner
+from ..protocol import Finding
+from ..schema import Statements, terms_of
+from .connection import each_row
+
+
+def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator[Finding]:
+    """Every finding; the checks of the file itself come first, and if they fail most others would only repeat them."""
+    look = partial(each_row, connection)
+    broken, altered = list(_file(connection)), list(_schema(connection))
+    yield from broken
+    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
+        yield from health.rows(look)
+        yield from health.quarantined(look)
+    if broken:
+        return
+    yield from altered
+    for findings in (
+        health.orphans(look),
+        health.lengths(look),
+        _totals(connection),
+        _words(connection),
+        health.vectors(look, unpack),
+        _places(connection),
+        health.watermarks(look),
+        health.journal(look),
+        health.messages(look),
+        _gaps(connection),
+    ):
+        yield from findings
+
+
+def _file(connection: apsw.Connection) -> Iterator[Finding]:
+    for (message,) in connection.execute("PRAGMA integrity_check(20)"):
+        if message != "ok":
+            # Indexes, the full-text one among them, report their damage here, and they can be rebuilt.
+            yield Finding("file", message, repairable="memory_terms" in message or " index " in message)
+    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield Finding(
+            "file", f"row {row} of {table} points to a missing row of {parent}", repairable=table == "vectors"
+        )
+
+
+def _schema(connection: apsw.Connection) -> Iterator[Finding]:
+    wanted, there = _expected(), _definitions(connection)
+    for name in sorted(wanted.keys() | there.keys()):
+        if wanted.get(name) != there.get(name):
+            state = "missing" if name not in there else "unknown" if name not in wanted else "altered"
+            yield Finding("schema", f"{name} is {state}", repairable=_is_index(wanted.get(name, "")))
+
+
+def _expected() -> dict[str, str]:
+    fresh = apsw.Connection(":memory:")
+    for step in migrations_runner.migrations("sqlite"):
+        fresh.execute(step.sql)
+    return _definitions(fresh)
+
+
+def _is_index(definition: str) -> bool:
+    return definition.startswith(("CREATE INDEX ", "CREATE UNIQUE INDEX "))
+
+
+def _definitions(connection: apsw.Connection) -> dict[str, str]:
+    return dict(
+        connection.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
+            "AND name NOT LIKE 'memory_terms_%'"
+        )
+    )
+
+
+def _totals(connection: apsw.Connection) -> Iterator[Finding]:
+    for kind, key, active, terms, real_active, real_terms in each_row(
+        connection,
+        "SELECT s.kind, s.key, s.active, s.terms, count(m.seq), coalesce(sum(m.terms), 0) FROM scopes s "
+        "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number",
+    ):
+        if (active, terms) != (real_active, real_terms):
+            yield Finding("totals", f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real_active}")
+
+
+def _words(connection: apsw.Connection) -> Iterator[Finding]:
+    """Compares the full-text index, word by word, with one built afresh from the memories."""
+    fresh = apsw.Connection("")  # a temporary file that SQLite removes by itself
+    fresh.execute(
+        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii tokenchars '_~'\")"
+    )
+    with fresh:
+        fresh.executemany("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection))
+    for side in (fresh, connection):
+        side.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, memory_terms, instance)"
+        )
+    wanted, there = (
+        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places") for side in (fresh, connection)
+    )
+    for expected, found in zip_longest(wanted, there):
+        if expected != found:
+            word = (expected or found)[0]
+            yield Finding("words", f"the full-text index is not what the memories say, first at {word!r}")
+            return
+
+
+def prefixed_terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
+    """What the full-text index should hold, memory by memory."""
+    for seq, scope, status, title, content, tags in each_row(
+        connection, "SELECT seq, scope, status, title, content, tags FROM memories ORDER BY seq"
+    ):
+        prefix = f"{scope}~" if status == "active" else f"{scope}_"
+        yield seq, " ".join(prefix + term for term in terms_of(title, content, tags))
+
+
+def _places(connection: apsw.Connection) -> Iterator[Finding]:
+    for (count,) in connection.execute(
+        "SELECT count(*) FROM vectors v JOIN memories m ON m.seq = v.seq WHERE m.scope <> v.scope"
+    ):
+        if count:
+            yield Finding("vectors", f"{counted(count, 'vector')} in another scope than the memory")
+
+
+def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
+    for (count,) in connection.execute(
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) "
+        "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) FROM events"
+    ):
+        if count:
+            yield Finding(
+                "journal", f"{counted(count, 'journal entry is', 'journal entries are')} missing", repairable=False
+            )
+
+
+def repair_sqlite(connection: apsw.Connection, execute: Statements, unpack: health.Unpack, *, at: Micros) -> None:
+    """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that cannot be used."""
+    _rebuild_indexes(connection)
+    health.repair_rows(execute, unpack, at=at)
+    connection.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
+    for seq, terms in list(prefixed_terms(connection)):
+        connection.execute("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, terms))
+    connection.execute(
+        "UPDATE scopes SET active = (SELECT count(*) FROM memories m WHERE m.scope = number AND m.status = 'active'), "
+        "terms = (SELECT coalesce(sum(m.terms), 0) FROM memories m WHERE m.scope = number AND m.status = 'active')"
+    )
+
+
+def _rebuild_indexes(connection: apsw.Connection) -> None:
+    there = _definitions(connection)
+    for name, definition in _expected().items():
+        if _is_index(definition) and there.get(name) != definition:
+            connection.execute(f"DROP INDEX IF EXISTS {name}")
+            connection.execute(definition)
+    connection.execute("REINDEX")

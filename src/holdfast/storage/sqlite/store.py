@@ -1,0 +1,454 @@
+"""The embedded store: one SQLite file through apsw, with FTS5 for words and sqlite-vec for vectors.
+
+One connection writes, each thread reads through its own, WAL lets them overlap, and BEGIN IMMEDIATE with a
+busy time-out lines up the writers of many processes. Nothing is kept beside the file but SQLite's own -wal
+and -shm, so a copy of the three is a copy of the memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import apsw
+
+from ...errors import StoreClosed
+from ...floats import Vector, packed
+from ...types import Micros, Names, Scope, system_clock
+from .. import migrations_runner
+from ..damage import AFRESH
+from ..filters import SQLITE, invalid_now, marks, where_clause
+from ..matrix_pool import Read
+from ..protocol import WAIT, Author, Corpus, Filter, Finding, Place, Places, Ranked, T, Writer
+from ..schema import TABLES, Row, Rows, Statements
+from ..scope_numbers import Reach
+from ..sql_store import PAGE, SQLStore
+from .connection import (
+    APPLICATION_ID,
+    BUSY_MILLISECONDS,
+    SQLiteStatements,
+    each_row,
+    how_to_open,
+    make_private_file,
+    refuse_foreign_file,
+    rows_of,
+    translated,
+    use_log,
+    vector_extension,
+)
+from .fts import ADD_TO_META, quoted, scope_prefix
+
+_DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
+MOMENT_MILLISECONDS = 250  # for who only notes something on the way
+IN_MEMORY = ":memory:"
+# In this order: words of removed rows leave the index, then every page is written anew, then the log is emptied.
+SCRUBBING = {
+    "full-text index": "INSERT INTO memory_terms (memory_terms) VALUES ('optimize')",
+    "free pages": "VACUUM",
+    "log": "PRAGMA wal_checkpoint(TRUNCATE)",
+}
+
+
+class SQLiteStore(SQLStore):
+    """Memories in one SQLite file; see `Store` in base.py for what each method promises."""
+
+    dialect = SQLITE
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
+        """Opens the file at `path`, making it (0600) and its folder (0700) when they are missing.
+
+        `":memory:"` keeps everything in this process and writes nothing to disk.
+        """
+        super().__init__()
+        self.location = str(path)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self._closed = False
+        self._pid = os.getpid()
+        self._writing = False
+        self._connections: WeakSet[apsw.Connection] = WeakSet()
+        self._private = self.location == IN_MEMORY
+        # In memory, all connections of this store share one database under a name nobody else has.
+        self._uri = f"file:/{os.urandom(16).hex()}?vfs=memdb" if self._private else self.location
+        if not self._private:
+            self.location = self._uri = str(Path(path).expanduser().absolute())
+            make_private_file(Path(self._uri))
+        try:
+            with translated(self.location):
+                self._writer = self._connect()
+                self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    # Connections
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(*how_to_open(self._uri, private=self._private))
+        self._connections.add(connection)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        refuse_foreign_file(connection, self.location)
+        if not connection.readonly("main"):
+            use_log(connection)
+        # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
+        connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
+        # One plan for one statement: otherwise SQLite plans most of them anew for every value that is bound to them.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        if self._private:
+            connection.execute("PRAGMA temp_store = MEMORY")  # or large sorts would go through a file
+        connection.enable_load_extension(True)
+        connection.load_extension(vector_extension())
+        connection.enable_load_extension(False)
+        return connection
+
+    def _migrate(self) -> None:
+        connection = self._writer
+        if not migrations_runner.pending("sqlite", connection.pragma("user_version"), self.location):
+            return
+        self._in_transaction(self._take_steps)
+
+    def _take_steps(self, connection: apsw.Connection) -> None:
+        # Asked again inside the transaction: another process may have migrated in between.
+        for step in migrations_runner.pending("sqlite", connection.pragma("user_version"), self.location):
+            connection.execute(step.sql)
+            connection.execute(f"PRAGMA user_version = {step.version}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _reader(self) -> apsw.Connection:
+        self._check_open()
+        if getattr(self._local, "pid", None) != os.getpid():
+            self._local.connection = self._connect()
+            # A question reads every vector once, and memory for all of them is not had for nothing.
+            self._local.connection.execute("PRAGMA cache_size = -2000")
+            self._local.pid = os.getpid()
+        connection: apsw.Connection = self._local.connection
+        return connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed()
+        if self._pid != os.getpid():
+            # After a fork the parent's connections must not be used, nor closed, by the child.
+            self._inherited = [self._local, *self._connections]
+            self._lock, self._local = threading.RLock(), threading.local()
+            self.forget_cache()
+            self._connections, self._writing = WeakSet(), False
+            self._writer, self._pid = self._connect(), os.getpid()
+
+    def close(self) -> None:
+        if self._pid != os.getpid():
+            self._closed = True
+            return
+        with self._lock:
+            self._closed = True
+            for connection in list(self._connections):
+                with suppress(apsw.Error):  # a thread in the middle of a read ends it and closes by itself
+                    connection.close()
+
+    # Primitives
+
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
+        # Who may see what is in each statement; a file belongs to one person and knows no roles.
+        with translated(self.location):
+            return rows_of(self._reader(), sql, values)
+
+    def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()  # a file is read as quickly without
+
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:  # noqa: ARG002
+        with translated(self.location):
+            yield from each_row(self._reader(), sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
+        if self._private:
+            yield self._copied()
+            return
+        with translated(self.location):
+            self._check_open()
+            connection = self._connect()
+            try:
+                connection.execute("BEGIN; SELECT count(*) FROM meta")  # the first read fixes the moment
+                yield partial(self.rows_through, lambda _, sql, values: each_row(connection, sql, values))
+            finally:
+                connection.close()
+
+    def _copied(self) -> Callable[[str, Scope], Iterator[dict[str, Any]]]:
+        """In memory a reader would hold up the writers, so the moment is a copy: it is all in memory anyway."""
+        with self._lock:
+            copied = {
+                (noun, scope): list(self.rows(noun, scope)) for noun in (*TABLES, "vector") for scope in self.scopes()
+            }
+        return lambda noun, scope: iter(copied.get((noun, scope), ()))
+
+    def _in_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
+        self._check_open()  # before the lock, which in a forked child may be held by a thread that is not there
+        with self._lock:
+            self._check_open()
+            if self._writing:
+                raise RuntimeError("A transaction is already open in this thread; use its writer.")
+            self._writing, connection = True, self._writer
+            try:
+                self._begin(connection)
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                with translated(self.location):
+                    if not connection.get_autocommit():
+                        connection.execute("ROLLBACK")
+                    raise
+            finally:
+                self._writing = False
+            return result
+
+    def _begin(self, connection: apsw.Connection) -> None:
+        if not getattr(self._local, "hurried", False):
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        connection.set_busy_timeout(MOMENT_MILLISECONDS)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        self._local.hurried = True
+        try:
+            yield
+        finally:
+            self._local.hurried = False
+
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
+        return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
+
+    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+        from .transaction import SQLiteWriter  # noqa: PLC0415 (who only asks need not wait for it)
+
+        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteWriter]:
+            writer = SQLiteWriter(author, SQLiteStatements(connection), self._numbers)
+            result = work(writer)
+            writer.close()
+            return result, writer
+
+        result, writer = self._in_transaction(attempt)
+        self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
+        for scope, number in writer.scopes_met():
+            if scope not in self._numbers:
+                self._learn(number, *scope)
+        return result
+
+    # Scopes
+
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        return self.read(
+            (),
+            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN (VALUES {','.join(['(?,?)'] * len(scopes))})",
+            [part for scope in scopes for part in scope],
+        )
+
+    def make_scope(self, scope: Scope) -> None:
+        sql = "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, 0) ON CONFLICT DO NOTHING"
+        self.transact((), lambda execute: execute(sql, (scope.kind, scope.key)))
+
+    # Words
+
+    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+        numbers = self.numbers(where.scopes)
+        if not numbers or not terms:
+            return []
+        match = " OR ".join(quoted(prefix + term) for prefix in self._prefixes(where, numbers) for term in terms)
+        condition, values = self._beside_match(where, numbers)
+        rows = self.read(
+            numbers,
+            f"SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND {condition} "
+            "ORDER BY f.rank, f.rowid LIMIT ?",
+            (match, *values, limit),
+        )
+        return [(seq, score / (1.0 + score)) for seq, score in rows]
+
+    def _prefixes(self, where: Filter, numbers: Sequence[int]) -> Names:
+        only_active = where.statuses == ("active",) and where.as_of is None
+        states = (True,) if only_active else (True, False)
+        return [scope_prefix(number, active=active) for number in numbers for active in states]
+
+    def _beside_match(self, where: Filter, numbers: Sequence[int]) -> tuple[str, list[Any]]:
+        """What has to hold beside the words. Scope and status are part of the words, so usually next to nothing."""
+        if where.narrow:
+            condition, values = where_clause(where, numbers, SQLITE)
+            if where.namespace:
+                # Found by its index, once. The plus keeps SQLite from looking for the words in each of them anew.
+                return f"+f.rowid IN (SELECT m.seq FROM memories m WHERE {condition})", values
+            return f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})", values
+        if where.valid_at is None:
+            return "1", []
+        return f"f.rowid NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]
+
+    def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
+        numbers = self.numbers(scopes)
+        ((size, length),) = self.read(
+            numbers,
+            f"SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number IN ({marks(numbers)})",
+            numbers,
+        )
+        frequency = {
+            term: sum(
+                row[0]
+                for number in numbers
+                for row in self.read(
+                    (number,),
+                    "SELECT doc FROM memory_vocabulary WHERE term = ?",
+                    (scope_prefix(number, active=True) + term,),
+                )
+            )
+            for term in terms
+        }
+        return Corpus(size, length / size if size else 0.0, frequency)
+
+    # Vectors
+
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
+        return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
+
+    def scope_models(self, scope: int) -> Rows:
+        return self.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.model = d.number AND e.scope = ?",
+            (scope,),
+        )
+
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
+        sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
+        return int(execute(sql, (identity, dimensions))[0][0])
+
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
+        execute(
+            "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = models.number)",
+            (identity,),
+        )
+        execute(ADD_TO_META, ("vector_drops", "1"))
+
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002 (the file's ends are quicker to read)
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors), "
+            "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
+            (),
+        )
+        return event, vector, drops
+
+    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        return self.nearest_cached(where, number, model, vector, limit)
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        rows = None if where.narrow or limit > PAGE else self._scan_bare(where, number, model, vector, limit)
+        if rows is None:
+            condition, values = where_clause(where, (number,), SQLITE)
+            rows = self.read(
+                (number,),
+                f"SELECT v.seq, {_DISTANCE} FROM vectors v JOIN memories m ON m.seq = v.seq "
+                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq LIMIT ?",
+                (packed(vector), model, number, *values, limit),
+            )
+        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+    def _scan_bare(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Rows | None:
+        """The nearest without a look at the memories of all the others; None when too many of the nearest may not show.
+
+        Nearly all memories of a scope are active and valid, and reading them takes longer than comparing.
+        """
+        more = 2 * limit
+        rows = self.read(
+            (number,),
+            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
+            "ORDER BY distance, v.seq LIMIT ?",
+            (packed(vector), model, number, more),
+        )
+        condition, values = where_clause(where, (number,), SQLITE)
+        among, seqs = self.dialect.among("m.seq", [seq for seq, _ in rows])
+        passing = {
+            seq
+            for (seq,) in self.read(
+                (number,), f"SELECT m.seq FROM memories m WHERE {among} AND {condition}", (*seqs, *values)
+            )
+        }
+        found = [row for row in rows if row[0] in passing][:limit]
+        return found if len(found) == limit or len(rows) < more else None
+
+    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+        among, values = self.dialect.among("seq", seqs)
+        rows = self.read(
+            (number,),
+            "SELECT seq, 1.0 - coalesce(vec_distance_cosine(vector, ?), 1.0) FROM vectors "
+            f"WHERE model = ? AND scope = ? AND {among}",
+            (packed(vector), model, number, *values),
+        )
+        return dict(rows)
+
+    # Upkeep
+
+    def check(self) -> Iterator[Finding]:
+        from .health import check_sqlite  # noqa: PLC0415 (a recall does without)
+
+        self._check_open()
+        # A connection of its own: FTS5 checks what it has cached, which may be older than the last write.
+        with translated(self.location), closing(self._connect()) as connection:
+            connection.execute("BEGIN")  # one moment for all checks, or a write in between would look like damage
+            yield from check_sqlite(connection, self.unpack)
+
+    def repair(self) -> None:
+        from .health import repair_sqlite  # noqa: PLC0415 (as above)
+
+        self._in_transaction(
+            lambda connection: repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
+        )
+        self._damages.clear()
+        self.forget_cache()  # vectors may have been dropped without a word in the journal
+
+    def tend(self) -> Names:
+        self._check_open()
+        with self._lock, translated(self.location):
+            self._check_open()
+            self._writer.execute("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')")
+            self._writer.execute("PRAGMA optimize")
+        return ["merged the full-text index"]
+
+    def scrub(self, *, wait: float = WAIT) -> Places:
+        self._check_open()
+        with self._lock, translated(self.location):
+            self._check_open()
+            self._writer.set_busy_timeout(int(wait * 1000))
+            try:
+                return [self._scrubbed(name, sql) for name, sql in SCRUBBING.items()]
+            finally:
+                self._writer.set_busy_timeout(BUSY_MILLISECONDS)
+
+    def _scrubbed(self, name: str, sql: str) -> Place:
+        try:
+            rows = self._writer.execute(sql).fetchall()
+        except (apsw.BusyError, apsw.LockedError):
+            return Place(name, "pending", "Another process was writing all the time. Run `holdfast purge --finish`.")
+        except apsw.FullError:
+            return Place(
+                name, "pending", "The disk has no room for a second copy of the file. Free some space, then run "
+                "`holdfast purge --finish`.",
+            )  # fmt: skip
+        if rows and rows[0][0]:  # a checkpoint says whether it had to stop for a reader
+            return Place(name, "pending", "Another process is reading an older state. Run `holdfast purge --finish`.")
+        return Place(name, "clean")
+
+
+class InMemoryStore(SQLiteStore):
+    """A store that writes nothing to disk and ends with its process: the one for incognito sessions."""
+
+    supports_incognito = True
+
+    def __init__(self, *, clock: Callable[[], Micros] = system_clock) -> None:
+        super().__init__(IN_MEMORY, clock=clock)

@@ -1,0 +1,49 @@
+"""A transaction on an SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from ...errors import InvalidInput
+from ..journal import Indexed
+from ..transaction import RowWriter
+from .fts import ADD_TO_META, scope_prefix
+
+
+class SQLiteWriter(RowWriter):
+    """A transaction on the writing connection."""
+
+    def new_seqs(self, count: int) -> Sequence[int]:
+        # The transaction holds the lock of the file, so the next numbers are ours.
+        rows = self.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
+        first = rows[0][0] + 1 if rows else 1
+        return range(first, first + count)
+
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002 (see checkup)
+        self.execute(
+            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
+        )
+
+    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
+        try:
+            return super().restore_row(noun, row, journal=journal, seq=seq)
+        except apsw.ConstraintError as error:
+            raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
+
+    def index(self, memories: Sequence[Indexed]) -> None:
+        rows = []
+        for seq, number, terms, active in memories:
+            prefix = scope_prefix(number, active=active)
+            rows.append((seq, prefix + f" {prefix}".join(terms) if terms else ""))
+        self.execute.many("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", rows)
+
+    def unindex(self, memory: Indexed) -> None:
+        self.execute("DELETE FROM memory_terms WHERE rowid = ?", (memory[0],))
+
+    def clear_index(self, number: int, entries: int) -> None:
+        self.execute("DELETE FROM memory_terms WHERE rowid IN (SELECT seq FROM memories WHERE scope = ?)", (number,))
+        for key, more in (("vector_drops", 1), ("erased_entries", entries)):
+            self.execute(ADD_TO_META, (key, str(more)))

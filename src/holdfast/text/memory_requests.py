@@ -1,0 +1,410 @@
+"""What somebody asks of a memory, in their own words and anywhere in a message.
+
+`control.py` knows whole utterances that are commands; this reads sentences. It takes a message apart into sentences and
+clauses, leaves out what is not the speaker's own prose (quotations, code, text to be translated), strips courtesies
+from the beginning of each clause, and compares the rest with a small grammar: a verb of keeping or forgetting, a
+negation, what it is about (this conversation, the last message, a topic), and from when on.
+
+The grammar is data, in the table `asked` of `control_cues/`, one file a language:
+- `script`: the writing that a text must have for the language to be tried;
+- `trigger`: some word of every request; a text without one is not read at all;
+- `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
+- `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
+- `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which asks nothing;
+- `personal`: words by which people speak of themselves;
+- `fold`: whether accents are left aside; `spelling`: words that are often misspelt, `not_misspelt` those that look so;
+- `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends in a question mark;
+- `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
+- `parts`: named alternatives, which patterns and other parts use as {name};
+- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than what follows;
+- `known`: words that tell that a memory has something, without which "delete it" is about something else;
+- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds no longer;
+- one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back` a pronoun for
+  something said before, `weak` one that counts only where `known` is found before it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from .lazy_regex import later
+
+Kind = Literal["resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Where two kinds fit one clause, the first wins: "from now on save nothing of this" is about what follows."""
+
+LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
+LONGEST = 4_000  # characters: longer texts are pasted rather than said
+LONGEST_SENTENCE = 600  # characters, which also bounds what a pattern can cost
+LONGEST_TOPIC = 300  # characters of what is to be remembered; a topic to forget is far shorter
+
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    "latin": re.compile(r"[a-z]", re.IGNORECASE),
+    "cyrillic": re.compile(r"[\u0400-\u04ff]"),
+    "han": re.compile(r"[\u3400-\u9fff]"),
+    "kana": re.compile(r"[\u3040-\u30ff]"),
+}
+_KANA = _SCRIPTS["kana"]
+_PLAIN = str.maketrans({"’": "'", "‘": "'", "´": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "，": ",", "：": ":"})
+# Code, and lines of a program or a shell, are nobody's request.
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CODE_LINE = re.compile(r"^\s*(?://|#(?!\d)|/\*|\*|--|\$ |>|<!--|;;).*$", re.MULTILINE)
+# Quotations: marks in pairs. A single straight quote opens one only before a letter and after a space or a bracket.
+_QUOTED = re.compile(
+    r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
+    r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
+)
+_MARK = "\ua66e"  # stands for a quotation: a letter of no language here, so that it is read as a word
+_SENTENCE = re.compile(r"[.!?…]+(?=\s|$|[\"')\]])|[。！？]+|\n+")
+_ENDS = " \t,.;:!?…。、！？~\"'()-–—"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRequest:
+    """What is asked of memory: of which kind, about what, and where in the plain text the sentence is."""
+
+    kind: Kind
+    topic: str = ""
+    rest: str = ""
+    """What else the message says: every sentence but the one with the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    code: str
+    script: re.Pattern[str]
+    trigger: re.Pattern[str]
+    nothing: re.Pattern[str]
+    idle: re.Pattern[str]
+    starts: re.Pattern[str]
+    lead: re.Pattern[str]
+    personal: re.Pattern[str]
+    reports: re.Pattern[str]
+    tags: re.Pattern[str]
+    questions: re.Pattern[str]
+    rest: re.Pattern[str]
+    past: re.Pattern[str]
+    known: re.Pattern[str]
+    withdrawn: re.Pattern[str]
+    last: re.Pattern[str]
+    fold: bool
+    spelling: Mapping[str, str]
+    keep: frozenset[str]
+    kinds: Mapping[Kind, tuple[re.Pattern[str], ...]]
+
+    def reads(self, text: str) -> bool:
+        """Whether a text may be of this language and has a word for memory in it."""
+        if self.code == "zh" and _KANA.search(text):
+            return False  # kanji among kana are Japanese
+        return bool(self.script.search(text)) and bool(self.trigger.search(_folded(text) if self.fold else text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    kind: Kind
+    topic: str
+    span: tuple[int, int]
+    back: bool
+    """Whether it is about something that was said before, by a pronoun."""
+    weak: bool
+    """Whether the pronoun counts only where what was said before is about memory."""
+    start: int
+
+
+def read_request(text: str) -> MemoryRequest | None:
+    """What a message asks of memory, in any of the languages; None when it asks for nothing.
+
+    >>> read_request("Thanks! And please don't keep any of this.").kind
+    'forget_session'
+    >>> read_request("I don't remember the argument.")
+    """
+    if len(text) > LONGEST:
+        return None
+    said, quotes = _own_words(text)
+    for grammar in _grammars():
+        if grammar.reads(said) and (found := _read(grammar, said, quotes)):
+            return found
+    return None
+
+
+def _own_words(text: str) -> tuple[str, list[str]]:
+    """A message in plain characters, without code, and with a mark for each quotation."""
+    plain = unicodedata.normalize("NFKC", text).translate(_PLAIN)
+    plain = _CODE_LINE.sub("", _CODE.sub(" ", plain))
+    quotes: list[str] = []
+
+    def mark(found: re.Match[str]) -> str:
+        quotes.append(found[0])
+        return _MARK
+
+    return re.sub(r"[^\S\n]+", " ", _QUOTED.sub(mark, plain)).strip(), quotes
+
+
+def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
+    if grammar.nothing.search(said):
+        return None
+    sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
+    withdrawn = _withdrawal(grammar, sentences)
+    if withdrawn is not None:
+        return MemoryRequest("resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :])))
+    first: MemoryRequest | None = None
+    for place, sentence in enumerate(sentences):
+        spelled = _spelled(grammar, sentence)
+        too_long = len(spelled) > LONGEST_SENTENCE
+        if too_long or not grammar.trigger.search(spelled) or grammar.idle.search(spelled):
+            continue
+        found = _first(grammar, spelled)
+        if found is None:
+            continue
+        if grammar.fold:  # the topic as it was written
+            found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
+        before, after = sentences[:place], sentences[place + 1 :]
+        # Folding moves no character, so that a topic can be taken from the sentence as it was written.
+        kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
+        if kind is None:
+            continue
+        request = MemoryRequest(kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after)))
+        if first is None:
+            first = request
+        elif {first.kind, kind} == {"pause", "resume"}:
+            first = request  # "I asked you to save nothing for a while. You can go on now.": the later word counts
+    return first
+
+
+def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
+    """The place of the sentence that, alone or with the next, takes back an earlier request to keep nothing."""
+    for place, sentence in enumerate(sentences):
+        both = " ".join((sentence, *sentences[place + 1 : place + 2]))
+        if grammar.withdrawn.search(_spelled(grammar, both[:LONGEST_SENTENCE])):
+            return place
+    return None
+
+
+def _sentences(said: str) -> Iterator[str]:
+    start = 0
+    for mark in _SENTENCE.finditer(said):
+        yield said[start : mark.end()]
+        start = mark.end()
+    yield said[start:]
+
+
+def _first(grammar: _Grammar, sentence: str) -> _Found | None:
+    """The request of a sentence: by the order of kinds, then by the order of clauses."""
+    asked = sentence.rstrip(" \"')").endswith(("?", "？")) and not grammar.tags.search(sentence)
+    clauses = list(_clauses(grammar, sentence))
+    for kind in KINDS:
+        for start, body, polite in clauses:
+            if asked and kind != "list" and not polite:
+                continue
+            for pattern in grammar.kinds[kind]:
+                match = pattern.match(sentence, body)
+                if match is None or grammar.reports.search(sentence[:start]):
+                    continue
+                parts = match.groupdict()
+                topic = parts.get("topic") or ""
+                span = match.span("topic") if topic else (0, 0)
+                weak = bool(parts.get("weak"))
+                return _Found(kind, topic.strip(_ENDS), span, weak or bool(parts.get("back")), weak, start)
+    return None
+
+
+def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]]:
+    """Where clauses begin, where what they ask begins behind ever more courtesies, and whether it is put politely."""
+    seen: set[int] = set()
+    for start in (0, *(mark.end() for mark in grammar.starts.finditer(sentence))):
+        body, polite = start, False
+        while body not in seen:
+            seen.add(body)
+            polite = polite or bool(grammar.questions.match(sentence, body))
+            yield start, body, polite
+            lead = grammar.lead.match(sentence, body)
+            if lead and lead.end() > body:
+                body = lead.end()
+
+
+def _settled(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """The kind and the topic, given what else is said: pronouns stand for what came before."""
+    if found.kind == "pause" and _has(grammar, grammar.past, sentence):
+        return "forget_session", ""
+    if found.kind in ("forget_last", "forget_topic") and found.back:
+        return _forgotten(grammar, found, sentence, before, after)
+    if found.kind == "remember":
+        return _remembered(grammar, found, sentence, before, after)
+    return found.kind, found.topic
+
+
+def _forgotten(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the matter named before."""
+    if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
+        return None, ""  # "There is a typo in my text. Remove it." is about the text
+    if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
+        return "forget_session", ""
+    said = _meant(grammar, [*before, sentence[: found.start]])
+    other = _refers(grammar, said)
+    if other is not None or not said:
+        return other or "forget_last", ""
+    return found.kind, said.strip(_ENDS)
+
+
+def _remembered(
+    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+) -> tuple[Kind | None, str]:
+    """What is to be remembered, which may stand before or after the request; nothing where it is only talk."""
+    if not found.topic:
+        said = _meant(grammar, [*before, sentence[: found.start]])
+        if not said and after:
+            said = after[0]  # "Remember this for me. I'm left-handed."
+        return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
+    aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
+    if not aside and _has(grammar, grammar.personal, found.topic):
+        return "remember", found.topic
+    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
+    asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
+    # Elsewhere a comma before what is to be remembered is plain grammar.
+    told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
+    return (None, "") if asks or told_as_truth else ("remember", found.topic)
+
+
+def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
+    """What a pronoun stands for: the last thing said before it, of what people say of themselves if there is any."""
+    said = [one for one in reversed(earlier) if one.strip(_ENDS)]
+    cues = (grammar.personal, grammar.last, grammar.rest)
+    own = (one for one in said if any(_has(grammar, cue, one) for cue in cues))
+    return next(own, said[0] if said else "")
+
+
+def _refers(grammar: _Grammar, said: str) -> Kind | None:
+    """Whether a pronoun stands for a message or a conversation that was just named."""
+    if _has(grammar, grammar.rest, said):
+        return "forget_session"
+    return "forget_last" if _has(grammar, grammar.last, said) else None
+
+
+def _has(grammar: _Grammar, cue: re.Pattern[str], text: str) -> bool:
+    """Whether a cue stands in a text, spelled as the grammar spells it."""
+    return bool(cue.search(_spelled(grammar, text)))
+
+
+def _spelled(grammar: _Grammar, sentence: str) -> str:
+    """A sentence with the words of memory spelled as the grammar spells them."""
+    if grammar.fold:
+        return _folded(sentence)
+    if not grammar.spelling:
+        return sentence
+
+    def right(found: re.Match[str]) -> str:
+        word = found[0].lower()
+        if word in grammar.keep:
+            return found[0]
+        return grammar.spelling.get(word) or _nearest(word, grammar) or found[0]
+
+    return re.sub(r"[^\W\d_]{4,}|\b[^\W\d_]{1,3}\b", right, sentence)
+
+
+def _folded(sentence: str) -> str:
+    """A sentence without accents, character by character, so that places in it stay what they are."""
+    return "".join(unicodedata.normalize("NFD", one)[0] for one in sentence)
+
+
+@cache
+def _corrected(word: str, known: frozenset[str]) -> str:
+    """The one known word from which a longer word is a slip away: a letter too many, too few, wrong or swapped."""
+    near = [one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)]
+    return near[0] if len(near) == 1 else ""
+
+
+def _inflected(one: str, other: str) -> bool:
+    """Whether two words differ by an ending rather than by a slip."""
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and long[len(short) :] in ("s", "d", "r", "n", "y")
+
+
+def _nearest(word: str, grammar: _Grammar) -> str:
+    known = frozenset(one for one in grammar.spelling.values() if len(one) > 5)
+    return _corrected(word, known) if len(word) > 4 and word not in known else ""
+
+
+def _slip(right: str, wrong: str) -> bool:
+    if abs(len(right) - len(wrong)) > 1 or right == wrong:
+        return False
+    at = next((i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), min(len(right), len(wrong)))
+    tails = (right[at:], wrong[at:])
+    return (
+        tails[0][1:] == tails[1][1:]
+        or tails[0][1:] == tails[1]
+        or tails[0] == tails[1][1:]
+        or (tails[0][:2] == tails[1][:2][::-1] and tails[0][2:] == tails[1][2:])
+    )
+
+
+def _put_back(topic: str, said: str, sentence: str, quotes: Sequence[str]) -> str:
+    """A topic with its quotations in the place of their marks."""
+    if _MARK not in topic:
+        return topic
+    index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[: max(0, sentence.find(topic))].count(_MARK)
+    for quote in quotes[index:]:
+        topic = topic.replace(_MARK, quote, 1)
+    return topic.replace(_MARK, "")
+
+
+@cache
+def _grammars() -> tuple[_Grammar, ...]:
+    return tuple(map(_load, LANGUAGES))
+
+
+def _load(code: str) -> _Grammar:
+    cues = tomllib.loads(files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8"))["asked"]
+    parts = _expanded(cues["parts"])
+
+    def compiled(pattern: str) -> re.Pattern[str]:
+        return later(_filled(pattern, parts), re.IGNORECASE)
+
+    kinds: Mapping[str, Any] = cues["kinds"]
+    if wrong := set(kinds) ^ set(KINDS):
+        raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
+    spelling = {wrong: right for right, slips in cues.get("spelling", {}).items() for wrong in (right, *slips.split())}
+    return _Grammar(
+        code=code,
+        script=_SCRIPTS[cues["script"]],
+        trigger=compiled(cues["trigger"]),
+        nothing=compiled(cues["nothing"]),
+        idle=compiled(cues["idle"]),
+        starts=compiled(cues["starts"]),
+        lead=compiled(cues["lead"]),
+        personal=compiled(cues["personal"]),
+        reports=compiled(cues["reports"]),
+        tags=compiled(cues["tags"]),
+        questions=compiled(cues["questions"]),
+        rest=compiled(cues["rest"]),
+        past=compiled(cues["past"]),
+        known=compiled(cues["known"]),
+        withdrawn=compiled(cues["withdrawn"]),
+        last=compiled("{last}"),
+        fold=bool(cues.get("fold")),
+        spelling=spelling,
+        keep=frozenset(cues.get("not_misspelt", "").split()),
+        kinds={kind: tuple(map(compiled, kinds[kind])) for kind in KINDS},
+    )
+
+
+def _expanded(parts: Mapping[str, str]) -> dict[str, str]:
+    """Parts with the parts that they use filled in; each may use those above it."""
+    done: dict[str, str] = {}
+    for name, pattern in parts.items():
+        done[name] = f"(?:{_filled(pattern, done)})"
+    return done
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    return re.sub(r"\{([a-z_]+)\}", lambda use: parts[use[1]], re.sub(r"\s*\n\s*", "", pattern))

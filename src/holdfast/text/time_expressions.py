@@ -1,0 +1,440 @@
+"""When a question is about: its time expressions as spans of time.
+
+First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it: "the last
+two weeks of" (`when_parts`), "before", "since", "between … and …". A month or weekday alone needs a preposition,
+because `may` and `march` are also words. A date without a year is the latest such date that has begun. Days are UTC
+days; seasons are those of the northern hemisphere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple, TypeVar
+
+from ..types import DAY
+from .lazy_regex import later
+from .time_parts import Parts, is_an_end
+
+BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
+END = 253_402_300_800_000_000  # year 10000: where "after …" ends
+_LONGEST_QUESTION = 2000  # characters; beyond it a question is a pasted document
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+class Span(NamedTuple):
+    """From `start` up to but not including `end`, in microseconds UTC, and the words that said so."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _Found(NamedTuple):
+    """Days [first, last] named by the characters [start, end) of the question."""
+
+    start: int
+    end: int
+    first: date
+    last: date
+    year_given: bool = True
+
+
+_Days = tuple[date, date] | None
+_Value = TypeVar("_Value", int, str)
+
+
+def _numbered(names: str) -> dict[str, int]:
+    """`"a|b c"` -> {a: 1, b: 1, c: 2}: the words of a place share its number."""
+    return {word: place for place, words in enumerate(names.split(), 1) for word in words.split("|")}
+
+
+_MONTHS = {
+    **_numbered("january|jan february|feb march|mar april|apr may june|jun july|jul august|aug"
+                " september|sept|sep october|oct november|nov december|dec"),
+    **_numbered("januar|janner februar marz|maerz april mai juni juli august september oktober november dezember"),
+    **_numbered("enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre"),
+    **_numbered("janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"),
+}  # fmt: skip
+_WEEKDAYS = {
+    **_numbered("monday|mon tuesday|tue|tues wednesday|wed thursday|thu|thurs friday|fri saturday|sat sunday|sun"),
+    **_numbered("montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"),
+    **_numbered("lunes martes miercoles jueves viernes sabado domingo"),
+    **_numbered("lundi mardi mercredi jeudi vendredi samedi dimanche"),
+}
+_SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12,
+            "fruhling": 3, "sommer": 6, "herbst": 9, "primavera": 3, "verano": 6, "otono": 9, "invierno": 12,
+            "printemps": 3, "automne": 9, "hiver": 12}  # fmt: skip
+_NUMBERS = {
+    **_numbered("a|an|one|ein|einem|einer|un|una|une|uno two|zwei|dos|deux|couple three|drei|tres|trois|few|several"
+                " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis seven|sieben|siete|sept"
+                " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once twelve|zwolf|doce|douze"),
+}  # fmt: skip
+
+
+def _meaning(words: str, value: _Value) -> dict[str, _Value]:
+    """Every word of `words` means `value`; `_` stands for a space inside one."""
+    return {word.replace("_", " "): value for word in words.split()}
+
+
+_UNITS = {
+    **_meaning("day days tag tage tagen dia dias jour jours", "day"),
+    **_meaning("week weeks woche wochen semana semanas semaine semaines", "week"),
+    **_meaning("weekend weekends wochenende week-end week-ends fin_de_semana fines_de_semana", "weekend"),
+    **_meaning("month months monat monate monaten mes meses mois", "month"),
+    **_meaning("quarter quarters quartal trimestre", "quarter"),
+    **_meaning("year years jahr jahre jahren ano anos an ans annee annees", "year"),
+}
+_DAY_WORDS = {
+    **_meaning("today tonight this_morning this_afternoon heute hoy aujourd'hui", 0),
+    **_meaning("yesterday last_night gestern ayer", -1),
+    **_meaning("day_before_yesterday vorgestern anteayer avant-hier", -2),
+    **_meaning("tomorrow demain", 1),
+}
+_STEPS = {
+    **_meaning("last past previous letzte letzten letzter letztes vergangene vergangenen", -1),
+    **_meaning("pasado pasada dernier derniere", -1),
+    **_meaning("this current diese diesen dieser dieses este esta ce cet cette", 0),
+    **_meaning("next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine", 1),
+}
+
+
+def _any(words: dict[str, int] | dict[str, str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
+_NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEPS)
+_YEAR = r"(?:19|20)\d\d"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH_NAME = "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
+_GERMAN = later(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
+_BEFORE_A_MONTH = r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
+_BEFORE_A_NAME = (
+    r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
+    r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et"
+    r"|von|anfang|mitte|ende|debut|fin)"
+)
+
+
+_PARTS = Parts(_NUMBERS, _UNITS, _WEEKDAYS)
+
+
+def _day(year: int, month: int, day: int) -> _Days:
+    only = date(year, month, day)
+    return only, only
+
+
+def _month(year: int, month: int) -> tuple[date, date]:
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return date(year, month, 1), following - timedelta(days=1)
+
+
+def _months(year: int, month: int, count: int) -> _Days:
+    return _month(year, month)[0], _month(year, month + count - 1)[1]
+
+
+def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
+    """The days of the latest year in which they have begun; a leap day may be some years back."""
+    for year in range(today.year, today.year - 9, -1):
+        try:
+            days = days_of(year)
+        except ValueError:
+            continue
+        if days and days[0] <= today:
+            return days
+    return None
+
+
+def _dated(match: re.Match[str], today: date) -> _Days:
+    """`7 May 2023`, `May 7`: with a year, or the latest one."""
+    month, day = _MONTHS[match["month"]], int(match["day"])
+    if match["year"]:
+        return _day(int(match["year"]), month, day)
+    return _latest(lambda year: _day(year, month, day), today)
+
+
+def _month_of_year(match: re.Match[str], _today: date) -> _Days:
+    return _month(int(match["year"]), _MONTHS[match["month"]])
+
+
+def _month_alone(match: re.Match[str], today: date) -> _Days:
+    return _stepped_year(match, lambda year: _month(year, _MONTHS[match["month"]]), today)
+
+
+def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: date) -> _Days:
+    """The latest of them that has begun; with `last` the latest that is over, with `next` the first that is to come."""
+    latest, step = _latest(days_of, today), _STEPS.get(match.groupdict().get("step") or "", 0)
+    if latest is None or not step:
+        return latest
+    if step > 0:
+        return days_of(latest[0].year + 1)
+    return latest if latest[1] < today else days_of(latest[0].year - 1)
+
+
+def _iso(match: re.Match[str], _today: date) -> _Days:
+    year, month = int(match["year"]), int(match["month"])
+    return _day(year, month, int(match["day"])) if match["day"] else _month(year, month)
+
+
+def _day_first(match: re.Match[str], _today: date) -> _Days:
+    return _day(int(match["year"]), int(match["month"]), int(match["day"]))
+
+
+def _slashed(match: re.Match[str], _today: date) -> _Days:
+    first, second = int(match["first"]), int(match["second"])
+    month, day = (second, first) if first > 12 else (first, second)
+    return _day(int(match["year"]), month, day)
+
+
+def _whole_year(match: re.Match[str], _today: date) -> _Days:
+    return _months(int(match["year"]), 1, 12)
+
+
+def _day_word(match: re.Match[str], today: date) -> _Days:
+    that_day = today + timedelta(days=_DAY_WORDS[re.sub(r"\s+", " ", match[0])])
+    return that_day, that_day
+
+
+def _french_yesterday(match: re.Match[str], today: date) -> _Days:
+    """`hier`, unless the question is German, where it means "here"."""
+    if _GERMAN.search(match.string):
+        return None
+    return today - timedelta(days=1), today - timedelta(days=1)
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word]
+
+
+def _ago(match: re.Match[str], today: date) -> _Days:
+    """That long back, as exactly as people mean it: a day, a week around the day, a whole month or year."""
+    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    if unit == "day":
+        return today - timedelta(days=count), today - timedelta(days=count)
+    if unit in ("week", "weekend"):
+        middle = today - timedelta(weeks=count)
+        return middle - timedelta(days=4), middle + timedelta(days=3)
+    return _unit_span(unit, -count, today)
+
+
+def _past(match: re.Match[str], today: date) -> _Days:
+    """`the last three weeks`: from then until today."""
+    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    days = {"day": 1, "week": 7, "weekend": 7, "month": 31, "quarter": 92, "year": 366}[unit]
+    return today - timedelta(days=days * count), today
+
+
+def _unit_span(unit: str, step: int, today: date) -> _Days:
+    """The calendar week, weekend, month, quarter or year `step` units from the current one."""
+    monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
+    if unit == "week":
+        return monday, monday + timedelta(days=6)
+    if unit == "weekend":
+        return monday + timedelta(days=5), monday + timedelta(days=6)
+    if unit == "month":
+        return _month(today.year, today.month + step)
+    if unit == "quarter":
+        return _months(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * step, 3)
+    if unit == "year":
+        return _months(today.year + step, 1, 12)
+    return today + timedelta(days=step), today + timedelta(days=step)
+
+
+def _stepped(match: re.Match[str], today: date) -> _Days:
+    return _unit_span(_UNITS[match["unit"]], _STEPS[match["step"]], today)
+
+
+def _weekday(match: re.Match[str], today: date) -> _Days:
+    """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one after."""
+    number, step = _WEEKDAYS[match["weekday"]] - 1, match.groupdict().get("step")
+    back = (today.weekday() - number - 1) % 7 + 1
+    that_day = today - timedelta(days=back)
+    if step and _STEPS[step] > 0:
+        that_day += timedelta(days=7 if back < 7 else 14)
+    return that_day, that_day
+
+
+def _season(match: re.Match[str], today: date) -> _Days:
+    month, groups = _SEASONS[match["season"]], match.groupdict()
+    if groups.get("year"):
+        return _months(int(groups["year"]), month, 3)
+    return _stepped_year(match, lambda year: _months(year, month, 3), today)
+
+
+def _season_in_part(match: re.Match[str], today: date) -> _Days:
+    """`the last week of summer`: without such a part before it, "of summer" is no time."""
+    days = _season(match, today)
+    return days if days and _PARTS.before(match.string[: match.start("season")], *days) else None
+
+
+_OF_YEAR = rf"(?:,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR}))?"
+_ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
+    (later(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
+    for pattern, days_of, year_given in (
+        (rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?", _iso, True),
+        (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
+        (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
+        (rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?{_OF_YEAR}", _dated, False),
+        (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}", _dated, False),
+        (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
+        (rf"(?:{_any(_DAY_WORDS)})", _day_word, True),
+        (r"hier", _french_yesterday, True),
+        (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
+        (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
+        (rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
+         rf"(?:\s+of)?\s+(?P<unit>{_UNIT})", _past, True),
+        (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
+        (rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])",
+         _stepped, True),
+        (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
+        (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
+        (rf"(?P<season>{_SEASON})\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _season, True),
+        (rf"(?<=in the )(?P<season>{_SEASON})", _season, False),
+        (rf"(?<=in )(?P<season>{_SEASON})", _season, False),
+        (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
+        (rf"(?P<year>{_YEAR})", _whole_year, True),
+        (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:d'|mi-)(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
+         _season_in_part, False),
+        (r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)", _month_alone, False),
+        (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
+        (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
+    )
+)  # fmt: skip
+# A question without a digit or the first word of one of these has no time in it: most stop here.
+_HINTS = frozenset(
+    re.split(r"\W", hint)[0]
+    for hint in (
+        *_DAY_WORDS, *_STEPS, *_MONTHS, *_WEEKDAYS, *_SEASONS, "ago", "back", "earlier", "vor", "hace", "il", "hier",
+    )
+)  # fmt: skip
+_WORD = re.compile(r"\d|\w+")
+_ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
+_UNTIL = later(rf"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes del?|hasta|avant)\s+{_ARTICLE}$")
+_FROM = later(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
+_SINCE = later(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
+_RANGE_WORD = later(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
+_RANGE_JOINT = later(rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}")
+
+
+def spans(text: str, now: int) -> list[Span]:
+    """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones count from.
+
+    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", 1_700_000_000_000_000)]
+    ['7 May 2023', 'last week']
+    """
+    plain = _plain(text)
+    if not any(word in _HINTS or word.isdigit() for word in _WORD.findall(plain)):
+        return []
+    found = _joined(plain, _narrowed(plain, _expressions(plain, _date_of(now))))
+    return [_bent(plain, text, each) for each in found]
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, as many characters as `text` has, so positions stay true."""
+    start = text[:_LONGEST_QUESTION]
+    return start.lower() if start.isascii() else "".join(map(_plain_letter, start))
+
+
+def _plain_letter(letter: str) -> str:
+    if letter == "’":
+        return "'"
+    base = unicodedata.normalize("NFD", letter)[:1].lower()
+    return base if len(base) == 1 else letter
+
+
+def _date_of(now: int) -> date:
+    day = min(max(now // DAY + _EPOCH, 1), date.max.toordinal())
+    return date.fromordinal(day)
+
+
+def _expressions(plain: str, today: date) -> list[_Found]:
+    found: list[_Found] = []
+    for pattern, days_of, year_given in _RULES:
+        for match in pattern.finditer(plain):
+            start = _start_of_name(match)
+            if any(start < other.end and other.start < match.end() for other in found):
+                continue
+            try:
+                days = days_of(match, today)
+            except (ValueError, OverflowError):  # 30 February, year 0
+                continue
+            if days:
+                given = year_given or bool(match.groupdict().get("year"))
+                found.append(_Found(start, match.end(), *days, year_given=given))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
+    """Each expression, or the part of it that is named just before: "the last two weeks of August"."""
+    narrowed: list[_Found] = []
+    for each in found:
+        part = _PARTS.before(plain[: each.start], each.first, each.last) if each.last > each.first else None
+        if part:
+            start, first, last = part
+            narrowed = [other for other in narrowed if other.end <= start]  # "last two weeks" was found on its own
+            narrowed.append(each._replace(start=start, first=first, last=last))
+        else:
+            narrowed.append(each)
+    return narrowed
+
+
+def _start_of_name(match: re.Match[str]) -> int:
+    """Where the expression itself starts; the preposition before a month stays outside, it may bend it."""
+    groups = {name: value for name, value in match.groupdict().items() if value}
+    return match.start(next(iter(groups))) if groups.keys() in ({"month"}, {"weekday"}, {"season"}) else match.start()
+
+
+def _joined(plain: str, found: list[_Found]) -> list[_Found]:
+    """`between A and B` as one."""
+    joined: list[_Found] = []
+    for each in found:
+        previous = joined[-1] if joined else None
+        if previous and _is_range(plain, previous, each):
+            joined[-1] = _range(previous, each)
+        else:
+            joined.append(each)
+    return joined
+
+
+def _is_range(plain: str, first: _Found, second: _Found) -> bool:
+    joint = plain[first.end : second.start]
+    dash = joint.strip() in ("-", "–", "to", "through", "bis")
+    return bool(_RANGE_JOINT.fullmatch(joint)) and (dash or bool(_RANGE_WORD.search(plain[: first.start])))
+
+
+def _range(first: _Found, second: _Found) -> _Found:
+    start = first.first
+    if not first.year_given:  # "from May to July 2022": the May before that July
+        start = _in_year(start, second.first.year)
+        if start > second.last:
+            start = _in_year(start, second.first.year - 1)
+    return second._replace(start=first.start, first=min(start, second.first), last=max(start, second.last))
+
+
+def _in_year(day: date, year: int) -> date:
+    try:
+        return day.replace(year=year)
+    except ValueError:  # 29 February
+        return day
+
+
+def _bent(plain: str, text: str, found: _Found) -> Span:
+    before = plain[: found.start]
+    start, end = _micros(found.first), _micros(found.last) + DAY
+    words = text[found.start : found.end]
+    until = end if is_an_end(plain[found.start : found.end]) else start
+    for pattern, bent in ((_UNTIL, (BEGINNING, until)), (_FROM, (end, END)), (_SINCE, (start, END))):
+        if lead := pattern.search(before):
+            return Span(*bent, text[lead.start() : found.end])
+    return Span(start, end, words)
+
+
+def _micros(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1_000_000

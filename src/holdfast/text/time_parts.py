@@ -1,0 +1,130 @@
+"""A part of a month, season or year: "the last two weeks of August", "the first weekend of May", "the end of June"."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from .lazy_regex import later
+
+_FIRST = r"first|erste[nrsm]?|primer[ao]?s?|premiers?|premieres?"
+_LAST = r"last|final|letzte[nrsm]?|ultim[ao]s?|derniers?|dernieres?"
+_ORDINALS = {
+    **dict.fromkeys(("second", "2nd", "zweite", "zweiten", "segunda", "segundo", "deuxieme", "seconde"), 2),
+    **dict.fromkeys(("third", "3rd", "dritte", "dritten", "tercera", "tercer", "troisieme"), 3),
+    **dict.fromkeys(("fourth", "4th", "vierte", "vierten", "cuarta", "quatrieme"), 4),
+}
+_HALVES = r"half|halfte|mitad|moitie"
+_STAGES = {
+    **dict.fromkeys(("beginning", "start", "anfang", "principios", "comienzos", "inicios", "principio", "debut"), 0),
+    **dict.fromkeys(("middle", "mitte", "mediados", "milieu", "mi"), 1),
+    **dict.fromkeys(("end", "ende", "finales", "fines", "final", "fin"), 2),
+}
+# What joins a part and the whole: "of", "im", "de la"; after "Ende" and "fin" nothing need.
+_OF = r"(?:\s+(?:of|in|im|vom|von|des|der|de|del|du|en)(?:\s+(?:the|la|le|el|l'))?\s+|\s+d'|\s+de\s+l')"
+_LENGTHS = {"day": 1, "weekday": 1, "weekend": 2, "week": 7, "month": 28, "quarter": 90, "year": 365}
+_MONTHS_OF_YEAR = 12
+_DAYS, _A_FEW = ("days", "tage", "tagen", "dias", "jours"), 3  # "the first days of May"
+_AT_ITS_END = re.compile(r"(?:end|ende|finales|fines|final|fin)\b")
+
+
+class Parts:
+    """Finds what is said of a whole just before it, in the words for numbers, units and weekdays of a language."""
+
+    def __init__(self, numbers: dict[str, int], units: dict[str, str], weekdays: dict[str, int]) -> None:
+        self.numbers, self.units, self.weekdays = numbers, units, weekdays
+        number, unit = rf"\d{{1,2}}|{_any(numbers)}", rf"{_any(units)}|{_any(weekdays)}|{_HALVES}"
+        edge = rf"(?P<first>{_FIRST})|(?P<last>{_LAST})|(?P<ordinal>{_any(_ORDINALS)})"
+        before = rf"(?:(?P<before>{number})\s+)?"
+        after = rf"(?:\s+(?P<count>{number})(?:\s+of)?)?"
+        self._part = later(rf"(?<!\w){before}(?:{edge}){after}\s+(?P<unit>{unit}){_OF}$")
+        self._stage = later(rf"(?<!\w)(?P<stage>{_any(_STAGES)})(?:{_OF}|\s+|-)$")
+
+    def before(self, text: str, first: date, last: date) -> tuple[int, date, date] | None:
+        """Where a part of [first, last] is named at the end of `text`, and its days; None where none is."""
+        if found := self._part.search(text):
+            days = self._part_of(found, first, last)
+            return (found.start(), *days) if days else None
+        if found := self._stage.search(text):
+            return (found.start(), *_stage_of(_STAGES[found["stage"]], first, last))
+        return None
+
+    def _part_of(self, found: re.Match[str], first: date, last: date) -> tuple[date, date] | None:
+        word = found["unit"]
+        unit = "weekday" if word in self.weekdays else self.units.get(word, "half")
+        count = self._count(found["count"] or found["before"], word if unit == "day" else "")
+        place = _ORDINALS.get(found["ordinal"] or "", 1)
+        whole = (last - first).days + 1
+        length = whole // 2 if unit == "half" else _LENGTHS[unit]
+        if length * count * place > whole + 3:
+            return None  # "last year in May" is no part of May
+        if unit in ("weekday", "weekend"):
+            day = self.weekdays.get(word, 6) - 1  # a weekend begins on Saturday
+            return _on_days(day, _LENGTHS[unit], place, count, bool(found["last"]), first, last)
+        size, from_end = _size(unit, first, last), bool(found["last"])
+        if unit in ("month", "quarter") or (unit == "half" and whole > 300):
+            return _by_months(size, place, count, from_end, first, last)
+        days = timedelta(days=size * count)
+        if from_end:
+            return last - days + timedelta(days=1), last
+        begins = first + timedelta(days=size * (place - 1))
+        return begins, min(begins + days - timedelta(days=1), last)
+
+    def _count(self, word: str | None, days: str) -> int:
+        if not word:
+            return _A_FEW if days in _DAYS else 1
+        return int(word) if word.isdigit() else self.numbers[word]
+
+
+def is_an_end(words: str) -> bool:
+    """Whether a time is named by its end: "until the end of June" goes on to the last of June."""
+    return bool(_AT_ITS_END.match(words))
+
+
+def _any(words: dict[str, int] | dict[str, str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+def _size(unit: str, first: date, last: date) -> int:
+    """The days of one unit, or its months where it has whole ones."""
+    if unit == "half":
+        days = (last - first).days + 1
+        return 6 if days > 300 else days // 2
+    return {"day": 1, "week": 7, "month": 1, "quarter": 3}.get(unit, 1)
+
+
+def _on_days(
+    day: int, length: int, place: int, count: int, from_end: bool, first: date, last: date
+) -> tuple[date, date]:
+    """The so manieth of a weekday, or of the weekends, whose first day lies inside."""
+    if from_end:
+        ends = last - timedelta(days=(last.weekday() - day) % 7)
+        begins = ends - timedelta(weeks=count - 1)
+    else:
+        begins = first + timedelta(days=(day - first.weekday()) % 7) + timedelta(weeks=place - 1)
+        ends = begins + timedelta(weeks=count - 1)
+    return begins, ends + timedelta(days=length - 1)
+
+
+def _by_months(months: int, place: int, count: int, from_end: bool, first: date, last: date) -> tuple[date, date]:
+    if from_end:
+        return _month_after(_month_after(last, 1), -months * count), last
+    begins = _month_after(first, months * (place - 1))
+    return begins, min(_month_after(begins, months * count) - timedelta(days=1), last)
+
+
+def _month_after(day: date, months: int) -> date:
+    """The first day of the month so many months on."""
+    month = day.month - 1 + months
+    return date(day.year + month // _MONTHS_OF_YEAR, month % _MONTHS_OF_YEAR + 1, 1)
+
+
+def _stage_of(stage: int, first: date, last: date) -> tuple[date, date]:
+    """The first third, the middle one or the last; of a year, which people cut coarser, a quarter at each end."""
+    whole = (last - first).days + 1
+    edge = round(whole / 4) if whole > 300 else whole // 3
+    if stage == 0:
+        return first, first + timedelta(days=edge - 1)
+    if stage == 1:
+        return first + timedelta(days=edge), last - timedelta(days=edge)
+    return last - timedelta(days=edge - 1), last

@@ -1,0 +1,157 @@
+"""Files that are one document: read whole, and read anew when anything in them changed."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from .assemble import Talk
+from .base import Cursor, Entry, Transcript
+from .json_fields import as_dict
+from .jsonl_file import modified
+
+MOST_DOCUMENT = 256_000_000  # bytes; whatever holds one session and is larger is not text
+_CHUNK = 1_048_576
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # as zipfile has them
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document and the cursor behind it."""
+
+    data: bytes
+    cursor: Cursor
+
+
+def whole(path: Path, cursor: Cursor | None = None) -> Document | None:
+    """What is in `path`; None when that is empty, far too much, or what it was at `cursor`."""
+    if not 0 < path.stat().st_size <= MOST_DOCUMENT:
+        return None
+    data = path.read_bytes()
+    now = Cursor(len(data), 0, hashlib.blake2b(data, digest_size=16).hexdigest())
+    return None if cursor == now else Document(data, now)
+
+
+def document(transcript: Transcript, found: Document, tell: Callable[[Talk], None]) -> Transcript:
+    """`transcript` with what `tell` says about it as its entries. What holds nothing at all counts as one bad line."""
+    transcript.entries = told(transcript, tell, found.cursor)
+    return transcript
+
+
+def told(transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | None) -> Iterator[Entry]:
+    """The entries of a session that is in memory already."""
+    talk = Talk(transcript)
+    tell(talk)
+    entries = list(talk.rest())
+    transcript.skipped += 0 if entries or transcript.started_at else 1
+    transcript.updated_at = transcript.updated_at or modified(transcript.path)
+    yield from entries
+    transcript.cursor = cursor
+
+
+def elements(file: IO[bytes]) -> Iterator[dict[str, Any] | None]:
+    """The objects of a JSON array, or the one object that there is instead, each parsed only when it is asked for.
+
+    None, once and last, where it stops being JSON. Memory holds one element at a time, however long the array is.
+    """
+    text = _Text(file)
+    single = text.next_sign() != "["
+    if not single:
+        text.pass_sign()
+    while (sign := text.next_sign()) and sign != "]":
+        if sign == ",":
+            text.pass_sign()
+            continue
+        value = text.value()
+        if value is None:
+            yield None
+            return
+        yield as_dict(value[0])
+        if single:
+            return
+
+
+class _Text:
+    """Text that is read from a file as far as it is needed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._decode = file, codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._buffer, self._at, self._more = "", 0, True
+        self._parse = json.JSONDecoder().raw_decode
+
+    def next_sign(self) -> str:
+        """The next character that is no space; nothing at the end."""
+        while True:
+            while self._at < len(self._buffer) and self._buffer[self._at].isspace():
+                self._at += 1
+            if self._at < len(self._buffer):
+                return self._buffer[self._at]
+            if not self._read(_CHUNK):
+                return ""
+
+    def pass_sign(self) -> None:
+        """Goes behind the sign that was seen."""
+        self._at += 1
+
+    def value(self) -> tuple[Any] | None:
+        """The next value; None when there is none. Reads twice as much each time that it does not suffice."""
+        size = _CHUNK
+        while True:
+            try:
+                value, self._at = self._parse(self._buffer, self._at)
+                return (value,)
+            except (ValueError, RecursionError):
+                size *= 2
+                if not self._read(size) or len(self._buffer) > MOST_DOCUMENT:
+                    return None
+
+    def _read(self, size: int) -> bool:
+        if not self._more:
+            return False
+        try:
+            data = self._file.read(size)
+        except _UNREADABLE:
+            data = b""
+        self._more = bool(data)
+        self._buffer, self._at = self._buffer[self._at :] + self._decode(data, not data), 0
+        return self._more
+
+
+@contextmanager
+def conversations(path: Path) -> Iterator[Iterator[IO[bytes]]]:
+    """The `conversations*.json` in an export, which is a zip or that file itself; none where the zip is broken."""
+    if path.suffix.lower() != ".zip":
+        with path.open("rb") as file:
+            yield iter([file])
+        return
+    try:
+        archive = zipfile.ZipFile(path)
+    except _UNREADABLE:
+        yield iter(())
+        return
+    with archive:
+        yield _members(archive)
+
+
+def is_conversations(name: str) -> bool:
+    """Whether a file is named as exports name their conversations, which may come in several parts."""
+    return name.startswith("conversations") and name.endswith(".json")
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[IO[bytes]]:
+    for name in sorted(archive.namelist()):
+        if is_conversations(name.rsplit("/", 1)[-1]):
+            try:
+                file = archive.open(name)
+            except _UNREADABLE:
+                continue
+            with file:
+                yield file

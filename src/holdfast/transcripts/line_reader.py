@@ -1,0 +1,164 @@
+"""Files of lines, read one line at a time: any size, growing while they are read, compressed or not.
+
+A `Cursor` into such a file says how many bytes were read, how many lines ended there, and what those bytes were, so
+that reading goes on where it stopped, or starts anew when the file is not the one it was.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ..errors import InvalidInput
+from .base import Cursor
+from .json_fields import parsed
+
+MOST_LINE = 16_000_000  # bytes; a longer line is an image or a mishap, and never somebody's words
+_HEAD = 131_072
+_FIRST = 40  # objects: what a session says about itself stands among them
+_CHUNK = 1_048_576
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+class Lines:
+    """A pass over the JSON objects of a file, one a line, from a cursor on.
+
+    `cursor` stands behind the last object that was handed out, or behind what was skipped after it; `skipped` counts
+    the lines that are not objects. A last line that is only half written is skipped, and read again by the next pass.
+    """
+
+    def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
+        """OSError when the file cannot be opened, InvalidInput when it cannot be unpacked here."""
+        self.skipped = 0
+        self.cursor = cursor or Cursor()
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._file, self._broken = _opened(path)
+        self._fits = self._skip(self.cursor.position)
+
+    def __enter__(self) -> Lines:
+        """The pass, whose file is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The file is closed."""
+        self._file.close()
+
+    @property
+    def fits(self) -> bool:
+        """Whether what stands before the cursor is what was read then."""
+        return self._fits
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each object with the number of its line."""
+        for number, data, ended in self._lines():
+            value = parsed(data) if data is not None else None
+            if isinstance(value, dict):
+                self._pass(data or b"", ended)
+                yield number, value
+                continue
+            self.skipped += 1 if data is None or data.strip() else 0
+            if not ended:
+                return
+            if data is not None:
+                self._pass(data, ended)
+
+    def _lines(self) -> Iterator[tuple[int, bytes | None, bool]]:
+        """Number, bytes and whether the line has its end; None for bytes that are too many to look at."""
+        while True:
+            data = self._some(MOST_LINE)
+            if not data:
+                return
+            number = self.cursor.lines + 1
+            if data.endswith(b"\n") or len(data) < MOST_LINE:
+                yield number, data, data.endswith(b"\n")
+            else:
+                yield number, None, self._drain(data)
+
+    def _drain(self, data: bytes) -> bool:
+        """Reads on to the end of an overlong line; False when the file ends first, and the line is not passed then."""
+        digest, length = self._digest.copy(), 0
+        while data:
+            digest.update(data)
+            length += len(data)
+            if data.endswith(b"\n"):
+                self._digest = digest
+                self.cursor = self._at(length, True)
+                return True
+            data = self._some(_CHUNK)
+        return False
+
+    def _some(self, limit: int) -> bytes:
+        try:
+            return self._file.readline(limit)
+        except self._broken:
+            self.skipped += 1
+            return b""
+
+    def _pass(self, data: bytes, ended: bool) -> None:
+        self._digest.update(data)
+        self.cursor = self._at(len(data), ended)
+
+    def _at(self, length: int, ended: bool) -> Cursor:
+        return Cursor(self.cursor.position + length, self.cursor.lines + ended, self._digest.hexdigest())
+
+    def _skip(self, length: int) -> bool:
+        """Reads over what is known already; whether it is still the same."""
+        while length > 0:
+            try:
+                data = self._file.read(min(length, _CHUNK))
+            except self._broken:
+                return False
+            if not data:
+                return False
+            self._digest.update(data)
+            length -= len(data)
+        return not self.cursor.position or self._digest.hexdigest() == self.cursor.digest
+
+
+def beginning(path: Path, limit: int = _HEAD) -> bytes:
+    """The first bytes of a file, unpacked; nothing where it cannot be read."""
+    try:
+        file, broken = _opened(path)
+    except (OSError, InvalidInput):
+        return b""
+    failures: tuple[type[Exception], ...] = (OSError, *broken)
+    with closing(file):
+        try:
+            return file.read(limit)
+        except failures:
+            return b""
+
+
+def first_objects(path: Path, limit: int = _HEAD) -> list[dict[str, Any]]:
+    """The first JSON objects on the whole lines at the beginning of a file."""
+    values = (parsed(line) for line in beginning(path, limit).split(b"\n"))
+    return list(islice((value for value in values if isinstance(value, dict)), _FIRST))
+
+
+def _opened(path: Path) -> tuple[IO[bytes], tuple[type[Exception], ...]]:
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path)), _BROKEN
+    if path.suffix == ".zst":
+        return _zstandard(path)
+    return path.open("rb"), _BROKEN
+
+
+def _zstandard(path: Path) -> tuple[IO[bytes], tuple[type[Exception], ...]]:
+    """Python unpacks this by itself since 3.14; before that there is a package of the same code."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            zstd = importlib.import_module(name)
+        except ImportError:
+            continue
+        return zstd.open(path), (*_BROKEN, zstd.ZstdError)
+    raise InvalidInput(
+        f"{path.name} is compressed with zstd, which this Python cannot unpack. It was left out. "
+        "Use Python 3.14, or install the package backports.zstd."
+    )
