@@ -1,12 +1,14 @@
-"""One turn captured, entities and all, against a bare insert of the same row with an FTS5 trigger, in one run.
+"""One turn captured, entities and all, against a bare insert of the same row with an FTS5 trigger,
+in one run.
 
     python bench/capture.py [--stored 100000] [--turns 2000]
 
-The bar: on a store that holds 100,000 turns, at most 3 times a bare insert with its own transaction. Three rounds:
-first SQLite as it comes beside Holdfast as it comes; then, harder, both with a write-ahead log and both waiting for
-the disk alike, with `synchronous = FULL` and with `NORMAL`, which is Holdfast's own and loses the last moments at most
-if the power fails. The 99th percentile, as Holdfast runs, is shown beside the 50 ms that a conversation would notice;
-it says more about the machine than about us.
+The bar: on a store that holds 100,000 turns, at most 3 times a bare insert with its own
+transaction. Three rounds: first SQLite as it comes beside Holdfast as it comes; then, harder, both
+with a write-ahead log and both waiting for the disk alike, with `synchronous = FULL` and with
+`NORMAL`, which is Holdfast's own and loses the last moments at most if the power fails. The 99th
+percentile, as Holdfast runs, is shown beside the 50 ms that a conversation would notice; it says
+more about the machine than about us.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def measure(stored: int, turns: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         bare = open_bare(Path(folder) / "bare.db")
         settings = Settings(embedding_models="none")
-        hf = Holdfast.open(Path(folder) / "memory.db", scope="user:bench", settings=settings, background=False)
+        hf = Holdfast.open(
+            Path(folder) / "memory.db", scope="user:bench", settings=settings, background=False
+        )
         before = iter(spoken(stored, seed=3))
         while batch := list(islice(before, BATCH)):
             insert_bare(bare, [batch])
@@ -63,13 +67,19 @@ def measure(stored: int, turns: int) -> dict[str, object]:
         times = {mode: _measured(mode, bare, insert_one, hf, turns) for mode in MODES}
         linked = sum(entity.mentions for entity in hf.entities())
         hf.close()
-    ratios = {mode: round(median(ours) / median(theirs), 2) for mode, (theirs, ours) in times.items()}
+    ratios = {
+        mode: round(median(ours) / median(theirs), 2) for mode, (theirs, ours) in times.items()
+    }
     late = quantile(times["normal"][1], 0.99)
     return {
         "stored": stored,
         "turns": turns,
-        "bare_microseconds": {mode: round(median(theirs) * 1e6) for mode, (theirs, _) in times.items()},
-        "capture_microseconds": {mode: round(median(ours) * 1e6) for mode, (_, ours) in times.items()},
+        "bare_microseconds": {
+            mode: round(median(theirs) * 1e6) for mode, (theirs, _) in times.items()
+        },
+        "capture_microseconds": {
+            mode: round(median(ours) * 1e6) for mode, (_, ours) in times.items()
+        },
         "ratio": ratios,
         "p99_milliseconds": round(late * 1e3, 2),
         "mentions": linked,

@@ -1,14 +1,16 @@
-"""How well requests to the memory itself are understood: forget, pause, resume, list, remember, in seven languages.
+"""How well requests to the memory itself are understood: forget, pause, resume, list, remember, in
+seven languages.
 
     python bench/control_phrases.py                          the labelled lists of bench/data
     python bench/control_phrases.py FILE …                   any file of the same format
     python bench/control_phrases.py --misses dev             the phrases that were read wrongly, of what was looked at
 
-Each line of a file is a JSON object with `text`, `label` (forget_session, forget_last, forget_topic, pause, resume,
-list, remember or none), `lang` and, where it is about something, `topic`. A phrase of the first two lists belongs to
-the half `dev`, which was looked at while the grammar was written, or `kept`: the first byte of its hash decides. The
-other lists were counted once, then looked at, so that their figures now only show that nothing got worse.
-A topic is right when it holds most of the words of the labelled one.
+Each line of a file is a JSON object with `text`, `label` (forget_session, forget_last,
+forget_topic, pause, resume, list, remember or none), `lang` and, where it is about something,
+`topic`. A phrase of the first two lists belongs to the half `dev`, which was looked at while the
+grammar was written, or `kept`: the first byte of its hash decides. The other lists were counted
+once, then looked at, so that their figures now only show that nothing got worse. A topic is right
+when it holds most of the words of the labelled one.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from holdfast.agents.utterance import heard_as
 
 DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")
-LOOKED_AT = tuple(f"control_phrases_{number}.jsonl" for number in ("third", "fourth", "fifth", "sixth", "seventh"))
+LOOKED_AT = tuple(
+    f"control_phrases_{number}.jsonl" for number in ("third", "fourth", "fifth", "sixth", "seventh")
+)
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 
@@ -39,7 +43,12 @@ def half_of(text: str) -> str:
 
 def read(files: Iterable[Path]) -> list[Phrase]:
     """The phrases of some files."""
-    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line)
+        for file in files
+        for line in file.read_text("utf-8").splitlines()
+        if line.strip()
+    ]
 
 
 def has_topic(phrase: Phrase, topic: str) -> bool:
@@ -50,7 +59,9 @@ def has_topic(phrase: Phrase, topic: str) -> bool:
 
 def _parts(text: str) -> list[str]:
     """Words; of texts without spaces their characters."""
-    plain = "".join(c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).casefold())
+    plain = "".join(
+        c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).casefold()
+    )
     return [part for word in plain.split() for part in (word if _spaceless(word) else (word,))]
 
 
@@ -61,7 +72,9 @@ def _spaceless(word: str) -> bool:
 def judged(phrase: Phrase) -> tuple[str, bool]:
     """The label that a phrase is read as, and whether that and its topic are right."""
     label, topic = heard_as(phrase["text"])
-    right = label == phrase["label"] and (label not in ("forget_topic", "remember") or has_topic(phrase, topic))
+    right = label == phrase["label"] and (
+        label not in ("forget_topic", "remember") or has_topic(phrase, topic)
+    )
     return label, right
 
 
@@ -82,7 +95,11 @@ def _line(name: str, count: Counter[str]) -> str:
     shares = []
     for sort in ("requests", "no request"):
         whole = count[f"{sort} all"]
-        shares.append(f"{count[f'{sort} right']} of {whole} ({count[f'{sort} right'] / whole:.3f})" if whole else "")
+        shares.append(
+            f"{count[f'{sort} right']} of {whole} ({count[f'{sort} right'] / whole:.3f})"
+            if whole
+            else ""
+        )
     return f"{name:<16}{shares[0]:>22}{shares[1]:>22}"
 
 
@@ -106,7 +123,15 @@ def main() -> None:
                     label, right = judged(one)
                     if not right:
                         print(
-                            "  ", one["lang"], one["label"], "→", label, "|", one["text"], "|", heard_as(one["text"])[1]
+                            "  ",
+                            one["lang"],
+                            one["label"],
+                            "→",
+                            label,
+                            "|",
+                            one["text"],
+                            "|",
+                            heard_as(one["text"])[1],
                         )
 
 

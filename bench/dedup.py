@@ -2,12 +2,13 @@
 
     python bench/dedup.py [--half all|tuning|held-out] [--show]
 
-The pairs are in `bench/data/dedup_pairs.jsonl`, labelled by hand. A hash of the first text divides them: the ladder
-was tuned on one half only. Precision is the share of found duplicates that are some, recall the share of duplicates
-that were found. Both are measured by words alone and with the cosine of the quick local model as the fourth rung.
+The pairs are in `bench/data/dedup_pairs.jsonl`, labelled by hand. A hash of the first text divides
+them: the ladder was tuned on one half only. Precision is the share of found duplicates that are
+some, recall the share of duplicates that were found. Both are measured by words alone and with the
+cosine of the quick local model as the fourth rung.
 
-The bars: precision at least 0.98 at recall at least 0.6, on all pairs and on the held-out half, both ways; and one
-statement compared with 1,000 known ones in less than 20 ms.
+The bars: precision at least 0.98 at recall at least 0.6, on all pairs and on the held-out half,
+both ways; and one statement compared with 1,000 known ones in less than 20 ms.
 """
 
 from __future__ import annotations
@@ -85,22 +86,32 @@ def seed_words(text: str) -> frozenset[str]:
 
 
 def seed_jaccard(pair: Pair, threshold: float, *, least: int) -> bool:
-    """Word sets that overlap enough, where both have at least `least` words; or the same but for case."""
+    """Word sets that overlap enough, where both have at least `least` words; or the same but for
+    case.
+    """
     first, second = seed_words(pair.a), seed_words(pair.b)
     if pair.a.lower().strip() == pair.b.lower().strip():
         return True
-    return min(len(first), len(second)) >= least and len(first & second) / len(first | second) >= threshold
+    return (
+        min(len(first), len(second)) >= least
+        and len(first & second) / len(first | second) >= threshold
+    )
 
 
 def seeds(pairs: list[Pair]) -> dict[str, list[Verdict]]:
     """What the ladders before this one say of every pair."""
     cosine = cosines(pairs)
     rules: dict[str, Callable[[Pair], bool]] = {
-        "exact, or words alike to 0.75 (five words or more)": lambda pair: seed_jaccard(pair, 0.75, least=5),
+        "exact, or words alike to 0.75 (five words or more)": lambda pair: seed_jaccard(
+            pair, 0.75, least=5
+        ),
         "exact, or words alike to 0.85": lambda pair: seed_jaccard(pair, 0.85, least=1),
         "cosine of the quick model at least 0.92": lambda pair: (cosine(pair) or 0) >= 0.92,
     }
-    return {name: [Verdict(pair, "seed" if rule(pair) else "") for pair in pairs] for name, rule in rules.items()}
+    return {
+        name: [Verdict(pair, "seed" if rule(pair) else "") for pair in pairs]
+        for name, rule in rules.items()
+    }
 
 
 def figures(verdicts: list[Verdict]) -> dict[str, float | int | None]:
@@ -125,19 +136,30 @@ def table(title: str, verdicts: list[Verdict]) -> None:
         rows[half] = [verdict for verdict in verdicts if verdict.pair.held_out == held_out]
     for field in ("kind", "lang"):
         for value in sorted({getattr(verdict.pair, field) for verdict in verdicts}):
-            rows[f"{field} {value}"] = [verdict for verdict in verdicts if getattr(verdict.pair, field) == value]
-    print(f"\n{title:<20} {'pairs':>6} {'same':>6} {'found':>6} {'wrong':>6} {'precision':>10} {'recall':>8}")
+            rows[f"{field} {value}"] = [
+                verdict for verdict in verdicts if getattr(verdict.pair, field) == value
+            ]
+    print(
+        f"\n{title:<20} {'pairs':>6} {'same':>6} {'found':>6} {'wrong':>6} {'precision':>10} "
+        f"{'recall':>8}"
+    )
     for name, some in rows.items():
         row = figures(some)
         cells = [f"{row[key]:>6}" for key in ("pairs", "same", "found", "wrong")]
-        shares = [f"{row[key]:.3f}" if row[key] is not None else "-" for key in ("precision", "recall")]
+        shares = [
+            f"{row[key]:.3f}" if row[key] is not None else "-" for key in ("precision", "recall")
+        ]
         print(f"{name:<20} {' '.join(cells)} {shares[0]:>10} {shares[1]:>8}")
 
 
 def speed(known: int = 1000, rounds: int = 20) -> float:
-    """Milliseconds of computing that comparing a new statement with 1,000 known ones takes, once these were read."""
+    """Milliseconds of computing that comparing a new statement with 1,000 known ones takes, once
+    these were read.
+    """
     old = [Text(text) for text in texts(known)]
-    new = [Text(f"the spare key of house {number} needs a second review") for number in range(rounds)]
+    new = [
+        Text(f"the spare key of house {number} needs a second review") for number in range(rounds)
+    ]
     first_duplicate(new[0], old)
     times = []
     for text in new[1:]:
@@ -150,7 +172,10 @@ def speed(known: int = 1000, rounds: int = 20) -> float:
 def met(verdicts: list[Verdict]) -> bool:
     """Whether precision and recall reach the bars, on all pairs and on the held-out half."""
     halves = (verdicts, [verdict for verdict in verdicts if verdict.pair.held_out])
-    return all((row["precision"] or 0) >= 0.98 and (row["recall"] or 0) >= 0.6 for row in map(figures, halves))
+    return all(
+        (row["precision"] or 0) >= 0.98 and (row["recall"] or 0) >= 0.6
+        for row in map(figures, halves)
+    )
 
 
 def read() -> list[Pair]:
@@ -160,8 +185,12 @@ def read() -> list[Pair]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("all", "tuning", "held-out"), default="all", help="which pairs to judge")
-    parser.add_argument("--show", action="store_true", help="print every pair that was judged wrongly")
+    parser.add_argument(
+        "--half", choices=("all", "tuning", "held-out"), default="all", help="which pairs to judge"
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="print every pair that was judged wrongly"
+    )
     options = parser.parse_args()
     pairs = read()
     if options.half != "all":
@@ -172,7 +201,10 @@ def main() -> None:
         table(title, verdicts)
         for verdict in verdicts if options.show else ():
             if bool(verdict.rung) != verdict.pair.same:
-                print(f"  {verdict.rung or 'missed'} {verdict.pair.kind}: {verdict.pair.a} | {verdict.pair.b}")
+                print(
+                    f"  {verdict.rung or 'missed'} {verdict.pair.kind}: {verdict.pair.a} | "
+                    f"{verdict.pair.b}"
+                )
     print()
     milliseconds = speed()
     finish(

@@ -2,10 +2,11 @@
 
     python bench/extraction.py [--data bench/data/extraction.jsonl] [--mistakes]
 
-Turns are labelled by hand with the words that carry each durable fact. A candidate is right when its quote holds at
-least half of a labelled quote's words and no candidate before it took that one; every other candidate is wrong.
-The rules were tuned on one half of the turns, told apart by the id; `--mistakes` shows what they get wrong there.
-The bars hold for the other half: precision at least 0.9, recall at least 0.5.
+Turns are labelled by hand with the words that carry each durable fact. A candidate is right when
+its quote holds at least half of a labelled quote's words and no candidate before it took that one;
+every other candidate is wrong. The rules were tuned on one half of the turns, told apart by the id;
+`--mistakes` shows what they get wrong there. The bars hold for the other half: precision at least
+0.9, recall at least 0.5.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ def every_sentence(row: Row) -> list[Sentence]:
     return [Sentence(part) for part in re.split(r"(?<=[.!?。！？])\s*|\n+", spoken) if part.strip()]
 
 
-def counted(rows: list[Row], find: Callable[[Row], Sequence[Quoted]]) -> dict[str, tuple[int, int, int]]:
+def counted(
+    rows: list[Row], find: Callable[[Row], Sequence[Quoted]]
+) -> dict[str, tuple[int, int, int]]:
     """For each turn how many findings are right, how many wrong, and how many facts were missed."""
     judgements = {}
     for row in rows:
@@ -129,7 +132,9 @@ def figures(judgements: Iterable[tuple[int, int, int]]) -> dict[str, float | int
     }
 
 
-def grouped(judgements: dict[str, tuple[int, int, int]], rows: list[Row], key: Callable[[Row], str]) -> Row:
+def grouped(
+    judgements: dict[str, tuple[int, int, int]], rows: list[Row], key: Callable[[Row], str]
+) -> Row:
     """The figures of the turns, group by group."""
     groups: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for row in rows:
@@ -158,7 +163,9 @@ def pace(turns: list[Memory]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--mistakes", action="store_true")
     options = parser.parse_args()

@@ -1,7 +1,9 @@
-"""The strings that a Go source file writes down, evaluated without Go: just enough for other scanners' test cases.
+"""The strings that a Go source file writes down, evaluated without Go: just enough for other
+scanners' test cases.
 
-`Source` reads one file. Literals, `+`, composite literals, assignments and `append` are understood; a call is handed to
-`calls`, a table of functions by name. What is not understood is `UNKNOWN`, and never stops the rest.
+`Source` reads one file. Literals, `+`, composite literals, assignments and `append` are understood;
+a call is handed to `calls`, a table of functions by name. What is not understood is `UNKNOWN`, and
+never stops the rest.
 """
 
 from __future__ import annotations
@@ -35,12 +37,21 @@ class NotUnderstoodError(Exception):
 
 
 class Source:
-    """One Go file: `names` has what was assigned, `called` every call that was met, with its arguments."""
+    """One Go file: `names` has what was assigned, `called` every call that was met, with its
+    arguments.
+    """
 
     def __init__(self, text: str, calls: Calls) -> None:
         """Read the whole file."""
-        self.tokens = [(m.lastgroup or "", m[0]) for m in _TOKEN.finditer(text) if m.lastgroup != "skip"]
-        self.calls, self.names, self.called, self.at = calls, dict[str, Any](), list[tuple[str, list[Any]]](), 0
+        self.tokens = [
+            (m.lastgroup or "", m[0]) for m in _TOKEN.finditer(text) if m.lastgroup != "skip"
+        ]
+        self.calls, self.names, self.called, self.at = (
+            calls,
+            dict[str, Any](),
+            list[tuple[str, list[Any]]](),
+            0,
+        )
         self.composites: list[Any] = []
         while self.at < len(self.tokens):
             self._statement()
@@ -65,7 +76,11 @@ class Source:
         value = self._operand()
         while self._peek() in ("+", "-", "*", "/", "%", "==", "!=", "&&", "||", "<", ">"):
             mark, other = self._take(), self._operand()
-            value = value + other if mark == "+" and isinstance(value, str) and isinstance(other, str) else UNKNOWN
+            value = (
+                value + other
+                if mark == "+" and isinstance(value, str) and isinstance(other, str)
+                else UNKNOWN
+            )
         return value
 
     def _operand(self) -> Any:
@@ -141,7 +156,9 @@ class Source:
         return values
 
     def _typed(self) -> Any:
-        """A value after its type: `[]string{…}`, `map[string]string{…}`, `[]struct{…}{…}`, `[]byte(…)`."""
+        """A value after its type: `[]string{…}`, `map[string]string{…}`, `[]struct{…}{…}`,
+        `[]byte(…)`.
+        """
         while self._peek() == "[":
             self._balanced()
         while self._peek() == "*":
@@ -169,7 +186,9 @@ class Source:
             if self._peek() == ",":
                 self._take()
         self._expect("}")
-        whole: Any = dict(pairs) if pairs and all(isinstance(key, str) for key, _ in pairs) else items
+        whole: Any = (
+            dict(pairs) if pairs and all(isinstance(key, str) for key, _ in pairs) else items
+        )
         self.composites.append(whole)
         return whole
 
@@ -213,4 +232,6 @@ def _interpreted(text: str) -> str:
 def sprintf(form: str, *values: Any) -> str:
     """`fmt.Sprintf`, for texts and numbers."""
     left: Iterator[Any] = iter(values)
-    return re.sub(r"%(?:(%)|[+#]?[0-9.]*[a-zA-Z])", lambda m: "%" if m[1] else str(next(left, "")), form)
+    return re.sub(
+        r"%(?:(%)|[+#]?[0-9.]*[a-zA-Z])", lambda m: "%" if m[1] else str(next(left, "")), form
+    )

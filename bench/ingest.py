@@ -2,7 +2,8 @@
 
     python bench/ingest.py [--count 100000]
 
-The bar: at least half the rate of a bare insert with one transaction per 100 rows. Ours takes 1,000 texts a call.
+The bar: at least half the rate of a bare insert with one transaction per 100 rows. Ours takes 1,000
+texts a call.
 """
 
 from __future__ import annotations
@@ -25,15 +26,27 @@ PARTS = 10  # both sides take turns, so that a busy moment of the machine hits b
 
 def bare_rows(batch: list[str]) -> list[tuple[object, ...]]:
     at, scope = system_clock(), Scope("user", "bench")
-    return [memory_values(Memory(new_id("fact", at), scope, "fact", text, at, at, at)) for text in batch]
+    return [
+        memory_values(Memory(new_id("fact", at), scope, "fact", text, at, at, at)) for text in batch
+    ]
 
 
 def open_bare(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
-    for name, value in (("journal_mode", "wal"), ("synchronous", "normal"), ("cache_size", -32_000)):
+    for name, value in (
+        ("journal_mode", "wal"),
+        ("synchronous", "normal"),
+        ("cache_size", -32_000),
+    ):
         connection.pragma(name, value)  # the same as Holdfast's own
-    connection.execute(f"CREATE TABLE memories (seq INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(MEMORY_COLUMNS)})")
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, content = 'memories', content_rowid = 'seq')")
+    connection.execute(
+        "CREATE TABLE memories (seq INTEGER PRIMARY KEY AUTOINCREMENT, "
+        f"{', '.join(MEMORY_COLUMNS)})"
+    )
+    connection.execute(
+        "CREATE VIRTUAL TABLE words USING fts5 (content, content = 'memories', content_rowid = "
+        "'seq')"
+    )
     connection.execute(
         "CREATE TRIGGER indexed AFTER INSERT ON memories BEGIN "
         "INSERT INTO words (rowid, content) VALUES (new.seq, new.content); END"
@@ -47,7 +60,8 @@ def insert_bare(connection: apsw.Connection, batches: list[list[str]]) -> None:
     for start in range(0, len(rows), BARE_BATCH):
         with connection:
             connection.executemany(
-                f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({marks})", rows[start : start + BARE_BATCH]
+                f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({marks})",
+                rows[start : start + BARE_BATCH],
             )
 
 
@@ -65,7 +79,9 @@ def measure(count: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         bare = open_bare(Path(folder) / "bare.db")
         settings = Settings(embedding_models="static,arctic")
-        hf = Holdfast.open(Path(folder) / "memory.db", scope="user:bench", settings=settings, background=False)
+        hf = Holdfast.open(
+            Path(folder) / "memory.db", scope="user:bench", settings=settings, background=False
+        )
         bare_times, our_times = [], []
         for part in parts:
             bare_times.append(timed(lambda part=part: insert_bare(bare, part)))

@@ -1,10 +1,12 @@
-"""How long an MCP client waits for the server that it starts, against `python -c pass` in the same run.
+"""How long an MCP client waits for the server that it starts, against `python -c pass` in the same
+run.
 
     python bench/mcp_server.py [--rounds 15] [--clients 10] [--memories 10000]
 
-The bar: the greeting and the list of tools are there within half a second beyond the start of the interpreter, and the
-server has started no process of its own. On a machine so crowded that `python -c pass` takes longer than 25 ms, the
-first is twenty times that. How long a first recall takes, and ten clients at once on one store, is told beside it.
+The bar: the greeting and the list of tools are there within half a second beyond the start of the
+interpreter, and the server has started no process of its own. On a machine so crowded that `python
+-c pass` takes longer than 25 ms, the first is twenty times that. How long a first recall takes, and
+ten clients at once on one store, is told beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ import psutil
 from common import finish, median, texts, timed
 from holdfast.memory import Holdfast
 
-HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
 RECALL = {"name": "memory_recall", "arguments": {"question": "What about the garden?"}}
 
 
@@ -35,8 +41,16 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.update({"HOME": folder, "XDG_DATA_HOME": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/config"})
-        os.environ["HOLDFAST_EMBEDDING_MODELS"] = "static"  # nothing is to be embedded in the background
+        os.environ.update(
+            {
+                "HOME": folder,
+                "XDG_DATA_HOME": f"{folder}/data",
+                "XDG_CONFIG_HOME": f"{folder}/config",
+            }
+        )
+        os.environ["HOLDFAST_EMBEDDING_MODELS"] = (
+            "static"  # nothing is to be embedded in the background
+        )
         store = Path(folder) / "memory.db"
         with Holdfast.open(store, scope="user:ann", background=False) as hf:
             hf.remember_many(texts(options.memories))
@@ -45,7 +59,9 @@ def main() -> None:
 
 
 def measured(store: Path, rounds: int, clients: int) -> dict[str, object]:
-    """Milliseconds until each answer, taking turns, so that a busy moment of the machine hits all of them."""
+    """Milliseconds until each answer, taking turns, so that a busy moment of the machine hits all
+    of them.
+    """
     bare, steps, children = list[float](), list[dict[str, float]](), 0
     for _ in range(rounds):
         bare.append(1e3 * timed(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True)))
@@ -67,9 +83,20 @@ def measured(store: Path, rounds: int, clients: int) -> dict[str, object]:
 
 
 def talk(store: Path) -> tuple[dict[str, float], int]:
-    """Milliseconds until a client was greeted, knew the tools, and had recalled; and how many processes there were."""
+    """Milliseconds until a client was greeted, knew the tools, and had recalled; and how many
+    processes there were.
+    """
     start, waited = time.perf_counter(), {}
-    command = [sys.executable, "-m", "holdfast", "mcp", "--store", str(store), "--scope", "user:ann"]
+    command = [
+        sys.executable,
+        "-m",
+        "holdfast",
+        "mcp",
+        "--store",
+        str(store),
+        "--scope",
+        "user:ann",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None and server.stdout is not None
         for name, method, params in (

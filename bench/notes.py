@@ -2,11 +2,12 @@
 
     python bench/notes.py [--data bench/data/notes.jsonl] [--mistakes]
 
-Sessions are labelled by hand with the notes that a developer would keep: the category and the words that carry it. A
-note is right when its category is the labelled one, it holds at least half of the labelled words, and no note before it
-took that label; every other note is wrong. A label for every project is met only by a note for every project.
-The rules were tuned on one half of the sessions, told apart by the id; `--mistakes` shows what they get wrong there.
-The bars hold for the other half: precision at least 0.9, recall at least 0.5.
+Sessions are labelled by hand with the notes that a developer would keep: the category and the words
+that carry it. A note is right when its category is the labelled one, it holds at least half of the
+labelled words, and no note before it took that label; every other note is wrong. A label for every
+project is met only by a note for every project. The rules were tuned on one half of the sessions,
+told apart by the id; `--mistakes` shows what they get wrong there. The bars hold for the other
+half: precision at least 0.9, recall at least 0.5.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def judged(row: Row, notes: list[Note]) -> tuple[list[Note], list[Note], list[Ro
     right, wrong = [], []
     for note in notes:
         met = max(
-            (label for label in waiting if meets(note, label)), key=lambda label: share(note, label), default=None
+            (label for label in waiting if meets(note, label)),
+            key=lambda label: share(note, label),
+            default=None,
         )
         if met is None:
             wrong.append(note)
@@ -128,7 +131,8 @@ def mistakes(rows: list[Row], found: dict[str, list[Note]]) -> None:
         _, wrong, missed = judged(row, found[row["id"]])
         for note in wrong:
             print(
-                f"wrong   {row['id']} {row['kind']}: {note.category} at {note.place}: {note.text!r} from {note.quote!r}"
+                f"wrong   {row['id']} {row['kind']}: {note.category} at {note.place}: "
+                f"{note.text!r} from {note.quote!r}"
             )
         for label in missed:
             print(f"missed  {row['id']} {row['kind']}: {label}")
@@ -148,14 +152,19 @@ def measure(rows: list[Row]) -> dict[str, object]:
     return {
         "tuned_on": half([row for row in rows if not held_out(row)], found),
         "held_out": unseen,
-        "session_ms": {"median": round(median(times) * 1e3, 2), "slowest": round(max(times) * 1e3, 2)},
+        "session_ms": {
+            "median": round(median(times) * 1e3, 2),
+            "slowest": round(max(times) * 1e3, 2),
+        },
         "met_precision_0.9": unseen["precision"] >= 0.9,  # type: ignore[operator]
         "met_recall_0.5": unseen["recall"] >= 0.5,  # type: ignore[operator]
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--mistakes", action="store_true")
     options = parser.parse_args()

@@ -2,8 +2,8 @@
 
     python bench/parity.py locomo10.json [--dataset locomo] [--limit 2] [--models static] [--url postgresql://…]
 
-The bars: recall within ten hits differs by at most one point, and on average nine of the first ten hits are the
-same. Vectors are compared exactly on both.
+The bars: recall within ten hits differs by at most one point, and on average nine of the first ten
+hits are the same. Vectors are compared exactly on both.
 """
 
 from __future__ import annotations

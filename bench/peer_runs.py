@@ -1,8 +1,8 @@
 """Other memories on the same turns, questions and scoring, each in an environment of its own.
 
-Every peer is a process that speaks as `peers/wire.py` says. All of them are open at the same time and each question is
-put to one after the other, so that a busy moment of the machine hits all of them. Vectors come from one endpoint on
-loopback; no peer can reach anything else.
+Every peer is a process that speaks as `peers/wire.py` says. All of them are open at the same time
+and each question is put to one after the other, so that a busy moment of the machine hits all of
+them. Vectors come from one endpoint on loopback; no peer can reach anything else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A peer: its file, what is installed for it (nothing: it runs where the report runs), and what to know of it."""
+    """A peer: its file, what is installed for it (nothing: it runs where the report runs), and what
+    to know of it.
+    """
 
     name: str
     file: str
@@ -43,32 +45,46 @@ class Listed:
 
 PEERS = (
     Listed(
-        "Holdfast", "holdfast_memory.py",
+        "Holdfast",
+        "holdfast_memory.py",
         note="given turns: speaker, session and date beside the text, as it is used",
     ),
     Listed(
-        "Holdfast, plain texts", "holdfast_memory.py", arguments=("--plain",),
+        "Holdfast, plain texts",
+        "holdfast_memory.py",
+        arguments=("--plain",),
         note="given the same strings as the peers, through `remember_many`",
     ),
     Listed(
-        "mem0, infer=False", "mem0_memory.py", ("mem0ai>=2.2,<3", "qdrant-client>=1.12,<2"),
-        note="Qdrant in a local folder, in its client's local mode; its keyword arm needs an extra and a model that it "
+        "mem0, infer=False",
+        "mem0_memory.py",
+        ("mem0ai>=2.2,<3", "qdrant-client>=1.12,<2"),
+        note="Qdrant in a local folder, in its client's local mode; its keyword arm needs an "
+        "extra and a model that it "
         "downloads, so vectors alone rank",
     ),
     Listed(
-        "MemPalace", "mempalace_drawers.py", ("mempalace>=3.11,<4",),
-        note="a wing for each conversation, a drawer for each text, its search with its fixed weights for cosine and "
-        "BM25; its own embedding models are downloaded at first use, so it was given the shared one, as it allows",
+        "MemPalace",
+        "mempalace_drawers.py",
+        ("mempalace>=3.11,<4",),
+        note="a wing for each conversation, a drawer for each text, its search with its fixed "
+        "weights for cosine and "
+        "BM25; its own embedding models are downloaded at first use, so it was given the shared "
+        "one, as it allows",
     ),
     Listed(
-        "LangGraph InMemoryStore", "langgraph_store.py", ("langgraph>=1.2,<2", "numpy>=1.26"),
+        "LangGraph InMemoryStore",
+        "langgraph_store.py",
+        ("langgraph>=1.2,<2", "numpy>=1.26"),
         note="an index over the text; held in memory only, nothing is written to disk",
     ),
     Listed(
-        "Chroma", "chroma.py", ("chromadb>=1.5,<2",),
+        "Chroma",
+        "chroma.py",
+        ("chromadb>=1.5,<2",),
         note="a persistent client, one collection for each conversation, cosine distance",
     ),
-)  # fmt: skip
+)
 
 
 def environment(peer: Listed, folder: Path) -> Path:
@@ -81,10 +97,18 @@ def environment(peer: Listed, folder: Path) -> Path:
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(home, ignore_errors=True)
         uv = shutil.which("uv")
-        make = [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
-        install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+        make = (
+            [uv, "venv", "--quiet", "--python", sys.executable]
+            if uv
+            else [sys.executable, "-m", "venv"]
+        )
+        install = (
+            [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+        )
         for command in ([*make, home], [*install, "--quiet", *peer.requirements]):
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            subprocess.run(
+                command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
         stamp.write_text(wanted)
     return python
 
@@ -138,17 +162,28 @@ def started(peer: Listed, python: Path, folder: Path) -> Iterator[Running]:
     folder.mkdir(parents=True)
     nowhere = "http://127.0.0.1:9"  # the port that nobody listens on
     environ = {
-        **os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "HTTP_PROXY": nowhere,
-        "HTTPS_PROXY": nowhere, "http_proxy": nowhere, "https_proxy": nowhere, "NO_PROXY": "127.0.0.1",
+        **os.environ,
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder),
+        "HTTP_PROXY": nowhere,
+        "HTTPS_PROXY": nowhere,
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+        "NO_PROXY": "127.0.0.1",
         "no_proxy": "127.0.0.1",
-    }  # fmt: skip
+    }
     if peer.requirements:
         environ.pop("PYTHONPATH", None)  # what is there is ours
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(
-            [python, FOLDER / peer.file, *peer.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            text=True, encoding="utf-8", env=environ,
-        )  # fmt: skip
+            [python, FOLDER / peer.file, *peer.arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            encoding="utf-8",
+            env=environ,
+        )
         running = Running(peer, process)
         try:
             yield running
@@ -159,9 +194,16 @@ def started(peer: Listed, python: Path, folder: Path) -> Iterator[Running]:
 
 
 def compare(
-    pools: Sequence[Pool], vectors: Vectors, *, dimensions: int, model: str, envs: Path, folder: Path,
-    peers: Sequence[Listed] = PEERS, told: Told = lambda what: None,
-) -> dict[str, Any]:  # fmt: skip
+    pools: Sequence[Pool],
+    vectors: Vectors,
+    *,
+    dimensions: int,
+    model: str,
+    envs: Path,
+    folder: Path,
+    peers: Sequence[Listed] = PEERS,
+    told: Told = lambda what: None,
+) -> dict[str, Any]:
     """Figures of every peer on these pools; of one that failed, what it said."""
     vectors.expect(asked.text for pool in pools for asked in pool.questions)
     failed: dict[str, str] = {}
@@ -171,9 +213,13 @@ def compare(
         for number, peer in enumerate(peers):
             told(f"installing and opening {peer.name}")
             try:
-                running = stack.enter_context(started(peer, environment(peer, envs), folder / str(number)))
+                running = stack.enter_context(
+                    started(peer, environment(peer, envs), folder / str(number))
+                )
                 start = {"folder": str(folder / str(number)), "embeddings": url}
-                running.versions = running.request("open", **start, model=model, dimensions=dimensions)["versions"]
+                running.versions = running.request(
+                    "open", **start, model=model, dimensions=dimensions
+                )["versions"]
                 open_.append(running)
             except (Failed, subprocess.CalledProcessError) as error:
                 failed[peer.name] = _reason(error)
@@ -186,23 +232,33 @@ def compare(
         return {
             "texts": sum(len(spoken(pool)) for pool in pools),
             "peers": {running.listed.name: _figures(running, open_[0]) for running in open_},
-            "failed": failed | {running.listed.name: running.error for running in open_ if running.error},
+            "failed": failed
+            | {running.listed.name: running.error for running in open_ if running.error},
         }
 
 
 def replaced(before: Mapping[str, Any], found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The figures from `before`, with those of one peer from a later run in which it was alone with us."""
+    """The figures from `before`, with those of one peer from a later run in which it was alone with
+    us.
+    """
     failed = {peer: reason for peer, reason in before["failed"].items() if peer != name}
     peers = dict(before["peers"])
     if name in found["peers"]:
         own = found["peers"][name]
-        peers[name] = {**own, "note": f"{own['note']}; measured in a later run, beside Holdfast alone"}
+        peers[name] = {
+            **own,
+            "note": f"{own['note']}; measured in a later run, beside Holdfast alone",
+        }
     return {**before, "peers": peers, "failed": failed | found["failed"]}
 
 
 def _reason(error: Failed | subprocess.CalledProcessError) -> str:
     """The line of an error that says most: an installer's comes last."""
-    text = str(error.stderr or error) if isinstance(error, subprocess.CalledProcessError) else str(error)
+    text = (
+        str(error.stderr or error)
+        if isinstance(error, subprocess.CalledProcessError)
+        else str(error)
+    )
     return text.strip().splitlines()[-1][:300] if text.strip() else type(error).__name__
 
 

@@ -2,9 +2,10 @@
 
     python bench/postgres.py [--size 10000] [--owners 100] [--each 10000] [--url postgresql://…]
 
-Without --url it starts a server of its own (the one the tests use) and removes it at the end. The bar: when 99
-other owners have moved in with as many memories each, one owner's recall takes at most 1.3 times as long as
-before. How much slower Postgres is than a file in the same process is reported; there is no bar for it.
+Without --url it starts a server of its own (the one the tests use) and removes it at the end. The
+bar: when 99 other owners have moved in with as many memories each, one owner's recall takes at most
+1.3 times as long as before. How much slower Postgres is than a file in the same process is
+reported; there is no bar for it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ def server(url: str | None) -> Iterator[str]:
 
 def open_(place: str | Path, owner: int) -> Holdfast:
     return Holdfast.open(
-        place, scope=f"user:{owner}", settings=Settings(embedding_models="static"), background=False, actor="bench"
+        place,
+        scope=f"user:{owner}",
+        settings=Settings(embedding_models="static"),
+        background=False,
+        actor="bench",
     )
 
 
@@ -71,8 +76,12 @@ def fill(hf: Holdfast, every: list[str], vectors: np.ndarray) -> tuple[float, fl
     return writing, embedding
 
 
-def ask(hf: Holdfast, other: Holdfast | None = None) -> tuple[dict[str, object], list[float], list[float]]:
-    """Recalls of one memory, by stage; those of another take turns with them, so that both meet the same machine."""
+def ask(
+    hf: Holdfast, other: Holdfast | None = None
+) -> tuple[dict[str, object], list[float], list[float]]:
+    """Recalls of one memory, by stage; those of another take turns with them, so that both meet the
+    same machine.
+    """
     for _ in range(5):
         hf.recall("What about the garden and fresh basil?")
     times, others, by_stage = [], [], defaultdict(list)
@@ -91,17 +100,34 @@ def ask(hf: Holdfast, other: Holdfast | None = None) -> tuple[dict[str, object],
 
 
 def move_in(url: str, owners: int) -> None:
-    """Gives the other owners what user:1 has, row for row: quicker than writing it, and the same to whoever reads."""
+    """Gives the other owners what user:1 has, row for row: quicker than writing it, and the same to
+    whoever reads.
+    """
     with psycopg.connect(url) as connection:
         connection.execute("SET search_path = holdfast, public; SET ROLE holdfast_worker")
-        ((first,),) = connection.execute("SELECT number FROM scopes WHERE kind = 'user' AND key = '1'").fetchall()
+        ((first,),) = connection.execute(
+            "SELECT number FROM scopes WHERE kind = 'user' AND key = '1'"
+        ).fetchall()
         columns = {
             table: [name for (name,) in connection.execute(COLUMNS, (table,)).fetchall()]
-            for table in ("totals", "sessions", "memories", "events", "models", "vectors", "embedded", "memory_terms")
+            for table in (
+                "totals",
+                "sessions",
+                "memories",
+                "events",
+                "models",
+                "vectors",
+                "embedded",
+                "memory_terms",
+            )
         }
         for owner in range(2, owners):
             ((number,),) = connection.execute(
-                "INSERT INTO scopes (kind, key, created_at) VALUES ('user', %s, 0) RETURNING number", (str(owner),)
+                (
+                    "INSERT INTO scopes (kind, key, created_at) VALUES ('user', %s, 0) RETURNING "
+                    "number"
+                ),
+                (str(owner),),
             ).fetchall()
             for table, names in columns.items():
                 # Models have numbers of their own in each scope, and vectors point to them.
@@ -110,7 +136,8 @@ def move_in(url: str, owners: int) -> None:
                     other["number"] = f"number + {owner} * 1000"
                 values = ", ".join(other.get(name, name) for name in names)
                 statement = (
-                    f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {table} WHERE scope = {first}"
+                    f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM "
+                    f"{table} WHERE scope = {first}"
                 )
                 connection.execute(statement.encode())
             connection.commit()
@@ -124,7 +151,11 @@ def sizes(url: str) -> dict[str, dict[str, int]]:
         connection.execute("SET ROLE holdfast_worker")
         ((count,),) = connection.execute("SELECT count(*) FROM holdfast.memories").fetchall()
         return {
-            name: {"rows": round(rows / count), "indexes": round(indexes / count), "all": round(total / count)}
+            name: {
+                "rows": round(rows / count),
+                "indexes": round(indexes / count),
+                "all": round(total / count),
+            }
             for name, rows, indexes, total in connection.execute(SIZES)
             if total / count >= 1
         }
@@ -138,7 +169,9 @@ def main() -> None:
     parser.add_argument("--url")
     options = parser.parse_args()
     chance = np.random.default_rng(3)
-    vectors = chance.standard_normal((max(options.size, options.each), StaticEmbedder.dimensions), dtype=np.float32)
+    vectors = chance.standard_normal(
+        (max(options.size, options.each), StaticEmbedder.dimensions), dtype=np.float32
+    )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     report: dict[str, object] = {"memories": options.size}
     with server(options.url) as url, tempfile.TemporaryDirectory() as folder:
@@ -151,7 +184,9 @@ def main() -> None:
             settle(url)
             report["sqlite"] = ask(lite)[0]
             report["postgres"], times, others = ask(post, lite)
-            report["postgres_times_sqlite"] = round(median([a / b for a, b in zip(times, others, strict=True)]), 2)
+            report["postgres_times_sqlite"] = round(
+                median([a / b for a, b in zip(times, others, strict=True)]), 2
+            )
             alone = median(times)
             baseline = median(others)
         if options.owners > 1:

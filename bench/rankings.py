@@ -1,7 +1,9 @@
-"""The plain rankings that the systems before Holdfast prescribe, on the same turns, questions and scoring.
+"""The plain rankings that the systems before Holdfast prescribe, on the same turns, questions and
+scoring.
 
-FTS5 with all words of the question (its default), with any of them, at its best with stems and without stop words,
-vectors alone, and reciprocal rank fusion of words and vectors with k = 60. Each turn is one document, `Speaker: text`.
+FTS5 with all words of the question (its default), with any of them, at its best with stems and
+without stop words, vectors alone, and reciprocal rank fusion of words and vectors with k = 60. Each
+turn is one document, `Speaker: text`.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def spoken(pool: Pool) -> list[Mapping[str, Any]]:
 
 
 def by_words(documents: Sequence[str], *, any_of: bool, tuned: bool = False) -> Ranker:
-    """FTS5 in BM25's order: texts with every word of the question, or any; `tuned` stems and leaves out stop words."""
+    """FTS5 in BM25's order: texts with every word of the question, or any; `tuned` stems and leaves
+    out stop words.
+    """
     index = apsw.Connection(":memory:")
     tokenizer = "porter unicode61" if tuned else "unicode61"
     index.execute(f"CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = '{tokenizer}')")
@@ -45,7 +49,9 @@ def by_words(documents: Sequence[str], *, any_of: bool, tuned: bool = False) -> 
     ignored = STOP_WORDS["english"] if tuned else frozenset()
 
     def rank(question: str) -> Ranking:
-        words = [f'"{word}"' for word in re.findall(r"\w+", question) if word.lower() not in ignored]
+        words = [
+            f'"{word}"' for word in re.findall(r"\w+", question) if word.lower() not in ignored
+        ]
         query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
         match = (" OR " if any_of else " ").join(words)
         return [row for (row,) in index.execute(query, (match, ARM))] if match else []
@@ -79,7 +85,10 @@ def fused(rankers: Sequence[Ranker]) -> Ranker:
 
 def rankers(documents: Sequence[str], models: Mapping[str, Embed]) -> dict[str, Ranker]:
     """Every ranking to be compared, by what the report calls it."""
-    every_word, tuned = by_words(documents, any_of=False), by_words(documents, any_of=True, tuned=True)
+    every_word, tuned = (
+        by_words(documents, any_of=False),
+        by_words(documents, any_of=True, tuned=True),
+    )
     found = {
         "FTS5, all words": every_word,
         "FTS5, any word": by_words(documents, any_of=True),
@@ -102,9 +111,14 @@ def answers(pools: Iterable[Pool], models: Mapping[str, Vectors]) -> dict[str, l
         turns = spoken(pool)
         for vectors in models.values():
             vectors.expect(asked.text for asked in pool.questions)
-        every = rankers([document(turn) for turn in turns], {name: vectors.of for name, vectors in models.items()})
+        every = rankers(
+            [document(turn) for turn in turns],
+            {name: vectors.of for name, vectors in models.items()},
+        )
         for name, ranker in every.items():
-            collected.setdefault(name, []).extend(answer(asked, ranker, turns) for asked in pool.questions)
+            collected.setdefault(name, []).extend(
+                answer(asked, ranker, turns) for asked in pool.questions
+            )
     return collected
 
 

@@ -2,10 +2,10 @@
 
     python bench/recall.py [--sizes 1000,10000,100000,1000000] [--scopes 1,100]
 
-The floor is what no exact recall can do without: embed the question, scan the same vectors once with numpy,
-and run one bare FTS5 query over the same texts. The bars: at 100,000 memories in one scope a whole recall
-takes at most twice the floor; from 10,000 to 1,000,000 it grows at most linearly with the scope's own size; and
-other scopes' memories make no difference.
+The floor is what no exact recall can do without: embed the question, scan the same vectors once
+with numpy, and run one bare FTS5 query over the same texts. The bars: at 100,000 memories in one
+scope a whole recall takes at most twice the floor; from 10,000 to 1,000,000 it grows at most
+linearly with the scope's own size; and other scopes' memories make no difference.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def fill(path: Path, size: int, scopes: int, vectors: np.ndarray) -> None:
 
 def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
     for start in range(0, len(every), BATCH):
-        # Conversations of twenty turns: what recall looks at around a turn is part of what it costs.
+        # Conversations of twenty turns: what recall looks at around a turn is part of what it
+        # costs.
         turns = [
             {"session": f"s{(start + offset) // 20}", "role": "user", "text": text}
             for offset, text in enumerate(every[start : start + BATCH])
@@ -52,20 +53,28 @@ def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
         stored = hf.capture_many(turns)
         # Stand-ins for embeddings: a scan takes as long over these as over any others.
         rows = vectors[start : start + len(stored)]
-        hf.store.add_vectors(hf.scopes, MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)})
+        hf.store.add_vectors(
+            hf.scopes, MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)}
+        )
 
 
 def bare_words(path: Path, size: int) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     for name, value in (("journal_mode", "wal"), ("synchronous", "off"), ("cache_size", -32_000)):
         connection.pragma(name, value)
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')")
+    connection.execute(
+        "CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')"
+    )
     with connection:
-        connection.executemany("INSERT INTO words (content) VALUES (?)", ((text,) for text in texts(size)))
+        connection.executemany(
+            "INSERT INTO words (content) VALUES (?)", ((text,) for text in texts(size))
+        )
     return connection
 
 
-def floor(embedder: StaticEmbedder, words: apsw.Connection, vectors: np.ndarray, question: str) -> dict[str, float]:
+def floor(
+    embedder: StaticEmbedder, words: apsw.Connection, vectors: np.ndarray, question: str
+) -> dict[str, float]:
     times, mark = {}, time.perf_counter()
 
     def lap(name: str) -> None:
@@ -81,7 +90,9 @@ def floor(embedder: StaticEmbedder, words: apsw.Connection, vectors: np.ndarray,
     stop = {"what", "about", "and", "the", "my", "our", "a", "an", "on", "for", "to", "more", "of"}
     content = [word.strip("?,.").lower() for word in question.split()]
     match = " OR ".join(f'"{word}"' for word in content if word not in stop)
-    words.execute("SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT 200", (match,)).fetchall()
+    words.execute(
+        "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT 200", (match,)
+    ).fetchall()
     lap("words")
     return times
 
@@ -97,7 +108,7 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
 
     engine, where = hf._engine(), hf._filter()
     lap("prepare")
-    query = recall_.understand(engine, recall_.Question(question, where))
+    query = recall_.parse_query(engine, recall_.Question(question, where))
     lap("analyse")
     corpus = hf.store.corpus(where.scopes, query.terms)
     lap("corpus")
@@ -107,8 +118,12 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
     lap("words")
     near = [hf.store.by_vector(where, view.model, view.vector, candidates.DEPTH) for view in views]
     lap("meaning")
-    ranked = {"words": words} | {f"meaning ({view.tier})": pairs for view, pairs in zip(views, near, strict=True)}
-    found = candidates.fetch(hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()})
+    ranked = {"words": words} | {
+        f"meaning ({view.tier})": pairs for view, pairs in zip(views, near, strict=True)
+    }
+    found = candidates.fetch(
+        hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
+    )
     lap("fetch")
     similarity = candidates.similarities(hf.store, where, views, ranked, found)
     lap("similarity")
@@ -128,12 +143,17 @@ def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[st
     words = bare_words(folder / f"{size}-{scopes}-bare.db", size)
     embedder = StaticEmbedder()
     with Holdfast.open(
-        path, scope=Scope("user", "0"), settings=Settings(embedding_models="static"), background=False
+        path,
+        scope=Scope("user", "0"),
+        settings=Settings(embedding_models="static"),
+        background=False,
     ) as hf:
         cold = time.perf_counter()
         hf.recall("What about the garden and fresh basil?")
         cold = time.perf_counter() - cold
-        hf.recall("What about the garden and the spare key?")  # the second question builds the matrix
+        hf.recall(
+            "What about the garden and the spare key?"
+        )  # the second question builds the matrix
         totals, floors, by_stage = [], [], defaultdict(list)
         for question in questions(asked):
             floors.append(floor(embedder, words, vectors, question))
@@ -150,9 +170,13 @@ def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[st
         "p50_ms": round(median(totals) * 1e3, 2),
         "p95_ms": round(quantile(totals, 0.95) * 1e3, 2),
         "floor_p50_ms": round(median(least) * 1e3, 2),
-        "floor_ms": {name: round(median([one[name] for one in floors]) * 1e3, 2) for name in floors[0]},
+        "floor_ms": {
+            name: round(median([one[name] for one in floors]) * 1e3, 2) for name in floors[0]
+        },
         "stages_ms": {name: round(median(values) * 1e3, 2) for name, values in by_stage.items()},
-        "times_floor": round(median([total / bottom for total, bottom in zip(totals, least, strict=True)]), 2),
+        "times_floor": round(
+            median([total / bottom for total, bottom in zip(totals, least, strict=True)]), 2
+        ),
         "rss_mb": round(resident_megabytes()),
     }
 
@@ -182,7 +206,10 @@ def bars(rows: dict[tuple[int, int], dict[str, object]]) -> dict[str, object]:
     for size in (10_000, 100_000):
         if (size, 1) in rows and (size, 100) in rows:
             others = rows[size, 100]["times_floor"] / rows[size, 1]["times_floor"]
-            met |= {f"slower_with_99_other_scopes_{size}": round(others, 2), f"met_flat_{size}": others <= 1.3}
+            met |= {
+                f"slower_with_99_other_scopes_{size}": round(others, 2),
+                f"met_flat_{size}": others <= 1.3,
+            }
     return met
 
 

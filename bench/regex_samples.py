@@ -1,4 +1,6 @@
-"""Strings that match a regular expression, drawn from a seed: keys for a pattern that has no example."""
+"""Strings that match a regular expression, drawn from a seed: keys for a pattern that has no
+example.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,16 @@ from typing import Any
 
 # RE2 writes these as Python does not.
 _POSIX = {
-    "[:alnum:]": "A-Za-z0-9", "[:alpha:]": "A-Za-z", "[:digit:]": "0-9", "[:xdigit:]": "0-9A-Fa-f",
-    "[:lower:]": "a-z", "[:upper:]": "A-Z", "[:word:]": r"\w", "[:space:]": r"\s", "[:punct:]": "!-/:-@[-`{-~",
-}  # fmt: skip
+    "[:alnum:]": "A-Za-z0-9",
+    "[:alpha:]": "A-Za-z",
+    "[:digit:]": "0-9",
+    "[:xdigit:]": "0-9A-Fa-f",
+    "[:lower:]": "a-z",
+    "[:upper:]": "A-Z",
+    "[:word:]": r"\w",
+    "[:space:]": r"\s",
+    "[:punct:]": "!-/:-@[-`{-~",
+}
 _CLASSES = {
     sre.CATEGORY_DIGIT: string.digits,
     sre.CATEGORY_WORD: string.ascii_letters + string.digits + "_",
@@ -41,7 +50,8 @@ def sample(pattern: str, chance: random.Random) -> str:
     return "".join(_drawn(part, chance) for part in parser.parse(translated(pattern)))
 
 
-def _drawn(part: Any, chance: random.Random) -> str:  # noqa: PLR0911 (one answer for each kind of part)
+# One answer for each kind of part.
+def _drawn(part: Any, chance: random.Random) -> str:  # noqa: PLR0911
     kind, value = part
     if kind is sre.LITERAL:
         return chr(value)
@@ -65,7 +75,10 @@ def _drawn(part: Any, chance: random.Random) -> str:  # noqa: PLR0911 (one answe
 def _members(items: Any) -> str:
     if items[0][0] is sre.NEGATE:
         banned = set(_members(items[1:]))
-        return "".join(char for char in string.ascii_letters + string.digits if char not in banned) or "~"
+        return (
+            "".join(char for char in string.ascii_letters + string.digits if char not in banned)
+            or "~"
+        )
     members = ""
     for kind, value in items:
         if kind is sre.LITERAL:

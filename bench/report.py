@@ -2,10 +2,11 @@
 
     python bench/report.py --data DIR [--only PART]… [--fresh] [--peer NAME] [--quick] [--write FILE]
 
-`DIR` holds `locomo10.json` and `longmemeval*.json`, anywhere below it; what is not there is left out, and the page says
-so. Each part runs in a process of its own and leaves its figures in `--work`, so a run that was interrupted goes on
-where it stopped; `--fresh` measures again what `--only` names, or everything. `--list` names the parts. `--quick` is a
-small sample of everything but the peers, to see that it works; its figures mean nothing.
+`DIR` holds `locomo10.json` and `longmemeval*.json`, anywhere below it; what is not there is left
+out, and the page says so. Each part runs in a process of its own and leaves its figures in
+`--work`, so a run that was interrupted goes on where it stopped; `--fresh` measures again what
+`--only` names, or everything. `--list` names the parts. `--quick` is a small sample of everything
+but the peers, to see that it works; its figures mean nothing.
 """
 
 from __future__ import annotations
@@ -76,17 +77,23 @@ class Part:
 
 
 def recall(name: str, variant: str, options: Options) -> Figures:
-    """Holdfast's own figures on a data set; the same as `holdfast bench`, but no text is embedded twice."""
+    """Holdfast's own figures on a data set; the same as `holdfast bench`, but no text is embedded
+    twice.
+    """
     from holdfast import Settings
     from holdfast.benchmark import evaluate, report
     from holdfast.models.embeddings.static import StaticEmbedder
     from holdfast.models.embeddings.tiers import Tiers
 
     models, fusion = VARIANTS[variant]
-    tiers = Tiers.of(StaticEmbedder(), _vectors(options, _encoder())) if "arctic" in models else None
+    tiers = (
+        Tiers.of(StaticEmbedder(), _vectors(options, _encoder())) if "arctic" in models else None
+    )
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         settings = Settings(embedding_models=models, fusion=fusion)
-        answers = evaluate(options.pools(name), Path(folder) / "bench.db", settings, Counted(), tiers=tiers)
+        answers = evaluate(
+            options.pools(name), Path(folder) / "bench.db", settings, Counted(), tiers=tiers
+        )
     return report(answers)
 
 
@@ -99,7 +106,9 @@ def rankings(name: str, options: Options) -> Figures:
     models = {"the quick model": _vectors(options, StaticEmbedder())}
     if not options.quick:
         models["the better model"] = _vectors(options, _encoder())
-    return {ranking: report(found) for ranking, found in answers(options.pools(name), models).items()}
+    return {
+        ranking: report(found) for ranking, found in answers(options.pools(name), models).items()
+    }
 
 
 def peers(name: str, options: Options) -> Figures:
@@ -109,9 +118,15 @@ def peers(name: str, options: Options) -> Figures:
     chosen = [peer for peer in PEERS if peer is PEERS[0] or options.peer in ("", peer.name)]
     with tempfile.TemporaryDirectory(prefix="holdfast-peers-") as folder:
         found = compare(
-            options.pools(name), _vectors(options, _encoder()), dimensions=_encoder().dimensions, model=MODEL,
-            envs=options.work / "environments", folder=Path(folder), peers=chosen, told=_say,
-        )  # fmt: skip
+            options.pools(name),
+            _vectors(options, _encoder()),
+            dimensions=_encoder().dimensions,
+            model=MODEL,
+            envs=options.work / "environments",
+            folder=Path(folder),
+            peers=chosen,
+            told=_say,
+        )
     before = kept_figures(options).get(f"peers-{name}")
     return replaced(before["figures"], found, options.peer) if options.peer and before else found
 
@@ -133,7 +148,11 @@ def latency(size: int, options: Options) -> Figures:
     from recall import measure
 
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        return measure(Path(folder), size // 20, 1, asked=5) if options.quick else measure(Path(folder), size, 1)
+        return (
+            measure(Path(folder), size // 20, 1, asked=5)
+            if options.quick
+            else measure(Path(folder), size, 1)
+        )
 
 
 def ingest(options: Options) -> Figures:
@@ -155,7 +174,10 @@ def extraction(_: Options) -> Figures:
     import extraction as bench
 
     rows = [row for row in bench.read() if bench.held_out(row)]
-    finders = {"the rules": bench.by_rules, "every sentence that a person says": bench.every_sentence}
+    finders = {
+        "the rules": bench.by_rules,
+        "every sentence that a person says": bench.every_sentence,
+    }
     return {
         name: {"turns": len(rows), **bench.figures(bench.counted(rows, find).values())}
         for name, find in finders.items()
@@ -193,12 +215,23 @@ PARTS: Mapping[str, Part] = {
     part.name: part
     for part in (
         *(
-            Part(f"recall-{name}-{variant}", partial(recall, name, variant), name, sample=variant != "default")
+            Part(
+                f"recall-{name}-{variant}",
+                partial(recall, name, variant),
+                name,
+                sample=variant != "default",
+            )
             for name in ("locomo", "longmemeval")
             for variant in VARIANTS
         ),
-        *(Part(f"rankings-{name}", partial(rankings, name), name) for name in ("locomo", "longmemeval")),
-        *(Part(f"peers-{name}", partial(peers, name), name, sample=False) for name in ("locomo", "longmemeval")),
+        *(
+            Part(f"rankings-{name}", partial(rankings, name), name)
+            for name in ("locomo", "longmemeval")
+        ),
+        *(
+            Part(f"peers-{name}", partial(peers, name), name, sample=False)
+            for name in ("locomo", "longmemeval")
+        ),
         *(Part(f"latency-{size}", partial(latency, size), sample=size <= 10_000) for size in SIZES),
         Part("ingest", ingest),
         Part("capture", capture),
@@ -264,8 +297,12 @@ def machine() -> dict[str, str]:
     }
 
 
-def run_all(names: Sequence[str], options: Options, arguments: Sequence[str], *, fresh: bool) -> dict[str, str]:
-    """Runs what is missing, each part in its own process; returns what could not be measured, and why."""
+def run_all(
+    names: Sequence[str], options: Options, arguments: Sequence[str], *, fresh: bool
+) -> dict[str, str]:
+    """Runs what is missing, each part in its own process; returns what could not be measured, and
+    why.
+    """
     left_out: dict[str, str] = {}
     for number, name in enumerate(names, start=1):
         place = figures_file(name, options)
@@ -285,19 +322,35 @@ def run_all(names: Sequence[str], options: Options, arguments: Sequence[str], *,
 def kept_figures(options: Options) -> dict[str, Any]:
     """The figures of every part that was measured."""
     places = {name: figures_file(name, options) for name in PARTS}
-    return {name: json.loads(place.read_text("utf-8")) for name, place in places.items() if place.exists()}
+    return {
+        name: json.loads(place.read_text("utf-8"))
+        for name, place in places.items()
+        if place.exists()
+    }
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options of a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
-    parser.add_argument("--work", type=Path, default=WORK, help="where figures, vectors and environments are kept")
-    parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help="measure this part only")
-    parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
-    parser.add_argument("--peer", default="", metavar="NAME", help="measure this peer again, beside Holdfast alone")
+    parser.add_argument(
+        "--work", type=Path, default=WORK, help="where figures, vectors and environments are kept"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, metavar="PART", help="measure this part only"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="measure again what was measured before"
+    )
+    parser.add_argument(
+        "--peer", default="", metavar="NAME", help="measure this peer again, beside Holdfast alone"
+    )
     parser.add_argument("--quick", action="store_true", help="a small sample, without peers")
-    parser.add_argument("--write", type=Path, help=f"the page to write (default: {PAGE.relative_to(ROOT)})")
+    parser.add_argument(
+        "--write", type=Path, help=f"the page to write (default: {PAGE.relative_to(ROOT)})"
+    )
     parser.add_argument("--list", action="store_true", help="name the parts and end")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -315,7 +368,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     names = asked.only or [name for name, part in PARTS.items() if part.sample or not asked.quick]
     given = [] if asked.data is None else ["--data", str(asked.data)]
-    given += ["--work", str(options.work), "--peer", asked.peer, *(["--quick"] if asked.quick else [])]
+    given += [
+        "--work",
+        str(options.work),
+        "--peer",
+        asked.peer,
+        *(["--quick"] if asked.quick else []),
+    ]
     left_out = run_all(names, options, given, fresh=asked.fresh)
     from report_page import page
 

@@ -43,7 +43,11 @@ def page(parts: Kept, left_out: Mapping[str, str], *, quick: bool = False) -> st
 def _head(parts: Kept, *, quick: bool) -> str:
     latest = max(parts.values(), key=lambda part: part["date"], default={"machine": {}})
     machine = ", ".join(latest["machine"].values())
-    warning = "**A quick sample: it shows that the report works. Its figures mean nothing.**\n\n" if quick else ""
+    warning = (
+        "**A quick sample: it shows that the report works. Its figures mean nothing.**\n\n"
+        if quick
+        else ""
+    )
     return f"""# Report
 
 {warning}Written by one command, from a checkout:
@@ -62,7 +66,16 @@ def _locomo(parts: Kept) -> str:
     rows = [[name, *_locomo_cells(report)] for name, report in _reports(parts, "locomo")]
     if not rows:
         return ""
-    columns = "R@1", "R@5", "R@10", "R@20", "R@10, five categories", "session any@5", "session R@10", "in 1,024 tokens"
+    columns = (
+        "R@1",
+        "R@5",
+        "R@10",
+        "R@20",
+        "R@10, five categories",
+        "session any@5",
+        "session R@10",
+        "in 1,024 tokens",
+    )
     commands = _command(
         "holdfast bench locomo DIR/locomo10.json",
         "holdfast bench locomo DIR/locomo10.json --models static",
@@ -93,8 +106,14 @@ def _categories(parts: Kept) -> str:
         return ""
     turns = parts["recall-locomo-default"]["figures"]["turns"]
     depths = [f"R@{depth}" for depth in (1, 5, 10, 20, 50)]
-    rows = [[name, own["questions"], *(_share(own[depth]) for depth in depths)] for name, own in turns.items()]
-    return f"\nBy category, with both local models:\n\n{_table(['category', 'questions', *depths], rows)}"
+    rows = [
+        [name, own["questions"], *(_share(own[depth]) for depth in depths)]
+        for name, own in turns.items()
+    ]
+    return (
+        "\nBy category, with both local "
+        f"models:\n\n{_table(['category', 'questions', *depths], rows)}"
+    )
 
 
 def _reports(parts: Kept, dataset: str) -> Iterable[tuple[str, Any]]:
@@ -117,9 +136,20 @@ def _longmemeval(parts: Kept) -> str:
     rows = [[name, *_longmemeval_cells(report)] for name, report in _reports(parts, "longmemeval")]
     if not rows:
         return ""
-    columns = "turn R@5", "turn R@10", "turn R@20", "session any@5", "session all@5", "in 1,024 tokens"
+    columns = (
+        "turn R@5",
+        "turn R@10",
+        "turn R@20",
+        "session any@5",
+        "session all@5",
+        "in 1,024 tokens",
+    )
     commands = _command(
-        "holdfast bench longmemeval DIR/longmemeval_dev150.json [--models static|none] [--fusion rrf]",
+        (
+            "holdfast bench longmemeval DIR/longmemeval_dev150.json [--models static|none] "
+            "[--fusion "
+            "rrf]"
+        ),
         "python bench/report.py --data DIR --only rankings-longmemeval",
     )
     return f"""## Does recall find the evidence? LongMemEval
@@ -144,7 +174,16 @@ COMPARED = {
     "locomo": (
         "LoCoMo",
         _locomo_cells,
-        ("R@1", "R@5", "R@10", "R@20", "R@10, five", "session any@5", "session R@10", "1,024 tokens"),
+        (
+            "R@1",
+            "R@5",
+            "R@10",
+            "R@20",
+            "R@10, five",
+            "session any@5",
+            "session R@10",
+            "1,024 tokens",
+        ),
     ),
     "longmemeval": (
         "LongMemEval",
@@ -187,13 +226,19 @@ def _compared(name: str, figures: Any) -> str:
     title, cells, columns = COMPARED[name]
     stand = {peer: own for peer, own in figures["peers"].items() if peer not in figures["failed"]}
     ratios = "adding_ratio", "asking_ratio", "searching_ratio"
-    rows = [[peer, *cells(own["report"]), *(_times(own[key]) for key in ratios)] for peer, own in stand.items()]
-    lines = [f"{peer} could not be measured: {reason}" for peer, reason in figures["failed"].items()]
+    rows = [
+        [peer, *cells(own["report"]), *(_times(own[key]) for key in ratios)]
+        for peer, own in stand.items()
+    ]
+    lines = [
+        f"{peer} could not be measured: {reason}" for peer, reason in figures["failed"].items()
+    ]
     ours = next(iter(stand.values()), None)
     if ours:
         each = ours["adding_seconds"] / figures["texts"] * 1e3
         lines.append(
-            f"{figures['texts']:,} texts. Holdfast took in 1,000 of them in {each:.1f} s and answered a question in "
+            f"{figures['texts']:,} texts. Holdfast took in 1,000 of them in {each:.1f} s and "
+            "answered a question in "
             f"{ours['asking_ms']:.0f} ms, of which search took {ours['searching_ms']:.0f} ms."
         )
     times = "taking in, × ours", "a question, × ours", "search, × ours"
@@ -204,7 +249,9 @@ def _notes(compared: Mapping[str, Any]) -> list[str]:
     notes = {}
     for figures in compared.values():
         for peer, own in figures["peers"].items():
-            versions = ", ".join(f"{package} {version}" for package, version in own["versions"].items())
+            versions = ", ".join(
+                f"{package} {version}" for package, version in own["versions"].items()
+            )
             notes[peer] = f"{peer} ({versions}): {own['note']}."
     return list(notes.values())
 
@@ -226,7 +273,15 @@ def _latency(parts: Kept) -> str:
         ]
         for run in runs
     ]
-    columns = "memories", "× the floor", "p50 ms", "p95 ms", "floor ms", "first question ms", "RSS MB"
+    columns = (
+        "memories",
+        "× the floor",
+        "p50 ms",
+        "p95 ms",
+        "floor ms",
+        "first question ms",
+        "RSS MB",
+    )
     sizes = ",".join(str(run["memories"]) for run in runs)
     return f"""## How long does recall take?
 
@@ -241,7 +296,9 @@ texts. That is the work of reciprocal rank fusion before anything is fused, fetc
 
 def _writing(parts: Kept) -> str:
     texts = [
-        write(parts[name]["figures"]) for name, write in (("ingest", _ingest), ("capture", _capture)) if name in parts
+        write(parts[name]["figures"])
+        for name, write in (("ingest", _ingest), ("capture", _capture))
+        if name in parts
     ]
     return "\n\n".join(["## How fast is writing?", *texts]) if texts else ""
 
@@ -256,7 +313,12 @@ a bare insert of the same rows with FTS5, 100 a transaction ({own["holdfast_per_
 
 def _capture(own: Any) -> str:
     rows = [
-        [CAPTURE_MODES[mode], _times(ratio), own["capture_microseconds"][mode], own["bare_microseconds"][mode]]
+        [
+            CAPTURE_MODES[mode],
+            _times(ratio),
+            own["capture_microseconds"][mode],
+            own["bare_microseconds"][mode],
+        ]
         for mode, ratio in own["ratio"].items()
     ]
     return f"""One turn at a time, entities and all, on a store that holds {own["stored"]:,}, beside a bare insert of
@@ -303,7 +365,9 @@ for secrets. For facts they asked a language model; what can be had without one 
 
 
 def _ran(parts: Kept, left_out: Mapping[str, str]) -> str:
-    rows = [[name, part["date"], f"{part['seconds']:,}", part["load"]] for name, part in parts.items()]
+    rows = [
+        [name, part["date"], f"{part['seconds']:,}", part["load"]] for name, part in parts.items()
+    ]
     missing = "\n".join(f"- Not measured: {name}: {reason}." for name, reason in left_out.items())
     return f"""## How this page was made
 

@@ -1,7 +1,9 @@
-"""Other scanners' own test cases, read from a checkout at run time: none of their texts is kept here.
+"""Other scanners' own test cases, read from a checkout at run time: none of their texts is kept
+here.
 
-Of gitleaks, what each rule in `cmd/generate/config/rules` must and must not find. Of trufflehog, the inputs in
-`pkg/detectors/*/*_test.go` and what is wanted of each. Where a rule's case is drawn from a pattern, so is ours.
+Of gitleaks, what each rule in `cmd/generate/config/rules` must and must not find. Of trufflehog,
+the inputs in `pkg/detectors/*/*_test.go` and what is wanted of each. Where a rule's case is drawn
+from a pattern, so is ours.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class _Pattern(NamedTuple):
 
 
 def half_of(rule: str) -> int:
-    """Which of the two halves a rule belongs to: 0 was looked at while the scanner was made, 1 was kept aside."""
+    """Which of the two halves a rule belongs to: 0 was looked at while the scanner was made, 1 was
+    kept aside.
+    """
     return hashlib.sha256(rule.encode()).digest()[0] % 2
 
 
@@ -62,15 +66,21 @@ def trufflehog_cases(checkout: Path) -> Iterator[Case]:
 
 
 class _Gitleaks:
-    """The helpers with which gitleaks' rules write their cases; templates and alphabets come from its own files."""
+    """The helpers with which gitleaks' rules write their cases; templates and alphabets come from
+    its own files.
+    """
 
     def __init__(self, generate: Path) -> None:
         helpers = (generate / "utils" / "generate.go").read_text("utf-8")
         self.templates: dict[str, str] = Source(helpers, {}).names["samples"]
-        one = re.search(r"func GenerateSampleSecret\(.*?Sprintf\((\".*?[^\\]\"),", helpers, re.DOTALL)
+        one = re.search(
+            r"func GenerateSampleSecret\(.*?Sprintf\((\".*?[^\\]\"),", helpers, re.DOTALL
+        )
         self.template = Source(f"x := {one[1]}", {}).names["x"] if one else "{0}={1}"
         alphabets = (generate / "utils" / "patterns.go").read_text("utf-8")
-        self.alphabets = dict(re.findall(r"func (\w+)\(size string\).*?`([^`]*)`", alphabets, re.DOTALL))
+        self.alphabets = dict(
+            re.findall(r"func (\w+)\(size string\).*?`([^`]*)`", alphabets, re.DOTALL)
+        )
         self.fixed = dict(re.findall(r"func (\w+)\(\) string \{\s*return `([^`]*)`", alphabets))
         self.chance = random.Random(SEED)
         self.told: dict[str, str] = {}  # the secret in each text that was made of a template
@@ -78,7 +88,9 @@ class _Gitleaks:
     def calls(self) -> dict[str, Any]:
         calls: dict[str, Any] = {
             "regexp.MustCompile": _Pattern,
-            "utils.GenerateSemiGenericRegex": lambda names, text, small: _Pattern(text, True, small),
+            "utils.GenerateSemiGenericRegex": lambda names, text, small: _Pattern(
+                text, True, small
+            ),
             "utils.GenerateUniqueTokenRegex": lambda text, small: _Pattern(text, False, small),
             "utils.MergeRegexps": lambda *all_: _Pattern("|".join(one.text for one in all_)),
             "secrets.NewSecret": self._new,
@@ -86,8 +98,12 @@ class _Gitleaks:
             "utils.GenerateSampleSecret": self._sample,
             "utils.GenerateSampleSecrets": self._samples,
             "fmt.Sprintf": sprintf,
-            "base64.StdEncoding.EncodeToString": lambda text: base64.b64encode(text.encode()).decode(),
-            "base64.RawURLEncoding.EncodeToString": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+            "base64.StdEncoding.EncodeToString": lambda text: base64.b64encode(
+                text.encode()
+            ).decode(),
+            "base64.RawURLEncoding.EncodeToString": lambda text: base64.urlsafe_b64encode(
+                text.encode()
+            ).decode(),
             "strings.ToUpper": lambda text: text.upper(),
             "told": self.told,
         }
@@ -120,15 +136,29 @@ class _Gitleaks:
 
 def _rules_of(text: str, calls: dict[str, Any]) -> Iterator[Case]:
     told = calls["told"]
-    for name, arguments in Source(text, {key: call for key, call in calls.items() if callable(call)}).called:
-        if name not in ("utils.Validate", "utils.ValidateWithPaths") or not isinstance(arguments[0], dict):
+    for name, arguments in Source(
+        text, {key: call for key, call in calls.items() if callable(call)}
+    ).called:
+        if name not in ("utils.Validate", "utils.ValidateWithPaths") or not isinstance(
+            arguments[0], dict
+        ):
             continue
         rule, pattern = arguments[0], arguments[0].get("Regex", UNKNOWN)
         for positive, given in zip((True, False), arguments[1:3], strict=False):
-            texts = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
+            texts = (
+                given.values()
+                if isinstance(given, dict)
+                else given
+                if isinstance(given, list)
+                else ()
+            )
             for case in texts:
                 if isinstance(case, str) and isinstance(pattern, _Pattern):
-                    secrets = (told[case],) if case in told else _found(pattern, case, rule.get("SecretGroup"))
+                    secrets = (
+                        (told[case],)
+                        if case in told
+                        else _found(pattern, case, rule.get("SecretGroup"))
+                    )
                     yield Case(rule["RuleID"], case, secrets, _has_format(pattern), positive)
 
 
@@ -136,7 +166,9 @@ def _found(pattern: _Pattern, text: str, group: Any) -> tuple[str, ...]:
     flags = re.IGNORECASE if pattern.ignores_case else re.NOFLAG
     try:
         if pattern.named:
-            expression = re.compile(rf"(?<![A-Za-z0-9])(?:{translated(pattern.text)})(?![A-Za-z0-9])", flags)
+            expression = re.compile(
+                rf"(?<![A-Za-z0-9])(?:{translated(pattern.text)})(?![A-Za-z0-9])", flags
+            )
             found = [match[0] for match in expression.finditer(text)]
             return (max(found, key=lambda one: sum(map(str.isdecimal, one))),) if found else ()
         match = re.search(translated(pattern.text), text, flags)
@@ -179,8 +211,17 @@ def _detector_cases(path: Path) -> Iterator[Case]:
     has_format = _is_known_by_itself(path.parent)
     for one in source.composites:
         wanted = one.get("want") if isinstance(one, dict) else None
-        if isinstance(one, dict) and isinstance(one.get("input"), str) and (wanted is None or isinstance(wanted, list)):
-            secrets = [part for want in wanted or () if isinstance(want, str) for part in _parts(want, one["input"])]
+        if (
+            isinstance(one, dict)
+            and isinstance(one.get("input"), str)
+            and (wanted is None or isinstance(wanted, list))
+        ):
+            secrets = [
+                part
+                for want in wanted or ()
+                if isinstance(want, str)
+                for part in _parts(want, one["input"])
+            ]
             if secrets or not wanted:
                 yield Case(detector, one["input"], tuple(secrets), has_format, bool(wanted))
 
@@ -194,8 +235,14 @@ def _parts(want: str, text: str) -> list[str]:
 
 
 def _is_known_by_itself(folder: Path) -> bool:
-    """Whether no pattern of the detector leans on a word before the key, and one has a fixed beginning."""
-    text = "".join(path.read_text("utf-8") for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
+    """Whether no pattern of the detector leans on a word before the key, and one has a fixed
+    beginning.
+    """
+    text = "".join(
+        path.read_text("utf-8")
+        for path in folder.glob("*.go")
+        if not path.name.endswith("_test.go")
+    )
     if "PrefixRegex" in text:
         return False
     patterns = re.findall(r"MustCompile\(`([^`]*)`", text)

@@ -1,9 +1,11 @@
-"""How often the secret scanner speaks up where there is nothing: ordinary source, logs and prose, from any folder.
+"""How often the secret scanner speaks up where there is nothing: ordinary source, logs and prose,
+from any folder.
 
     python bench/secret_false_alarms.py FOLDER_OR_FILE... [--list]
 
-Every find counts as a false alarm, also a key that somebody wrote into a test, so the figure is an upper bound. The
-bar is 0.1 a thousand lines. Time is given per megabyte, and as a ratio to splitting the same text into words.
+Every find counts as a false alarm, also a key that somebody wrote into a test, so the figure is an
+upper bound. The bar is 0.1 a thousand lines. Time is given per megabyte, and as a ratio to
+splitting the same text into words.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ ENDINGS = frozenset(
     """
     .py .js .ts .tsx .jsx .mjs .cjs .go .c .h .cpp .hpp .rs .java .rb .sh .md .rst .txt .json .jsonl .yml .yaml .toml
     .cfg .ini .html .css .sql .xml .csv .pl .pm .lua
-    """.split()  # noqa: SIM905 (a table reads better as prose)
+    # A table reads better as prose.
+    """.split()  # noqa: SIM905
 )
 
 
@@ -36,10 +39,16 @@ def main() -> None:
 
 
 def texts(place: Path) -> Iterator[str]:
-    """The text files under `place`, in order; of a file of JSON lines each line is a text, as sessions are read."""
-    paths = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    """The text files under `place`, in order; of a file of JSON lines each line is a text, as
+    sessions are read.
+    """
+    paths = (
+        [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    )
     for path in paths:
-        if path.suffix not in ENDINGS or (path.stat().st_size > LARGEST and path.suffix not in (".jsonl", ".json")):
+        if path.suffix not in ENDINGS or (
+            path.stat().st_size > LARGEST and path.suffix not in (".jsonl", ".json")
+        ):
             continue
         text = path.read_text("utf-8", errors="replace")
         if path.suffix in (".jsonl", ".json") and len(text) > LARGEST // 10:
@@ -77,8 +86,13 @@ def measure(corpus: list[str], *, show: bool = False) -> dict[str, object]:
     if show:
         for kind, text, secret in finds:
             start, end = text.rfind("\n", 0, secret.start) + 1, text.find("\n", secret.end)
-            line = text[max(start, secret.start - 90) : min(end if end >= 0 else len(text), secret.end + 30)]
-            print(f"{kind}: {text[secret.start : secret.end]!r:.120}\n    in {line!r:.260}", file=sys.stderr)
+            line = text[
+                max(start, secret.start - 90) : min(end if end >= 0 else len(text), secret.end + 30)
+            ]
+            print(
+                f"{kind}: {text[secret.start : secret.end]!r:.120}\n    in {line!r:.260}",
+                file=sys.stderr,
+            )
     size = sum(map(len, corpus)) / 1e6
     searching = timed(lambda: [find_secrets(text) for text in corpus])
     splitting = timed(lambda: [text.lower().split() for text in corpus])

@@ -2,8 +2,9 @@
 
     python bench/secret_scan.py [--misses]
 
-Recall: the share of secrets of which no stretch of six characters is left. Precision: of all texts in which something
-was hidden, the share in which that was a secret and nothing but secrets. The bar: both at least 0.98.
+Recall: the share of secrets of which no stretch of six characters is left. Precision: of all texts
+in which something was hidden, the share in which that was a secret and nothing but secrets. The
+bar: both at least 0.98.
 """
 
 from __future__ import annotations
@@ -35,13 +36,17 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="print every text that went wrong")
     options = parser.parse_args()
     if options.misses:
-        for title, samples in zip(("missed", "wrongly hidden", "hidden too much"), mistakes(redact), strict=True):
+        for title, samples in zip(
+            ("missed", "wrongly hidden", "hidden too much"), mistakes(redact), strict=True
+        ):
             _show(title, samples)
     finish(measure(redact))
 
 
 def mistakes(hide: Redaction) -> tuple[list[Sample], list[Sample], list[Sample]]:
-    """The secrets that are still there, the harmless texts in which something is hidden, and where too much is."""
+    """The secrets that are still there, the harmless texts in which something is hidden, and where
+    too much is.
+    """
     missed = [sample for sample in secrets() if leaks(sample, hide)]
     wrong = [sample for sample in look_alikes() if hide(sample.text)[1]]
     wide = [sample for sample in secrets() if not leaks(sample, hide) and overreaches(sample, hide)]
@@ -78,7 +83,11 @@ def leaks(sample: Sample, hide: Redaction = redact) -> bool:
     """Whether a stretch of a secret is still there, other than what stands beside it anyway."""
     left = re.sub(r"\[REDACTED:[a-z0-9-]+\]", " ", hide(sample.text)[0])
     beside = reduce(lambda text, value: text.replace(value, ""), sample.secrets, sample.text)
-    return any(part in left and part not in beside for value in sample.secrets for part in _stretches(value))
+    return any(
+        part in left and part not in beside
+        for value in sample.secrets
+        for part in _stretches(value)
+    )
 
 
 def _stretches(value: str) -> set[str]:
@@ -95,14 +104,22 @@ def overreaches(sample: Sample, hide: Redaction = redact) -> bool:
 
 
 def _covered(sample: Sample, start: int, end: int) -> bool:
-    """Whether a hidden place holds a secret, or a part of one, and at most a few characters of anything else."""
+    """Whether a hidden place holds a secret, or a part of one, and at most a few characters of
+    anything else.
+    """
     place = sample.text[start:end]
-    return any((value in place and len(place) <= len(value) + BESIDE) or place in value for value in sample.secrets)
+    return any(
+        (value in place and len(place) <= len(value) + BESIDE) or place in value
+        for value in sample.secrets
+    )
 
 
 def _show(title: str, samples: list[Sample]) -> None:
     for sample in samples:
-        print(f"{title} ({sample.kind}): {sample.text!r}\n    -> {redact(sample.text)[0]!r}", file=sys.stderr)
+        print(
+            f"{title} ({sample.kind}): {sample.text!r}\n    -> {redact(sample.text)[0]!r}",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""What the secret scanner hides of the keys that other scanners are tested with, as they stand and within prose.
+"""What the secret scanner hides of the keys that other scanners are tested with, as they stand and
+within prose.
 
     python bench/secret_scanners.py --gitleaks CHECKOUT [--trufflehog CHECKOUT] [--half 0|1] [--misses]
 
-The cases are read from checkouts of gitleaks and trufflehog. A key counts as hidden when no telling stretch of it is
-left. The bars: 95 % of gitleaks' positives as lines, 85 % in prose of the keys that have a format. Half 1 of the rules,
-told by a hash of their names, was kept aside while the patterns were written.
+The cases are read from checkouts of gitleaks and trufflehog. A key counts as hidden when no telling
+stretch of it is left. The bars: 95 % of gitleaks' positives as lines, 85 % in prose of the keys
+that have a format. Half 1 of the rules, told by a hash of their names, was kept aside while the
+patterns were written.
 """
 
 from __future__ import annotations
@@ -60,7 +62,10 @@ def measure(cases: list[Case], *, show: bool = False) -> dict[str, object]:
     missed_known = [one for one in missed_prose if one[2]]
     if show:
         _show("line", ((case.rule, case.text) for case in missed_lines))
-        _show("prose", ((rule, text.format(secret)) for rule, secret, form, text in missed_prose if form))
+        _show(
+            "prose",
+            ((rule, text.format(secret)) for rule, secret, form, text in missed_prose if form),
+        )
     negatives = [case for case in cases if not case.positive]
     return {
         "rules": len({case.rule for case in cases}),
@@ -70,16 +75,25 @@ def measure(cases: list[Case], *, show: bool = False) -> dict[str, object]:
         "prose_hidden_with_a_format": _share(len(missed_known), len(known)),
         "keys_with_a_format": len(known) // len(PROSE),
         "negatives": len(negatives),
-        "negatives_left_alone": _share(sum(bool(redact(case.text)[1]) for case in negatives), len(negatives)),
+        "negatives_left_alone": _share(
+            sum(bool(redact(case.text)[1]) for case in negatives), len(negatives)
+        ),
         "rules_missed_as_lines": dict(Counter(case.rule for case in missed_lines).most_common(60)),
         "rules_missed_in_prose": dict(Counter(one[0] for one in missed_known).most_common(60)),
     }
 
 
 def leaks(text: str, secrets: tuple[str, ...]) -> bool:
-    """Whether a telling stretch of a secret is still there, one with a digit and a letter if the secret has such."""
-    left, beside = redact(text)[0], reduce(lambda rest, secret: rest.replace(secret, ""), secrets, text)
-    return any(one in left and one not in beside for secret in secrets for one in _stretches(secret))
+    """Whether a telling stretch of a secret is still there, one with a digit and a letter if the
+    secret has such.
+    """
+    left, beside = (
+        redact(text)[0],
+        reduce(lambda rest, secret: rest.replace(secret, ""), secrets, text),
+    )
+    return any(
+        one in left and one not in beside for secret in secrets for one in _stretches(secret)
+    )
 
 
 def _stretches(secret: str) -> set[str]:

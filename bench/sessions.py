@@ -2,8 +2,9 @@
 
     python bench/sessions.py [--sessions 1000] [--megabytes 50]
 
-Sessions in the format of Claude Code, in a home of their own, imported by the command twice. The bar: at most 300 MB of
-memory, and the second time, when nothing is new, at most 5 % of the first one's time.
+Sessions in the format of Claude Code, in a home of their own, imported by the command twice. The
+bar: at most 300 MB of memory, and the second time, when nothing is new, at most 5 % of the first
+one's time.
 """
 
 from __future__ import annotations
@@ -55,9 +56,15 @@ def main() -> None:
 
 def take_in(home: Path) -> None:
     """The command, in a process of its own."""
-    own = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "HOLDFAST_EMBEDDING_MODELS": "none"}
+    own = {
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / "data"),
+        "HOLDFAST_EMBEDDING_MODELS": "none",
+    }
     command = [sys.executable, "-m", "holdfast", "import", "--all", "--yes", "--json"]
-    subprocess.run(command, env={**os.environ, **own}, check=True, stdout=subprocess.DEVNULL, cwd=home)
+    subprocess.run(
+        command, env={**os.environ, **own}, check=True, stdout=subprocess.DEVNULL, cwd=home
+    )
 
 
 def write_sessions(home: Path, count: int, size: int) -> int:
@@ -73,7 +80,14 @@ def write_sessions(home: Path, count: int, size: int) -> int:
         lines, length, place = [], 0, 0
         while length < size // count:
             place += 1
-            record = _record(session, cwd, place, start + timedelta(hours=number, seconds=20 * place), said, chance)
+            record = _record(
+                session,
+                cwd,
+                place,
+                start + timedelta(hours=number, seconds=20 * place),
+                said,
+                chance,
+            )
             lines.append(json.dumps(record))
             length += len(lines[-1]) + 1
         (folder / f"{session}.jsonl").write_text("\n".join(lines) + "\n")
@@ -85,7 +99,12 @@ def _record(session, cwd, place, at, said, chance) -> dict[str, object]:  # type
     """One line of a transcript: a person, the agent, a call of a tool, its result."""
     who = ("user", "assistant", "assistant", "user")[place % 4]
     if place % 4 == 2:
-        call = {"type": "tool_use", "id": f"t{place}", "name": "Bash", "input": {"command": chance.choice(COMMANDS)}}
+        call = {
+            "type": "tool_use",
+            "id": f"t{place}",
+            "name": "Bash",
+            "input": {"command": chance.choice(COMMANDS)},
+        }
         content: object = [{"type": "text", "text": next(said)}, call]
     elif place % 4 == 3:
         output = "\n".join(next(said) for _ in range(chance.randint(3, 20)))
@@ -93,10 +112,17 @@ def _record(session, cwd, place, at, said, chance) -> dict[str, object]:  # type
     else:
         content = " ".join(next(said) for _ in range(chance.randint(1, 6)))
     return {
-        "type": who, "uuid": f"{session}-{place}", "parentUuid": f"{session}-{place - 1}" if place > 1 else None,
-        "sessionId": session, "cwd": str(cwd), "version": "2.1.0", "isSidechain": False, "gitBranch": "main",
-        "timestamp": at.isoformat().replace("+00:00", "Z"), "message": {"role": who, "content": content},
-    }  # fmt: skip
+        "type": who,
+        "uuid": f"{session}-{place}",
+        "parentUuid": f"{session}-{place - 1}" if place > 1 else None,
+        "sessionId": session,
+        "cwd": str(cwd),
+        "version": "2.1.0",
+        "isSidechain": False,
+        "gitBranch": "main",
+        "timestamp": at.isoformat().replace("+00:00", "Z"),
+        "message": {"role": who, "content": content},
+    }
 
 
 if __name__ == "__main__":

@@ -28,12 +28,18 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for _ in range(rounds):  # taking turns, so that a busy moment of the machine hits all of them
         for name, command in COMMANDS.items():
-            run = lambda command=command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+            run = lambda command=command: subprocess.run(  # noqa: E731
+                command, check=True, stdout=subprocess.DEVNULL
+            )
             times[name].append(timed(run))
-    ratio = {name: round(median(values) / median(times["pass"]), 2) for name, values in times.items()}
+    ratio = {
+        name: round(median(values) / median(times["pass"]), 2) for name, values in times.items()
+    }
     finish(
         {
-            "milliseconds": {name: round(median(values) * 1e3, 1) for name, values in times.items()},
+            "milliseconds": {
+                name: round(median(values) * 1e3, 1) for name, values in times.items()
+            },
             "ratio": ratio,
             "met_import_5": ratio["import"] <= 5,
             "met_version_8": ratio["version"] <= 8,

@@ -2,10 +2,11 @@
 
     python bench/train.py longmemeval.json --write
 
-Each question is asked of three pools: all sessions of the file, and its own sessions among 25 and 60 others, so
-that the weights do not depend on the size of a scope. A weight says how much more likely a passage is the answer
-(softmax over the passages of a question, ridge penalty). Then the squeeze into [0, 1] is fitted, for which each
-question is also asked of a pool without its answer. LoCoMo is never read here: it is the held-out test.
+Each question is asked of three pools: all sessions of the file, and its own sessions among 25 and
+60 others, so that the weights do not depend on the size of a scope. A weight says how much more
+likely a passage is the answer (softmax over the passages of a question, ridge penalty). Then the
+squeeze into [0, 1] is fitted, for which each question is also asked of a pool without its answer.
+LoCoMo is never read here: it is the held-out test.
 """
 
 from __future__ import annotations
@@ -34,13 +35,25 @@ from holdfast.types import Memory, Scope, from_datetime
 
 Matrix = NDArray[np.float64]
 WEIGHTS = Path(__file__).parents[1] / "src/holdfast/search/weights.json"
-SITUATIONS = {LEXICAL: (), STATIC: (STATIC,), ENCODER: (ENCODER,), f"{ENCODER}+{STATIC}": (ENCODER, STATIC)}
+SITUATIONS = {
+    LEXICAL: (),
+    STATIC: (STATIC,),
+    ENCODER: (ENCODER,),
+    f"{ENCODER}+{STATIC}": (ENCODER, STATIC),
+}
 MODELS = {STATIC: "static", ENCODER: "arctic"}
-CONSTANT = ("covered", "near")  # equal for all passages of a question: they calibrate, they cannot rank
+CONSTANT = (
+    "covered",
+    "near",
+)  # equal for all passages of a question: they calibrate, they cannot rank
 POOLS = (None, 25, 60)  # sessions; None is all of them
 RIDGE = 1.0
 FOLDS = 5
-ARM, NEIGHBOURED, REACH = 200, 60, (-2, -1, 1, 2)  # what recall fetches: per arm, and neighbours of its best
+ARM, NEIGHBOURED, REACH = (
+    200,
+    60,
+    (-2, -1, 1, 2),
+)  # what recall fetches: per arm, and neighbours of its best
 SCOPE = Scope("user", "bench")
 
 
@@ -55,7 +68,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Example:
-    """A question with its candidates: features, which rows are gold, and how many gold turns there are in all."""
+    """A question with its candidates: features, which rows are gold, and how many gold turns there
+    are in all.
+    """
 
     question: Question
     matrix: Matrix
@@ -68,7 +83,9 @@ class Example:
 class Pool:
     """Turns that are searched together, with the statistics a store would keep."""
 
-    def __init__(self, turns: Sequence[Memory], terms: Sequence[list[str]], vectors: dict[str, Matrix]) -> None:
+    def __init__(
+        self, turns: Sequence[Memory], terms: Sequence[list[str]], vectors: dict[str, Matrix]
+    ) -> None:
         self.turns, self.terms, self.vectors = turns, terms, vectors
         self.lengths = np.array([len(each) for each in terms], dtype=float)
         self.place = {(turn.session, turn.position): row for row, turn in enumerate(turns)}
@@ -85,7 +102,9 @@ class Pool:
             for term in wanted.intersection(terms):
                 count, frequency = terms.count(term), corpus.frequency[term]
                 idf = math.log(1 + (corpus.size - frequency + 0.5) / (frequency + 0.5))
-                scores[row] += idf * count / (count + 0.3 + 0.9 * self.lengths[row] / corpus.mean_length)
+                scores[row] += (
+                    idf * count / (count + 0.3 + 0.9 * self.lengths[row] / corpus.mean_length)
+                )
         return scores
 
     def candidates(self, words: Matrix, similar: dict[str, Matrix]) -> list[int]:
@@ -100,7 +119,11 @@ class Pool:
 
     def passages(self, rows: Iterable[int], similar: dict[str, Matrix]) -> list[Passage]:
         return [
-            Passage(self.turns[row], self.terms[row], {tier: float(all_[row]) for tier, all_ in similar.items()})
+            Passage(
+                self.turns[row],
+                self.terms[row],
+                {tier: float(all_[row]) for tier, all_ in similar.items()},
+            )
             for row in rows
         ]
 
@@ -111,7 +134,9 @@ def best(scores: Matrix) -> list[int]:
 
 def at(text: str) -> int:
     """`2023/05/28 (Sun) 06:47` in microseconds."""
-    return from_datetime(datetime.strptime(text[:10] + text[-6:], "%Y/%m/%d %H:%M").replace(tzinfo=UTC))
+    return from_datetime(
+        datetime.strptime(text[:10] + text[-6:], "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+    )
 
 
 def read(data: Sequence[dict[str, Any]]) -> tuple[list[Memory], list[Question]]:
@@ -120,7 +145,12 @@ def read(data: Sequence[dict[str, Any]]) -> tuple[list[Memory], list[Question]]:
     questions = []
     for number, entry in enumerate(data):
         gold = set()
-        sessions = zip(entry["haystack_session_ids"], entry["haystack_sessions"], entry["haystack_dates"], strict=True)
+        sessions = zip(
+            entry["haystack_session_ids"],
+            entry["haystack_sessions"],
+            entry["haystack_dates"],
+            strict=True,
+        )
         for session, said, date in sessions:
             for position, turn in enumerate(said):
                 memory = as_memory(session, position, turn, at(date))
@@ -136,9 +166,17 @@ def read(data: Sequence[dict[str, Any]]) -> tuple[list[Memory], list[Question]]:
 
 def as_memory(session: str, position: int, turn: dict[str, Any], when: int) -> Memory:
     return Memory(
-        f"{session}#{position}", SCOPE, "turn", turn["content"], when, when, when,
-        role=turn["role"], session=session, position=position,
-    )  # fmt: skip
+        f"{session}#{position}",
+        SCOPE,
+        "turn",
+        turn["content"],
+        when,
+        when,
+        when,
+        role=turn["role"],
+        session=session,
+        position=position,
+    )
 
 
 def embedded(texts: Sequence[str], embedder: Embedder, cache: Path | None) -> Matrix:
@@ -155,7 +193,9 @@ def embedded(texts: Sequence[str], embedder: Embedder, cache: Path | None) -> Ma
 
 
 def sampled(turns: Sequence[Memory], question: Question, size: int, *, answered: bool) -> list[int]:
-    """The rows of the question's own sessions (unless it is to go unanswered) among `size` sessions."""
+    """The rows of the question's own sessions (unless it is to go unanswered) among `size`
+    sessions.
+    """
     names = sorted({str(turn.session) for turn in turns})
     order = np.random.default_rng([question.number, size]).permutation(len(names))
     others = [names[place] for place in order if names[place] not in question.sessions]
@@ -179,7 +219,12 @@ def example(pool: Pool, question: Question, asked: dict[str, Matrix]) -> Example
 
 
 def examples(
-    whole: Pool, questions: Sequence[Question], asked: dict[str, Matrix], size: int | None, *, answered: bool = True
+    whole: Pool,
+    questions: Sequence[Question],
+    asked: dict[str, Matrix],
+    size: int | None,
+    *,
+    answered: bool = True,
 ) -> list[Example]:
     found = []
     for row, question in enumerate(questions):
@@ -187,15 +232,21 @@ def examples(
         if size is not None:
             rows = sampled(whole.turns, question, size, answered=answered)
             vectors = {tier: values[rows] for tier, values in whole.vectors.items()}
-            pool = Pool([whole.turns[each] for each in rows], [whole.terms[each] for each in rows], vectors)
-        found.append(example(pool, question, {tier: vectors[row] for tier, vectors in asked.items()}))
+            pool = Pool(
+                [whole.turns[each] for each in rows], [whole.terms[each] for each in rows], vectors
+            )
+        found.append(
+            example(pool, question, {tier: vectors[row] for tier, vectors in asked.items()})
+        )
     return found
 
 
 def fit(data: Sequence[Example]) -> Matrix:
     """The weights under which gold passages are likeliest: Newton's method with step halving."""
     ranking = np.array([name not in CONSTANT for name in NAMES], dtype=float)
-    pairs = [(each.matrix * ranking, each.gold / each.gold.sum()) for each in data if each.gold.any()]
+    pairs = [
+        (each.matrix * ranking, each.gold / each.gold.sum()) for each in data if each.gold.any()
+    ]
     weights, loss = np.zeros(len(NAMES)), math.inf
     for _ in range(50):
         slope, bend = gradient(pairs, weights)
@@ -216,7 +267,9 @@ def chances(sums: Matrix) -> Matrix:
 
 def penalty(pairs: Sequence[tuple[Matrix, Matrix]], weights: Matrix) -> float:
     loss = 0.5 * RIDGE * float(weights @ weights)
-    return loss - sum(float(gold @ np.log(chances(matrix @ weights) + 1e-300)) for matrix, gold in pairs)
+    return loss - sum(
+        float(gold @ np.log(chances(matrix @ weights) + 1e-300)) for matrix, gold in pairs
+    )
 
 
 def gradient(pairs: Sequence[tuple[Matrix, Matrix]], weights: Matrix) -> tuple[Matrix, Matrix]:
@@ -234,7 +287,8 @@ def calibrate(
 ) -> tuple[Matrix, float, float]:
     """Weights with those of `covered` and `near` filled in, and the squeeze: slope and middle.
 
-    A logistic fit of "is gold" on the ten best of each question, by its sum and by how good its best passage is.
+    A logistic fit of "is gold" on the ten best of each question, by its sum and by how good its
+    best passage is.
     """
     constant = [NAMES.index(name) for name in CONSTANT]
     rows, gold = [], []
@@ -263,24 +317,33 @@ def logistic(matrix: Matrix, gold: Matrix) -> Matrix:
 def recall_at(k: int, data: Sequence[Example], scores: Sequence[Matrix]) -> float:
     """The mean share of gold turns among the `k` best."""
     tops = (np.argsort(-score, kind="stable")[:k] for score in scores)
-    return float(np.mean([each.gold[top].sum() / each.wanted for each, top in zip(data, tops, strict=True)]))
+    return float(
+        np.mean([each.gold[top].sum() / each.wanted for each, top in zip(data, tops, strict=True)])
+    )
 
 
 def cross_validated(sets: Sequence[Sequence[Example]]) -> dict[str, float]:
-    """Recall on the whole pool, each question scored by weights that never saw it, beside plain BM25."""
+    """Recall on the whole pool, each question scored by weights that never saw it, beside plain
+    BM25.
+    """
     scores: dict[int, Matrix] = {}
     for fold in range(FOLDS):
-        weights = fit([each for data in sets for each in data if each.question.number % FOLDS != fold])
+        weights = fit(
+            [each for data in sets for each in data if each.question.number % FOLDS != fold]
+        )
         held_out = (each for each in sets[0] if each.question.number % FOLDS == fold)
         scores.update({each.question.number: each.matrix @ weights for each in held_out})
     ours = [scores[each.question.number] for each in sets[0]]
     plain = [each.baseline for each in sets[0]]
     return {
-        "turn R@5": recall_at(5, sets[0], ours), "turn R@10": recall_at(10, sets[0], ours),
-        "session any@5": sessions_at(5, sets[0], ours, any), "session all@5": sessions_at(5, sets[0], ours, all),
-        "BM25 turn R@10": recall_at(10, sets[0], plain), "BM25 session any@5": sessions_at(5, sets[0], plain, any),
+        "turn R@5": recall_at(5, sets[0], ours),
+        "turn R@10": recall_at(10, sets[0], ours),
+        "session any@5": sessions_at(5, sets[0], ours, any),
+        "session all@5": sessions_at(5, sets[0], ours, all),
+        "BM25 turn R@10": recall_at(10, sets[0], plain),
+        "BM25 session any@5": sessions_at(5, sets[0], plain, any),
         "BM25 session all@5": sessions_at(5, sets[0], plain, all),
-    }  # fmt: skip
+    }
 
 
 def sessions_at(k: int, data: Sequence[Example], scores: Sequence[Matrix], wanted: Any) -> float:
@@ -305,7 +368,9 @@ def learn(
     figures = cross_validated(sets)
     figures["best score, answered"] = typical_best(sets[2], squeeze)
     figures["best score, unanswered"] = typical_best(unanswered, squeeze)
-    values = {name: round(float(value), 3) for name, value in zip(NAMES, filled, strict=True) if value}
+    values = {
+        name: round(float(value), 3) for name, value in zip(NAMES, filled, strict=True) if value
+    }
     return {"weights": values, "middle": round(middle, 3), "slope": round(slope, 3)}, figures
 
 
@@ -314,7 +379,9 @@ def typical_best(data: Sequence[Example], weights: Weights) -> float:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("data", type=Path, help="LongMemEval as JSON")
     options.add_argument("--cache", type=Path, help="folder in which vectors are kept between runs")
     options.add_argument("--date", default="", help="a date to note in the file")
@@ -324,14 +391,20 @@ def main() -> None:
     situations = {}
     for name, (one, figures) in learn_all(*read(json.loads(raw)), chosen.cache).items():
         situations[name] = one
-        print(name, json.dumps(one), json.dumps({key: round(value, 3) for key, value in figures.items()}))
+        print(
+            name,
+            json.dumps(one),
+            json.dumps({key: round(value, 3) for key, value in figures.items()}),
+        )
     if chosen.write:
         origin = {"data": hashlib.sha256(raw).hexdigest(), "date": chosen.date}
         learned = {**origin, "features": list(NAMES), "situations": situations}
         WEIGHTS.write_text(json.dumps(learned, indent=2) + "\n", "utf-8")
 
 
-def learn_all(turns: Sequence[Memory], questions: Sequence[Question], cache: Path | None) -> dict[str, Any]:
+def learn_all(
+    turns: Sequence[Memory], questions: Sequence[Question], cache: Path | None
+) -> dict[str, Any]:
     """Per situation, what `weights.json` holds for it and its figures."""
     texts = [turn.content for turn in turns]
     terms = [index_terms(text) for text in texts]
@@ -340,7 +413,9 @@ def learn_all(turns: Sequence[Memory], questions: Sequence[Question], cache: Pat
         embedder = embedder_for(name, environ={})
         assert embedder
         vectors[tier] = embedded(texts, embedder, cache)
-        asked[tier] = np.stack([np.asarray(embedder.embed_query(each.text), dtype=float) for each in questions])
+        asked[tier] = np.stack(
+            [np.asarray(embedder.embed_query(each.text), dtype=float) for each in questions]
+        )
     return {
         name: learn(Pool(turns, terms, only(tiers, vectors)), questions, only(tiers, asked))
         for name, tiers in SITUATIONS.items()

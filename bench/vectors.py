@@ -1,8 +1,9 @@
-"""One embedding model for everybody that is compared: each text embedded once, kept in a file, served on loopback.
+"""One embedding model for everybody that is compared: each text embedded once, kept in a file,
+served on loopback.
 
-The server speaks as much of OpenAI's embeddings interface as clients need. Questions have to be made known to it
-beforehand: that interface does not tell a question from a text, and a model that reads them differently should not be
-held back by the client in front of it.
+The server speaks as much of OpenAI's embeddings interface as clients need. Questions have to be
+made known to it beforehand: that interface does not tell a question from a text, and a model that
+reads them differently should not be held back by the client in front of it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Vectors:
         self._file.pragma("journal_mode", "wal")
         self._file.pragma("synchronous", "off")
         self._file.set_busy_timeout(60_000)
-        self._file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+        )
 
     @property
     def identity(self) -> str:
@@ -79,7 +82,9 @@ class Vectors:
         asked = asked or text in self._questions
         if asked and self.questions_anew:
             return self._embed(text, asked=True)
-        key = hashlib.blake2b(f"{self._embedder.identity} {asked} {text}".encode(), digest_size=16).digest()
+        key = hashlib.blake2b(
+            f"{self._embedder.identity} {asked} {text}".encode(), digest_size=16
+        ).digest()
         kept = self._file.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
         if kept:
             return np.frombuffer(kept[0], dtype=np.float32)
@@ -89,13 +94,17 @@ class Vectors:
 
     def _embed(self, text: str, *, asked: bool) -> Rows:
         start = time.perf_counter()
-        vector = self._embedder.embed_query(text) if asked else self._embedder.embed_documents([text])[0]
+        vector = (
+            self._embedder.embed_query(text) if asked else self._embedder.embed_documents([text])[0]
+        )
         self.seconds += time.perf_counter() - start
         return np.asarray(vector, dtype=np.float32)
 
 
 def _plain(text: str) -> str:
-    """The text as it is embedded: some clients turn line ends into spaces, and nobody is to gain or lose by that."""
+    """The text as it is embedded: some clients turn line ends into spaces, and nobody is to gain or
+    lose by that.
+    """
     return " ".join(text.split())
 
 
@@ -103,7 +112,9 @@ def _plain(text: str) -> str:
 def served(vectors: Vectors) -> Iterator[str]:
     """The base URL at which `vectors` are to be had while the context lasts."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(vectors))
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)  # how soon it notices the end
+    thread = Thread(
+        target=server.serve_forever, args=(0.05,), daemon=True
+    )  # how soon it notices the end
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -126,7 +137,9 @@ def _handler(vectors: Vectors) -> type[BaseHTTPRequestHandler]:
                 {"object": "embedding", "index": index, "embedding": encode(row)}
                 for index, row in enumerate(vectors.of(texts, asked=request.get("asked", False)))
             ]
-            self._answer({"object": "list", "model": request["model"], "data": rows, "usage": _usage(texts)})
+            self._answer(
+                {"object": "list", "model": request["model"], "data": rows, "usage": _usage(texts)}
+            )
 
         def _answer(self, body: dict[str, object]) -> None:
             content = json.dumps(body).encode()

@@ -1,4 +1,5 @@
-"""Writes docs/example: what Holdfast makes, without a model, of the thirteen sessions in tests/past.
+"""Writes docs/example: what Holdfast makes, without a model, of the thirteen sessions in
+tests/past.
 
 python docs/example.py            write the files
 python docs/example.py --check    say which files are out of date, and fail if any is
@@ -32,25 +33,37 @@ def example() -> dict[str, str]:
 
     with TemporaryDirectory() as folder:
         home = Path(folder)
-        os.environ["XDG_CONFIG_HOME"] = str(home)  # whoever runs this may have settings of their own
+        os.environ["XDG_CONFIG_HOME"] = str(
+            home
+        )  # whoever runs this may have settings of their own
         repository = home / "tidewatch"
         (repository / ".git").mkdir(parents=True)
         write_all(home, repository)
         settings = Settings(embedding_models="none")
-        with Holdfast.open(home / "memory.db", scope="user:ann", settings=settings, clock=lambda: NOW) as hf:
+        with Holdfast.open(
+            home / "memory.db", scope="user:ann", settings=settings, clock=lambda: NOW
+        ) as hf:
             found = survey(home, {})
             for past in found.projects:
                 take_in(hf.store, past, author_of(hf, "import"), data=home, max_bytes=100_000)
             project = project_at(hf, repository, data=home)
             project.build()
             files = project.standing().files
-            return {name: (project.folder / name).read_text("utf-8") for name in files if name.startswith(SHOWN)}
+            return {
+                name: (project.folder / name).read_text("utf-8")
+                for name in files
+                if name.startswith(SHOWN)
+            }
 
 
 def main() -> None:
     """Writes the files, or checks them."""
     made = example()
-    there = {str(file.relative_to(FOLDER)): file.read_text("utf-8") for file in FOLDER.rglob("*") if file.is_file()}
+    there = {
+        str(file.relative_to(FOLDER)): file.read_text("utf-8")
+        for file in FOLDER.rglob("*")
+        if file.is_file()
+    }
     stale = sorted(name for name in made.keys() | there.keys() if made.get(name) != there.get(name))
     if "--check" in sys.argv:
         sys.exit(f"Out of date, run `make docs`: {', '.join(stale)}" if stale else 0)

@@ -54,7 +54,11 @@ def _parameter(parameter: object) -> str:
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
         names = f"`{parameter.metavar or parameter.name.upper()}`"  # type: ignore[attr-defined]
     default = parameter.default  # type: ignore[attr-defined]
-    shown = f" Default: `{default}`." if isinstance(default, int | str | float) and default not in ("", False) else ""
+    shown = (
+        f" Default: `{default}`."
+        if isinstance(default, int | str | float) and default not in ("", False)
+        else ""
+    )
     return f"| {names} | {(getattr(parameter, 'help', '') or '').strip()}{shown} |"
 
 
@@ -92,21 +96,32 @@ def _fields(thing: type) -> Iterator[str]:
     if thing is config.Settings:
         yield "Each [setting](settings.md) is a field, e.g. `Settings(recall_limit=5)`.\n"
     elif is_dataclass(thing):
-        rows = [f"| `{one.name}` | `{one.type}` |".replace(" | None", r" \| None") for one in fields(thing)]
+        rows = [
+            f"| `{one.name}` | `{one.type}` |".replace(" | None", r" \| None")
+            for one in fields(thing)
+        ]
         yield "| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def _errors() -> Iterator[str]:
     """Every error, with what it is a kind of, and what it says if it has nothing better to say."""
-    known = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.HoldfastError)]
+    known = [
+        one
+        for one in vars(errors).values()
+        if isinstance(one, type) and issubclass(one, errors.HoldfastError)
+    ]
     rows = [
-        f"| `{one.__name__}` | {', '.join(f'`{base.__name__}`' for base in one.__bases__)} | {inspect.getdoc(one)} |"
+        (
+            f"| `{one.__name__}` | {', '.join(f'`{base.__name__}`' for base in one.__bases__)} | "
+            f"{inspect.getdoc(one)} |"
+        )
         for one in known
     ]
     yield "## Errors\n"
     common = ", ".join(f"`{one.__name__}`" for one in known if one.__name__ in holdfast.__all__)
     yield (
-        "Whatever Holdfast raises on purpose is a `HoldfastError`. All of them are in `holdfast.errors`; "
+        "Whatever Holdfast raises on purpose is a `HoldfastError`. All of them are in "
+        "`holdfast.errors`; "
         f"{common} are in `holdfast` too.\n"
     )
     yield "| error | is a | what it means |\n|---|---|---|\n" + "\n".join(rows) + "\n"
@@ -118,10 +133,15 @@ def _testing() -> Iterator[str]:
 
     yield "## A store of your own\n"
     yield (
-        "`Holdfast(store, scopes)` opens a memory over any object that keeps the promises of `holdfast.storage.Store`. "
+        "`Holdfast(store, scopes)` opens a memory over any object that keeps the promises of "
+        "`holdfast.storage.Store`. "
         "`holdfast.testing` has them as tests, for pytest.\n"
     )
-    told = [part for part in (inspect.getdoc(testing) or "").split("\n\n") if not part.startswith("Belongs here")]
+    told = [
+        part
+        for part in (inspect.getdoc(testing) or "").split("\n\n")
+        if not part.startswith("Belongs here")
+    ]
     yield "\n\n".join(told) + "\n"
 
 
@@ -140,16 +160,26 @@ def _prose(text: str) -> str:
 
 
 def _members(thing: type) -> list[str]:
-    """The methods and properties of a class, family by family; a verb that the class itself wraps is told once."""
-    own, *families = [base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)]
+    """The methods and properties of a class, family by family; a verb that the class itself wraps
+    is told once.
+    """
+    own, *families = [
+        base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)
+    ]
     members = {
-        name: member for family in (*families[-1:], *families[:-1], own) for name, member in vars(family).items()
+        name: member
+        for family in (*families[-1:], *families[:-1], own)
+        for name, member in vars(family).items()
     }
     found = []
     for name, member in members.items():
-        if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, classmethod | property)):
+        if name.startswith("_") or not (
+            inspect.isfunction(member) or isinstance(member, classmethod | property)
+        ):
             continue
-        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        function = (
+            member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        )
         signature = "" if isinstance(member, property) else _signature(name, function)
         found.append(f"### {thing.__name__}.{name}\n")
         if signature:
@@ -171,20 +201,31 @@ def _signature(name: str, function: Any) -> str:
             annotation=_Plain(parameter.annotation),
             default=_Plain("…") if inspect.isfunction(parameter.default) else parameter.default,
         )
-        for known, parameter in signature.parameters.items() if known not in ("self", "cls")
-    ]  # fmt: skip
-    plain = signature.replace(parameters=kept, return_annotation=_Plain(signature.return_annotation))
+        for known, parameter in signature.parameters.items()
+        if known not in ("self", "cls")
+    ]
+    plain = signature.replace(
+        parameters=kept, return_annotation=_Plain(signature.return_annotation)
+    )
     line = f"{name}{plain}"
     if len(line) <= LONGEST:
         return line
-    return f"{name}(\n" + "".join(f"    {one},\n" for one in _each(kept)) + f") -> {plain.return_annotation}"
+    return (
+        f"{name}(\n"
+        + "".join(f"    {one},\n" for one in _each(kept))
+        + f") -> {plain.return_annotation}"
+    )
 
 
 def _each(parameters: list[inspect.Parameter]) -> list[str]:
-    """Parameters as they are written one below the other; a star stands before those that must be named."""
+    """Parameters as they are written one below the other; a star stands before those that must be
+    named.
+    """
     shown = list[str]()
     for parameter in parameters:
-        if parameter.kind is parameter.KEYWORD_ONLY and not any(one.startswith("*") for one in shown):
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(
+            one.startswith("*") for one in shown
+        ):
             shown.append("*")
         shown.append(str(parameter))
     return shown
@@ -193,14 +234,20 @@ def _each(parameters: list[inspect.Parameter]) -> list[str]:
 def settings_page() -> str:
     """Every setting."""
     rows = [
-        f"| `{known.name}` | `HOLDFAST_{known.name.upper()}` | `{known.default!r}` | {known.metadata['help']} |"
+        (
+            f"| `{known.name}` | `HOLDFAST_{known.name.upper()}` | `{known.default!r}` | "
+            f"{known.metadata['help']} |"
+        )
         for known in fields(config.Settings)
     ]
     return (
-        MADE
-        + "# Settings\n\nDefaults, then `config.toml` in the per-user config folder, then environment variables. A "
-        "name that does not exist is an error. `holdfast settings` shows what is in force and where it comes from.\n\n"
-        "| setting | variable | default | what it does |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        MADE + "# Settings\n\nDefaults, then `config.toml` in the per-user config folder, then "
+        "environment variables. A "
+        "name that does not exist is an error. `holdfast settings` shows what is in force and "
+        "where it comes from.\n\n"
+        "| setting | variable | default | what it does |\n|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
     )
 
 
@@ -209,8 +256,10 @@ def http_page() -> str:
     schema = _openapi()
     parts = [
         "# HTTP\n",
-        "What `holdfast serve` answers, all of it under `/api/memory`; the same for programs is at `/openapi.json`. "
-        "Every route also takes the query parameters `user_id`, `thread_id` and `memory_mode`; every error is a "
+        "What `holdfast serve` answers, all of it under `/api/memory`; the same for programs is "
+        "at `/openapi.json`. "
+        "Every route also takes the query parameters `user_id`, `thread_id` and `memory_mode`; "
+        "every error is a "
         "[Problem](#problem). What has a * must be given.\n",
     ]
     for path, methods in schema["paths"].items():
@@ -223,7 +272,10 @@ def http_page() -> str:
         parts.append(f"## {name}\n")
         parts.append(f"{shape.get('description', '')}\n")
         required = shape.get("required", ())
-        rows = [_row(field, of, of, required=field in required) for field, of in shape["properties"].items()]
+        rows = [
+            _row(field, of, of, required=field in required)
+            for field, of in shape["properties"].items()
+        ]
         parts.append("| | | |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     return MADE + "\n".join(parts)
 
@@ -249,21 +301,34 @@ def _route_parts(route: dict[str, Any]) -> Iterator[str]:
     everywhere = ("user_id", "thread_id", "memory_mode")
     taken = [one for one in route.get("parameters", ()) if one["name"] not in everywhere]
     if taken:
-        rows = [_row(one["name"], one["schema"], one, required=one.get("required", False)) for one in taken]
+        rows = [
+            _row(one["name"], one["schema"], one, required=one.get("required", False))
+            for one in taken
+        ]
         yield "| | | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     if body:
         yield f"Takes {_shape(body)}.\n"
-    status, answer = next((code, one) for code, one in route["responses"].items() if code.startswith("2"))
+    status, answer = next(
+        (code, one) for code, one in route["responses"].items() if code.startswith("2")
+    )
     content = answer["content"]
-    given = _shape(content["application/json"]["schema"]) if "application/json" in content else next(iter(content))
+    given = (
+        _shape(content["application/json"]["schema"])
+        if "application/json" in content
+        else next(iter(content))
+    )
     yield f"Answers {status} with {given}.\n"
 
 
 def _row(name: str, schema: dict[str, Any], told: dict[str, Any], *, required: bool) -> str:
     default = schema.get("default")
-    about = (told.get("description") or "") + (f" Default: `{default}`." if default not in (None, "", [], {}) else "")
-    return f"| `{name}`{' *' if required else ''} | {_shape(schema)} | {about.strip()} |".replace("\n", " ")
+    about = (told.get("description") or "") + (
+        f" Default: `{default}`." if default not in (None, "", [], {}) else ""
+    )
+    return f"| `{name}`{' *' if required else ''} | {_shape(schema)} | {about.strip()} |".replace(
+        "\n", " "
+    )
 
 
 def _shape(schema: dict[str, Any]) -> str:
@@ -278,7 +343,9 @@ def _shape(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         inside = [schema["items"]] if "items" in schema else schema.get("prefixItems", [])
         return f"list of {' and '.join(_shape(one) for one in inside)}"
-    return {"string": "text", "object": "object", "null": "null"}.get(schema.get("type", ""), schema.get("type", "any"))
+    return {"string": "text", "object": "object", "null": "null"}.get(
+        schema.get("type", ""), schema.get("type", "any")
+    )
 
 
 OUTCOMES = {"allow": "yes", "propose": "proposes", "refuse": "no"}
@@ -290,8 +357,10 @@ def permissions_page() -> str:
 
     parts = [
         "# Who may do what",
-        "Every verb, and so every way in (library, command line, HTTP, MCP, adapters, agents' tools), goes by this "
-        "table. *yes*: done at once. *proposes*: nothing changes yet; the words wait for a person (`holdfast review`). "
+        "Every verb, and so every way in (library, command line, HTTP, MCP, adapters, agents' "
+        "tools), goes by this "
+        "table. *yes*: done at once. *proposes*: nothing changes yet; the words wait for a person "
+        "(`holdfast review`). "
         "*no*: refused with `NeedsPerson`, which says what a person can do instead.",
         "## Actors",
         "| actor | who that is |\n|---|---|\n"
@@ -301,9 +370,12 @@ def permissions_page() -> str:
         + "\n".join(f"| {state} | {told} |" for state, told in permissions.STATES.items()),
         "## The table",
         _permission_rows(),
-        "With the setting `approval` (`rules` or `all`), what an agent, an importer or a model remembers anew is "
-        "proposed where the table says yes. Words are compared without regard to case, spacing and punctuation around "
-        "them, whatever their kind, category or author. To undo is to do something to a run: free is a run of agents, "
+        "With the setting `approval` (`rules` or `all`), what an agent, an importer or a model "
+        "remembers anew is "
+        "proposed where the table says yes. Words are compared without regard to case, spacing "
+        "and punctuation around "
+        "them, whatever their kind, category or author. To undo is to do something to a run: free "
+        "is a run of agents, "
         "written one of anybody else, waiting and rejected one that decided about a proposal.",
     ]
     return MADE + "\n\n".join(parts) + "\n"
@@ -312,9 +384,15 @@ def permissions_page() -> str:
 def _permission_rows() -> str:
     from holdfast.ingest import permissions
 
-    head = f"| verb | state | {' | '.join(permissions.ACTORS)} |\n|---|---|{'---|' * len(permissions.ACTORS)}\n"
+    head = (
+        f"| verb | state | {' | '.join(permissions.ACTORS)} "
+        f"|\n|---|---|{'---|' * len(permissions.ACTORS)}\n"
+    )
     rows = (
-        f"| {verb} | {state} | {' | '.join(OUTCOMES[outcomes[actor]] for actor in permissions.ACTORS)} |"
+        (
+            f"| {verb} | {state} | "
+            f"{' | '.join(OUTCOMES[outcomes[actor]] for actor in permissions.ACTORS)} |"
+        )
         for verb, state, outcomes in permissions.table()
     )
     return head + "\n".join(rows)

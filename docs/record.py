@@ -1,4 +1,5 @@
-"""Runs the terminal session of docs/how-to/give-an-agent-a-memory.md on a real terminal and puts it into the page.
+"""Runs the terminal session of docs/how-to/give-an-agent-a-memory.md on a real terminal and puts it
+into the page.
 
 python docs/record.py            run it and write what was shown into the page
 python docs/record.py --check    run it and fail if the page shows something else
@@ -89,7 +90,9 @@ class Terminal:
         return line.rstrip() == PROMPT.rstrip() and self.screen.cursor.x == len(PROMPT)
 
     def acted(self) -> bool:
-        """Waits until it does something about what was typed, or ends; False when it does not for a while."""
+        """Waits until it does something about what was typed, or ends; False when it does not for a
+        while.
+        """
         try:
             self.watch(lambda: not self.asks(), patience=HEARD)
         except TimeoutError:
@@ -106,9 +109,16 @@ class Terminal:
 
 def _environment(folder: Path) -> dict[str, str]:
     home = str(folder / "home")
-    for name in [name for name in os.environ if name.endswith("_API_KEY") or name.startswith("HOLDFAST_")]:
+    for name in [
+        name for name in os.environ if name.endswith("_API_KEY") or name.startswith("HOLDFAST_")
+    ]:
         del os.environ[name]
-    return {"HOME": home, "XDG_DATA_HOME": f"{home}/data", "XDG_CONFIG_HOME": f"{home}/config", "TERM": "xterm"}
+    return {
+        "HOME": home,
+        "XDG_DATA_HOME": f"{home}/data",
+        "XDG_CONFIG_HOME": f"{home}/config",
+        "TERM": "xterm",
+    }
 
 
 def record() -> str:
@@ -122,7 +132,9 @@ def record() -> str:
                     raise RuntimeError(terminal.shown())
                 terminal.type(prompt if prompt == CTRL_D else f"{prompt}\r")
                 while not terminal.acted() and prompt == CTRL_D:
-                    terminal.type(CTRL_D)  # between two prompts a terminal may swallow it; a person tries again
+                    terminal.type(
+                        CTRL_D
+                    )  # between two prompts a terminal may swallow it; a person tries again
             terminal.watch(lambda: False)
             if terminal.end() != 0:
                 raise RuntimeError(f"{command} failed:\n{terminal.shown()}")
@@ -132,7 +144,9 @@ def record() -> str:
 
 def _settled(text: str, place: str) -> str:
     text = re.sub(rf"\S*{re.escape(place)}/home/data", "~/.local/share", text)
-    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00", "2026-03-18T12:00:00+00:00", text)
+    text = re.sub(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00", "2026-03-18T12:00:00+00:00", text
+    )
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-03-18 12:00", text)
     return re.sub(r"\b(fact|rule|ep)_[0-9a-z]{18}\b", r"\1_01m7gby27v99bdmgkq", text)
 

@@ -1,4 +1,5 @@
-"""Takes the pictures of the Memory page that the docs show, from a real server over the memory that its tests use.
+"""Takes the pictures of the Memory page that the docs show, from a real server over the memory that
+its tests use.
 
 python docs/screenshots.py       writes docs/images/*.png
 """
@@ -17,14 +18,20 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "web"))
 
-import demo_memory  # noqa: E402 (found by the line above)
+# Found by the line above.
+import demo_memory  # noqa: E402
 from playwright.sync_api import Browser, Page  # noqa: E402
 from serving import browsing, serving  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 DESK = {"viewport": {"width": 1280, "height": 800}}
 DARK = {**DESK, "color_scheme": "dark"}
-PHONE = {"viewport": {"width": 390, "height": 760}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+PHONE = {
+    "viewport": {"width": 390, "height": 760},
+    "device_scale_factor": 2,
+    "is_mobile": True,
+    "has_touch": True,
+}
 PEANUTS = "Tomasz cannot have peanuts"
 
 
@@ -44,8 +51,16 @@ PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] =
     "memory-everything": ("#/", DESK, None),
     "memory-forget": ("#/?q=Tomasz", DESK, _forgetting),
     "memory-facts": ("#/facts", DESK, None),
-    "memory-sessions": ("#/sessions", DESK, lambda page: page.get_by_role("link", name="Planned a Georgian").click()),
-    "memory-rules": ("#/rules", DESK, lambda page: page.get_by_role("link", name="Keep answers short").click()),
+    "memory-sessions": (
+        "#/sessions",
+        DESK,
+        lambda page: page.get_by_role("link", name="Planned a Georgian").click(),
+    ),
+    "memory-rules": (
+        "#/rules",
+        DESK,
+        lambda page: page.get_by_role("link", name="Keep answers short").click(),
+    ),
     "memory-review": ("#/review", DESK, None),
     "memory-people": ("#/people", DESK, None),
     "memory-timeline": ("#/timeline", DESK, None),
@@ -77,7 +92,10 @@ def _take(browser: Browser, url: str, name: str) -> None:
 def _shrink(images: list[Path]) -> None:
     """Fewer colours take a third of the room; without the tool they stay as they are."""
     if shutil.which("pngquant"):
-        subprocess.run(["pngquant", "--force", "--ext", ".png", "--quality", "80-98", "--strip", *images], check=True)
+        subprocess.run(
+            ["pngquant", "--force", "--ext", ".png", "--quality", "80-98", "--strip", *images],
+            check=True,
+        )
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
-"""What every test may ask for. Nothing here touches the real home, the environment, the real time, or
-a network beyond this machine."""
+"""What every test may ask for. Nothing here touches the real home, the environment, the real time,
+or a network beyond this machine."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ if TYPE_CHECKING:
 
 pytest.register_assert_rewrite("holdfast.testing")  # before any test module imports it
 
-# Few examples by default; `--hypothesis-profile=thorough` looks harder. A busy machine is no reason to fail; and where
-# `CI` is set the examples are the same every time, so that what is checked there depends on nothing but the code.
-PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": "CI" in os.environ}
+# Few examples by default; `--hypothesis-profile=thorough` looks harder. A busy machine is no reason
+# to fail; and where `CI` is set the examples are the same every time, so that what is checked there
+# depends on nothing but the code.
+PATIENT = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+    "derandomize": "CI" in os.environ,
+}
 settings.register_profile("quick", max_examples=25, **PATIENT)
 settings.register_profile("thorough", max_examples=1000, **{**PATIENT, "derandomize": False})
 settings.load_profile("quick")
@@ -41,11 +46,17 @@ LONG = ("faults", "surfaces", "contracts", "server", "web")  # folders with test
 
 
 def pytest_configure() -> None:
-    """Files of tests lie in memory where it has room for them: on a disk every store would wait for it."""
+    """Files of tests lie in memory where it has room for them: on a disk every store would wait for
+    it.
+    """
     if "PYTEST_DEBUG_TEMPROOT" in os.environ or not IN_MEMORY.is_dir():
         return
     there = os.statvfs(IN_MEMORY)
-    if there.f_bavail * there.f_frsize > ROOM and not there.f_flag & os.ST_NOEXEC and os.access(IN_MEMORY, os.W_OK):
+    if (
+        there.f_bavail * there.f_frsize > ROOM
+        and not there.f_flag & os.ST_NOEXEC
+        and os.access(IN_MEMORY, os.W_OK)
+    ):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = str(IN_MEMORY)
 
 
@@ -56,7 +67,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests come first: a long one that came last would keep one worker busy while the others have ended."""
+    """Long tests come first: a long one that came last would keep one worker busy while the others
+    have ended.
+    """
     items.sort(key=lambda item: item.path.parent.name not in LONG)
 
 
@@ -109,7 +122,9 @@ def terminal():
 
 
 class Clock:
-    """A clock that stands still until it is told otherwise. It begins on Wednesday, 18 March 2026, noon UTC."""
+    """A clock that stands still until it is told otherwise. It begins on Wednesday, 18 March 2026,
+    noon UTC.
+    """
 
     def __init__(self) -> None:
         self.now = from_datetime(datetime(2026, 3, 18, 12, tzinfo=UTC))
@@ -184,7 +199,9 @@ def words(open_memory: Opener) -> Holdfast:
 def postgres_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PostgresServer]:
-    """A PostgreSQL server with pgvector that all workers of this run share: not to be stopped, nor set differently."""
+    """A PostgreSQL server with pgvector that all workers of this run share: not to be stopped, nor
+    set differently.
+    """
     from servers import shared_server  # only who asks for it needs what it needs
 
     folder, run = tmp_path_factory.getbasetemp(), os.getpid()
@@ -196,7 +213,9 @@ def postgres_server(
 
 @pytest.fixture(scope="session")
 def postgres_tables(postgres_server: PostgresServer) -> str:
-    """The URL of a database with our tables: one for all tests of a worker, for making them takes a while."""
+    """The URL of a database with our tables: one for all tests of a worker, for making them takes a
+    while.
+    """
     from holdfast.storage.postgres import PostgresStore
 
     name = f"tables_{uuid4().hex}"

@@ -30,7 +30,11 @@ class Live:
         """A client of the API; with a key, one that shows it."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         client = httpx.Client(
-            base_url=self.url + "api/memory", headers=headers, trust_env=False, verify=False, timeout=60
+            base_url=self.url + "api/memory",
+            headers=headers,
+            trust_env=False,
+            verify=False,
+            timeout=60,
         )
         self._clients.append(client)
         return client

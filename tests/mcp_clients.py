@@ -1,4 +1,6 @@
-"""The official SDK's own client, in this process, talking to real servers: started by pipe, or found by HTTP."""
+"""The official SDK's own client, in this process, talking to real servers: started by pipe, or
+found by HTTP.
+"""
 
 from __future__ import annotations
 
@@ -60,15 +62,24 @@ class Connected:
 @contextmanager
 def connected(server: Any, *, mode: str = "auto", name: str = "tests") -> Iterator[Connected]:
     """A client of a server: parameters of a process, or a URL."""
-    known = Client(server, mode=mode, client_info=Implementation(name=name, version="1"), read_timeout_seconds=60)
+    known = Client(
+        server,
+        mode=mode,
+        client_info=Implementation(name=name, version="1"),
+        read_timeout_seconds=60,
+    )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(known) as client:
         yield Connected(client, portal)
 
 
-def by_pipe(store: Path | str, *options: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Any:
+def by_pipe(
+    store: Path | str, *options: str, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> Any:
     """How a client starts the server."""
     command, *words = (*HOLDFAST, "mcp", "--store", str(store), *options)
-    return StdioServerParameters(command=command, args=words, cwd=cwd, env={**os.environ, **WORDS, **(env or {})})
+    return StdioServerParameters(
+        command=command, args=words, cwd=cwd, env={**os.environ, **WORDS, **(env or {})}
+    )
 
 
 @asynccontextmanager
@@ -82,9 +93,15 @@ async def shown(url: str, key: str) -> AsyncIterator[Any]:
 
 
 @contextmanager
-def served(store: Path | str, *scopes: str, settings: Settings | None = None, graph: bool = False) -> Iterator[str]:
+def served(
+    store: Path | str, *scopes: str, settings: Settings | None = None, graph: bool = False
+) -> Iterator[str]:
     """A server in a thread of this process, which need not load the SDK again; its URL."""
-    chosen, stop, keys = settings or Settings(embedding_models="none"), threading.Event(), KeyFile(Path("/no/keys"))
+    chosen, stop, keys = (
+        settings or Settings(embedding_models="none"),
+        threading.Event(),
+        KeyFile(Path("/no/keys")),
+    )
     with (
         Holdfast.open(store, scope=scopes, settings=chosen, background=False) as hf,
         listening("127.0.0.1", 0, keys) as listener,
@@ -103,7 +120,9 @@ def served(store: Path | str, *scopes: str, settings: Settings | None = None, gr
 def by_http(store: Path | str, *options: str, env: dict[str, str] | None = None) -> Iterator[str]:
     """A server in a process of its own, until the end of the block; its URL."""
     command = [*HOLDFAST, "mcp", "--http", "--port", "0", "--store", str(store), *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **WORDS, **(env or {})})
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, **WORDS, **(env or {})}
+    )
     assert process.stderr is not None
     try:
         line = process.stderr.readline()

@@ -2,14 +2,16 @@
 
     python tests/mutants.py [MODULE …] [--jobs 2]
 
-Each mutant is one module with one small change: a comparison moved by one, a condition dropped or turned round, a
-number nudged, a string emptied, an argument, a rule of a table or a statement left out. It runs in a forked process in
-place of the module, against the tests of that module only. What no test notices either gets a test, or is found in
-`mutants.toml` with the reason why it does no harm; the command fails on any other, and on a reason that is no longer
-needed. When all modules were run it writes `mutants.md`.
+Each mutant is one module with one small change: a comparison moved by one, a condition dropped or
+turned round, a number nudged, a string emptied, an argument, a rule of a table or a statement left
+out. It runs in a forked process in place of the module, against the tests of that module only. What
+no test notices either gets a test, or is found in `mutants.toml` with the reason why it does no
+harm; the command fails on any other, and on a reason that is no longer needed. When all modules
+were run it writes `mutants.md`.
 
-A tool of our own, because half of what is to be tried here are tables and thresholds of modules: mutmut 3 changes
-functions only, and cosmic-ray starts a new Python for each mutant, which takes longer than the tests themselves.
+A tool of our own, because half of what is to be tried here are tables and thresholds of modules:
+mutmut 3 changes functions only, and cosmic-ray starts a new Python for each mutant, which takes
+longer than the tests themselves.
 """
 
 from __future__ import annotations
@@ -46,32 +48,61 @@ SOURCES = TESTS.parent / "src" / "holdfast"
 REASONS, PAGE = TESTS / "mutants.toml", TESTS / "mutants.md"
 # Each module, and the tests that its mutants have to get past.
 TARGETS = {
-    "search/fuse": ("search/test_fuse.py",),
-    "write/policy": ("write/test_policy.py",),
-    "write/dedup": ("write/test_dedup.py",),
-    "pipelines/decay": ("pipelines/test_decay.py",),
+    "retrieval/fusion": ("search/test_fuse.py",),
+    "extraction/policy": ("write/test_policy.py",),
+    "extraction/similarity/dedup": ("write/test_dedup.py",),
+    "maintenance/decay": ("pipelines/test_decay.py",),
     "text/secrets": ("text/test_secrets.py",),
     "text/secret_formats": ("text/test_secrets.py",),
     "text/secret_context": ("text/test_secrets.py",),
     "text/secret_values": ("text/test_secret_values.py", "text/test_secrets.py"),
 }
 # No plugins but those that the tests cannot do without: their tests run thousands of times.
-_OPTIONS = ("-qq", "-s", "-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin", "-p", "no:cacheprovider", "-p",
-            "no:logging", "-p", "no:faulthandler", "-o", "tmp_path_retention_policy=none")  # fmt: skip
+_OPTIONS = (
+    "-qq",
+    "-s",
+    "-p",
+    "pytest_timeout",
+    "-p",
+    "_hypothesis_pytestplugin",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:logging",
+    "-p",
+    "no:faulthandler",
+    "-o",
+    "tmp_path_retention_policy=none",
+)
 _FILES = "PYTEST_DEBUG_TEMPROOT"  # where tests have their files
 # Ten times what the tests need: a mutant may go on for ever.
 _LIMITS = ((resource.RLIMIT_CPU, 30), (resource.RLIMIT_AS, 8_000_000_000))
-_HUGE = re.compile("linear_time|no_burden")  # tests of how long a huge text takes: nothing here is about that
+_HUGE = re.compile(
+    "linear_time|no_burden"
+)  # tests of how long a huge text takes: nothing here is about that
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
-}  # fmt: skip
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _SHOWN = 24  # a change is shown with so much around it that one sees what it means,
 _AROUND = 40  # and with no more than this
@@ -94,7 +125,9 @@ class Site(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a node is replaced by; `without` is what that leaves out, where it leaves something out."""
+    """What a node is replaced by; `without` is what that leaves out, where it leaves something
+    out.
+    """
 
     node: ast.AST
     without: str = ""
@@ -116,7 +149,9 @@ def mutants(source: str, filename: str = "<module>") -> list[Mutant]:
 
 
 def _sites(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[Site]:
-    """The nodes below this one that are code: no docstrings, annotations, decorators, types or imports."""
+    """The nodes below this one that are code: no docstrings, annotations, decorators, types or
+    imports.
+    """
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _is_no_code(node, field, child):
@@ -130,7 +165,10 @@ def _is_no_code(parent: ast.AST, field: str, child: ast.AST) -> bool:
     match child:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.Assign(value=ast.Call(func=ast.Name(id="TypeVar"))) | ast.Assign(targets=[ast.Name(id="__all__")]):
+        case (
+            ast.Assign(value=ast.Call(func=ast.Name(id="TypeVar")))
+            | ast.Assign(targets=[ast.Name(id="__all__")])
+        ):
             return True
         case ast.Assign(value=ast.Subscript(value=ast.Name(id="Literal" | "Callable"))):
             return True
@@ -144,7 +182,9 @@ def _changes(site: Site) -> Iterator[Change]:
     if isinstance(node, ast.stmt):
         yield from _without_statement(node, site.above[0])
     match node:
-        case ast.Compare(ops=[operator]) if not (isinstance(operator, _ORDERINGS) and _holds_a_number(node)):
+        case ast.Compare(ops=[operator]) if not (
+            isinstance(operator, _ORDERINGS) and _holds_a_number(node)
+        ):
             yield Change(ast.Compare(node.left, [_COMPARISONS[type(operator)]()], node.comparators))
         case ast.BoolOp():
             yield from _with_fewer(node, "values")
@@ -162,7 +202,11 @@ def _changes(site: Site) -> Iterator[Change]:
             yield from _with_fewer(node, "elts")
         case ast.Dict():
             keys = enumerate(node.keys)
-            yield from (Change(_without(node, ("keys", "values"), at), ast.unparse(key)) for at, key in keys if key)
+            yield from (
+                Change(_without(node, ("keys", "values"), at), ast.unparse(key))
+                for at, key in keys
+                if key
+            )
         case ast.comprehension(ifs=[_, *_]):
             yield from _with_fewer(node, "ifs")
 
@@ -182,8 +226,13 @@ def _turns_round(node: ast.AST) -> bool:
 
 
 def _holds_a_number(node: ast.Compare) -> bool:
-    """Whether a limit is written out: one more and one less of it are tried, so "or equal" need not be."""
-    return any(isinstance(part, ast.Constant) and type(part.value) is int for part in (node.left, *node.comparators))
+    """Whether a limit is written out: one more and one less of it are tried, so "or equal" need not
+    be.
+    """
+    return any(
+        isinstance(part, ast.Constant) and type(part.value) is int
+        for part in (node.left, *node.comparators)
+    )
 
 
 def _other_values(value: object) -> list[object]:
@@ -198,7 +247,9 @@ def _other_values(value: object) -> list[object]:
 
 
 def _is_list(node: ast.Tuple | ast.List | ast.Set, parent: ast.AST) -> bool:
-    """Whether any number of parts would do: a table, or what something is looked for in; not a row, not two results."""
+    """Whether any number of parts would do: a table, or what something is looked for in; not a row,
+    not two results.
+    """
     alike = len({type(part) for part in node.elts if not isinstance(part, ast.Starred)}) == 1
     return alike and not isinstance(parent, ast.Tuple | ast.Dict | ast.Subscript | ast.Return)
 
@@ -238,7 +289,9 @@ def _other_calls(node: ast.Call) -> Iterator[Change]:
     match node.func:
         case ast.Name(id=name) if name in _CALLS:
             yield Change(ast.Call(ast.Name(_CALLS[name], ast.Load()), node.args, node.keywords))
-        case ast.Attribute(value=receiver, attr="lower" | "upper" | "strip" | "lstrip" | "rstrip" as method):
+        case ast.Attribute(
+            value=receiver, attr="lower" | "upper" | "strip" | "lstrip" | "rstrip" as method
+        ):
             yield Change(receiver, f".{method}()")
     yield from _with_fewer(node, "keywords")
 
@@ -256,7 +309,9 @@ def _changed(site: Site, node: ast.AST) -> Iterator[None]:
     """The tree with this node in the place of the site's."""
     parent = site.above[0]
     whole = getattr(parent, site.field)
-    other = [node if part is site.node else part for part in whole] if isinstance(whole, list) else node
+    other = (
+        [node if part is site.node else part for part in whole] if isinstance(whole, list) else node
+    )
     setattr(parent, site.field, other)
     try:
         yield
@@ -279,7 +334,10 @@ def _name(site: Site, change: Change) -> str:
 
 def _in_common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
 def _cut(text: str, same: int = 0, tail: int = 0) -> str:
@@ -294,7 +352,9 @@ def _defined_by(node: ast.AST) -> str:
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if name.isupper():
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
+            name.isupper()
+        ):
             return name
     return ""
 
@@ -305,7 +365,9 @@ def _shown(site: Site) -> ast.AST:
         if isinstance(node, ast.stmt | ast.arguments):
             break
         largest = node
-        if len(ast.unparse(node)) >= _SHOWN and not isinstance(node, ast.JoinedStr | ast.FormattedValue):
+        if len(ast.unparse(node)) >= _SHOWN and not isinstance(
+            node, ast.JoinedStr | ast.FormattedValue
+        ):
             break
     return largest
 
@@ -314,7 +376,9 @@ def _shown(site: Site) -> ast.AST:
 
 
 def _graft(code: CodeType, module: ModuleType) -> None:
-    """Makes this the code of a module that is loaded already, for all who have imported something from it."""
+    """Makes this the code of a module that is loaded already, for all who have imported something
+    from it.
+    """
     before = dict(vars(module))
     exec(code, vars(module))
     for name, old in before.items():
@@ -323,7 +387,9 @@ def _graft(code: CodeType, module: ModuleType) -> None:
             _take_over(unwrap(old), unwrap(new))
             setattr(module, name, old)
         elif isinstance(old, type) and new is not old:
-            for method in [method for method, value in vars(new).items() if isinstance(value, FunctionType)]:
+            for method in [
+                method for method, value in vars(new).items() if isinstance(value, FunctionType)
+            ]:
                 setattr(old, method, vars(new)[method])
             setattr(module, name, old)
         elif new is not old:
@@ -333,7 +399,11 @@ def _graft(code: CodeType, module: ModuleType) -> None:
 
 
 def _take_over(old: FunctionType, new: FunctionType) -> None:
-    old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+    old.__code__, old.__defaults__, old.__kwdefaults__ = (
+        new.__code__,
+        new.__defaults__,
+        new.__kwdefaults__,
+    )
 
 
 class Trial(NamedTuple):
@@ -352,7 +422,9 @@ class _Running(NamedTuple):
 
 
 class Trials:
-    """A plugin of pytest: when the tests are collected, it runs them for each mutant, each time in a forked process."""
+    """A plugin of pytest: when the tests are collected, it runs them for each mutant, each time in
+    a forked process.
+    """
 
     def __init__(self, modules: list[str], jobs: int) -> None:
         self.modules, self.jobs, self.done = modules, jobs, list[Trial]()
@@ -367,9 +439,15 @@ class Trials:
 
 
 def _tests_of(module: str, items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests that say what they expect: whether a property notices a change depends on the examples drawn."""
+    """The tests that say what they expect: whether a property notices a change depends on the
+    examples drawn.
+    """
     ours = [item for item in items if str(item.path.relative_to(TESTS)) in TARGETS[module]]
-    return [item for item in ours if not item.get_closest_marker("hypothesis") and not _HUGE.search(item.name)]
+    return [
+        item
+        for item in ours
+        if not item.get_closest_marker("hypothesis") and not _HUGE.search(item.name)
+    ]
 
 
 def _tried(module: str, items: list[pytest.Item], jobs: int) -> Trial:
@@ -389,7 +467,9 @@ def _tried(module: str, items: list[pytest.Item], jobs: int) -> Trial:
         for one in _ended(running):
             if one.process.exitcode:
                 killer = one.items[one.place.value]
-                items.insert(0, items.pop(items.index(killer)))  # the next mutant may well fail the same test
+                items.insert(
+                    0, items.pop(items.index(killer))
+                )  # the next mutant may well fail the same test
             else:
                 survived.append(one.mutant.name)
                 print(f"  survived: {one.mutant.name}", flush=True)
@@ -404,8 +484,12 @@ def _start(mutant: Mutant, module: ModuleType, items: list[pytest.Item]) -> _Run
     return _Running(mutant, process, list(items), place)
 
 
-def _run(mutant: Mutant, module: ModuleType, items: list[pytest.Item], place: Synchronized[int]) -> None:
-    """Runs the tests with this code in place of the module's until one fails, and ends this process."""
+def _run(
+    mutant: Mutant, module: ModuleType, items: list[pytest.Item], place: Synchronized[int]
+) -> None:
+    """Runs the tests with this code in place of the module's until one fails, and ends this
+    process.
+    """
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(silence, stream)
@@ -432,17 +516,28 @@ def _ended(running: list[_Running]) -> list[_Running]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tries the tests on code with one small change after the other.")
-    parser.add_argument("modules", nargs="*", default=list(TARGETS), help="such as text/secrets; all if none is named")
+    parser = argparse.ArgumentParser(
+        description="Tries the tests on code with one small change after the other."
+    )
+    parser.add_argument(
+        "modules",
+        nargs="*",
+        default=list(TARGETS),
+        help="such as text/secrets; all if none is named",
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at a time")
     options = parser.parse_args()
     trials = Trials(options.modules, options.jobs)
     with tempfile.TemporaryDirectory() as scratch:
-        files = sorted({str(TESTS / file) for module in options.modules for file in TARGETS[module]})
+        files = sorted(
+            {str(TESTS / file) for module in options.modules for file in TARGETS[module]}
+        )
         os.environ |= {_FILES: scratch, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         pytest.main([*files, *_OPTIONS], plugins=[trials])
     reasons = explained()
-    faults = [fault for trial in trials.done for fault in _faults(trial, reasons.get(trial.module, {}))]
+    faults = [
+        fault for trial in trials.done for fault in _faults(trial, reasons.get(trial.module, {}))
+    ]
     print(*faults, sep="\n")
     sys.exit(bool(faults) or len(trials.done) < len(options.modules))
 
@@ -454,21 +549,39 @@ def explained() -> dict[str, dict[str, str]]:
 
 def _faults(trial: Trial, reasons: dict[str, str]) -> list[str]:
     """Survivors without a reason, and reasons without a survivor."""
-    unexplained = [f"{trial.module}: survived: {name}" for name in trial.survived if name not in reasons]
-    return unexplained + [f"{trial.module}: no survivor: {name}" for name in reasons if name not in trial.survived]
+    unexplained = [
+        f"{trial.module}: survived: {name}" for name in trial.survived if name not in reasons
+    ]
+    return unexplained + [
+        f"{trial.module}: no survivor: {name}" for name in reasons if name not in trial.survived
+    ]
 
 
 def _row(trial: Trial) -> str:
     killed = trial.mutants - len(trial.survived)
-    return f"| `{trial.module}` | {trial.mutants} | {killed} | {killed / trial.mutants:.1%} | {len(trial.survived)} |"
+    return (
+        f"| `{trial.module}` | {trial.mutants} | {killed} | {killed / trial.mutants:.1%} | "
+        f"{len(trial.survived)} |"
+    )
 
 
 def page(trials: list[Trial], reasons: dict[str, dict[str, str]]) -> str:
-    """The figures, those of modules that were not run as they were; and every survivor with why it may live."""
+    """The figures, those of modules that were not run as they were; and every survivor with why it
+    may live.
+    """
     known = PAGE.read_text("utf-8").splitlines() if PAGE.exists() else []
     rows = {row.split("`")[1]: row for row in [*known, *map(_row, trials)] if row.startswith("| `")}
-    lists = [f"## {module}\n\n{_list(reasons[module])}" for module in TARGETS if reasons.get(module)]
-    return "\n\n".join([_INTRODUCTION, "\n".join([_HEAD, *(rows[one] for one in TARGETS if one in rows)]), *lists, ""])
+    lists = [
+        f"## {module}\n\n{_list(reasons[module])}" for module in TARGETS if reasons.get(module)
+    ]
+    return "\n\n".join(
+        [
+            _INTRODUCTION,
+            "\n".join([_HEAD, *(rows[one] for one in TARGETS if one in rows)]),
+            *lists,
+            "",
+        ]
+    )
 
 
 def _list(reasons: dict[str, str]) -> str:

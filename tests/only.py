@@ -1,9 +1,11 @@
-"""Runs Python as if only Holdfast with some of its extras were installed here, and none of its other packages.
+"""Runs Python as if only Holdfast with some of its extras were installed here, and none of its
+other packages.
 
 python tests/only.py 'server,mcp' -c CODE
 python tests/only.py '' -m holdfast remember "…"
 
-What was installed for tests, or by another extra, cannot be imported, just as in an environment that never had it.
+What was installed for tests, or by another extra, cannot be imported, just as in an environment
+that never had it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from packaging.requirements import Requirement
 
 
 def wanted(extras: Sequence[str]) -> set[str]:
-    """The distributions that Holdfast needs with these extras, and what those need in turn, by their usual names."""
+    """The distributions that Holdfast needs with these extras, and what those need in turn, by
+    their usual names.
+    """
     found: set[tuple[str, str]] = set()
     left = [("holdfast", extra) for extra in ("", *extras)]
     while left:

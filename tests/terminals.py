@@ -28,7 +28,8 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             env=env,
-            preexec_fn=lambda: _at_home_in(theirs),  # noqa: PLW1509 (so that Ctrl-C is a signal)
+            # So that Ctrl-C is a signal.
+            preexec_fn=lambda: _at_home_in(theirs),  # noqa: PLW1509
         )
         os.close(theirs)
         self._unheard = ""  # what came behind the last words that were waited for
@@ -72,7 +73,9 @@ class Terminal:
 
 
 def _at_home_in(terminal: int) -> None:
-    """Makes a process one that a person has started there. Whoever runs the tests in the background ignores Ctrl-C."""
+    """Makes a process one that a person has started there. Whoever runs the tests in the background
+    ignores Ctrl-C.
+    """
     os.login_tty(terminal)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -86,6 +89,7 @@ def editor(tmp_path: Path, code: str) -> str:
     """An editor that does this to the lines of the file it is given."""
     script = tmp_path / "editor.py"
     script.write_text(
-        f"import sys, pathlib\nf = pathlib.Path(sys.argv[1])\ntext = f.read_text()\n{code}\nf.write_text(text)\n"
+        "import sys, pathlib\nf = pathlib.Path(sys.argv[1])\ntext = "
+        f"f.read_text()\n{code}\nf.write_text(text)\n"
     )
     return f"{sys.executable} {script}"

@@ -14,13 +14,22 @@ OFFLINE = Settings(embedding_models="none")
 
 
 def verbs(cls):
-    return {name: method for name, method in inspect.getmembers(cls, callable) if not name.startswith("_")}
+    return {
+        name: method
+        for name, method in inspect.getmembers(cls, callable)
+        if not name.startswith("_")
+    }
 
 
 def signature(method):
     parameters = inspect.signature(method).parameters.values()
     return [
-        (p.name, p.kind, "a callback" if callable(p.default) and p.name == "progress" else p.default, p.annotation)
+        (
+            p.name,
+            p.kind,
+            "a callback" if callable(p.default) and p.name == "progress" else p.default,
+            p.annotation,
+        )
         for p in parameters
     ]
 
@@ -34,7 +43,9 @@ def test_both_have_the_same_verbs_with_the_same_signatures():
 
 
 def test_every_verb_is_awaitable_but_the_view():
-    waiting = {name for name, method in verbs(AsyncHoldfast).items() if inspect.iscoroutinefunction(method)}
+    waiting = {
+        name for name, method in verbs(AsyncHoldfast).items() if inspect.iscoroutinefunction(method)
+    }
     assert verbs(AsyncHoldfast).keys() - waiting == {"scoped", "export"}
     assert inspect.isasyncgenfunction(AsyncHoldfast.export)
 
@@ -66,7 +77,9 @@ async def use_every_verb(path):
         assert await hf.end_session("s2")
         assert await hf.purge_sessions("s2") == 1
         await hf.remember("Deployed the shop", kind="episode")
-        assert (await hf.consolidate(lambda prompt: "fact: The shop is deployed", limit=1)).created == 1
+        assert (
+            await hf.consolidate(lambda prompt: "fact: The shop is deployed", limit=1)
+        ).created == 1
         await hf.remember("@bob met @robert")
         assert {"bob", "robert"} <= {one.name for one in await hf.entities()}
         assert (await hf.merge_entities("bob", "robert")).aliases
@@ -83,13 +96,20 @@ async def use_every_verb(path):
         await hf.archive(tea.id)
         await hf.restore(tea.id)
         await hf.forget(tea.id)
-        assert [event.verb for event in await hf.history(tea.id)][-3:] == ["archive", "restore", "forget"]
+        assert [event.verb for event in await hf.history(tea.id)][-3:] == [
+            "archive",
+            "restore",
+            "forget",
+        ]
         assert (await hf.get(tea.seq)).status == "archived"
         assert [session.id for session in await hf.sessions()] == ["s1"]
         assert (await hf.plan_purge(tea.id)).counts["memories"] == 2
         assert (await hf.purge(tea.id)).memories == 2  # and the reflection on it
         assert [place.state for place in await hf.finish_purge()] == ["clean"] * 3
-        assert [memory.content for memory in await hf.list(kinds=["turn"])] == ["and cups", "I bought tea"]
+        assert [memory.content for memory in await hf.list(kinds=["turn"])] == [
+            "and cups",
+            "I bought tea",
+        ]
         assert (await hf.stats())["active"] == 6
         assert (await hf.log(limit=1))[0].verb == "purge"
         assert await hf.doctor() == []

@@ -41,7 +41,9 @@ def test_every_setting_says_what_it_does(file):
 
 
 def test_a_misspelt_variable_is_an_error_with_the_nearest_name(file):
-    with pytest.raises(UnknownSetting, match=r"HOLDFAST_RECAL_LIMIT.*'recall_limit'.*holdfast settings"):
+    with pytest.raises(
+        UnknownSetting, match=r"HOLDFAST_RECAL_LIMIT.*'recall_limit'.*holdfast settings"
+    ):
         load({"HOLDFAST_RECAL_LIMIT": "5"}, file)
 
 
@@ -63,14 +65,17 @@ def test_other_peoples_variables_are_not_looked_at(file):
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("RECALL_LIMIT", text) for text in ("0", "-1", "ten", "", "2.5")] + [("FUSION", "magic"), ("FUSION", "")],
+    [("RECALL_LIMIT", text) for text in ("0", "-1", "ten", "", "2.5")]
+    + [("FUSION", "magic"), ("FUSION", "")],
 )
 def test_an_unusable_variable_is_an_error_that_names_it(file, variable, value):
     with pytest.raises(InvalidInput, match=f"must be .*HOLDFAST_{variable}"):
         load({f"HOLDFAST_{variable}": value}, file)
 
 
-@pytest.mark.parametrize("line", ["recall_limit = true", "recall_limit = 2.5", "recall_limit = []", "store = 5"])
+@pytest.mark.parametrize(
+    "line", ["recall_limit = true", "recall_limit = 2.5", "recall_limit = []", "store = 5"]
+)
 def test_a_value_of_the_wrong_type_in_the_file_is_an_error(file, line):
     file.write_text(line)
     with pytest.raises(InvalidInput, match=r"must be .*config\.toml"):
@@ -115,10 +120,18 @@ def test_somebody_is_always_at_the_keyboard(monkeypatch):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"recall_limit": 0}, {"recall_limit": -3}, {"recall_limit": "5"}, {"recall_limit": 2.5}, {"decay_threshold": 2},
-        {"decay_threshold": "0.5"}, {"fusion": "nope"}, {"memory_mode": "forever"}, {"store": None}, {"model": 5},
+        {"recall_limit": 0},
+        {"recall_limit": -3},
+        {"recall_limit": "5"},
+        {"recall_limit": 2.5},
+        {"decay_threshold": 2},
+        {"decay_threshold": "0.5"},
+        {"fusion": "nope"},
+        {"memory_mode": "forever"},
+        {"store": None},
+        {"model": 5},
     ],
-)  # fmt: skip
+)
 def test_a_program_cannot_set_what_a_file_could_not(wrong):
     (name,) = wrong
     with pytest.raises(InvalidInput, match=f"{name} must be"):
@@ -129,4 +142,9 @@ def test_a_program_cannot_set_what_a_file_could_not(wrong):
 
 def test_what_a_program_sets_is_as_it_was_given():
     given = Settings(recall_limit=3, decay_threshold=0, fusion="rrf", store="other.db")
-    assert (given.recall_limit, given.decay_threshold, given.fusion, given.store) == (3, 0, "rrf", "other.db")
+    assert (given.recall_limit, given.decay_threshold, given.fusion, given.store) == (
+        3,
+        0,
+        "rrf",
+        "other.db",
+    )

@@ -12,7 +12,8 @@ import pytest
 from holdfast.text.terminal import counted
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
-# What we count, as people read it. A value in an f-string before one of these is a count that is never singular.
+# What we count, as people read it. A value in an f-string before one of these is a count that is
+# never singular.
 NOUNS = (
     "memories|sessions|conversations|messages|turns|facts|rules|records|proposals|entities|mentions|vectors|rows|"
     "lines|entries|events|changes|projects|files|folders|jobs|episodes|questions|candidates|observations|relations|"
@@ -26,7 +27,8 @@ ALLOWED = {
     "{len(records)} memories to ",  # InitRunner
     "{len(found)} memories shown.",  # InitRunner
     "{count} messages.",  # InitRunner: Resumed session with N messages.
-    "{len(found)} memories. Which one shall I forget? Say its number, all, or no.",  # one is asked about by itself
+    # one is asked about by itself
+    "{len(found)} memories. Which one shall I forget? Say its number, all, or no.",
     "{count} times",  # once has its own word
     "{support} turns",  # two at least
     "{transcript.skipped} of its lines could not be understood",
@@ -112,4 +114,7 @@ def test_no_command_prints_one_of_several(cli, tmp_path, monkeypatch):
     for words in ONE_OF_EACH:
         done = cli(*words)
         assert done.code == 0, (words, done)
-        assert not re.search(rf"(?<![\d.,-])1 (?:[a-z]+ )?(?:{NOUNS})\b", done.out + done.err), (words, done)
+        assert not re.search(rf"(?<![\d.,-])1 (?:[a-z]+ )?(?:{NOUNS})\b", done.out + done.err), (
+            words,
+            done,
+        )

@@ -27,9 +27,15 @@ from holdfast.extraction.coding.project_settings import ProjectSettings, setting
 from pages import FILES, Walk, blocks
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference")]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference"),
+]
 WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
-NOT_OUTPUT = ("docs/architecture.md", "docs/how-to/give-an-agent-a-memory.md")  # a tree, and a recorded session
+NOT_OUTPUT = (
+    "docs/architecture.md",
+    "docs/how-to/give-an-agent-a-memory.md",
+)  # a tree, and a recorded session
 
 
 @pytest.fixture
@@ -42,7 +48,9 @@ def elsewhere(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("LOGNAME", "ann")
-    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # as on a terminal: lines come in the order in which they are printed
+    monkeypatch.setenv(
+        "PYTHONUNBUFFERED", "1"
+    )  # as on a terminal: lines come in the order in which they are printed
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     # A page that sets up tracing would otherwise trace every later test of this process.
     monkeypatch.setattr(
@@ -53,7 +61,9 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows(page, elsewhere, pytestconfig):
+def test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows(
+    page, elsewhere, pytestconfig
+):
     text = page.read_text("utf-8")
     if "$ curl" in text and not shutil.which("curl"):
         pytest.skip("this page uses curl")
@@ -64,10 +74,17 @@ def test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows(page, el
 def test_every_block_of_a_page_is_of_a_kind_that_is_checked(page):
     before = ""
     for block in blocks(page.read_text("utf-8")):
-        usage = all(line.startswith(("holdfast ", "python bench/", "make ")) for line in block.code.splitlines())
+        usage = all(
+            line.startswith(("holdfast ", "python bench/", "make "))
+            for line in block.code.splitlines()
+        )
         if block.language == "text" and not usage and str(page.relative_to(ROOT)) not in NOT_OUTPUT:
-            assert block.follows and before == "python", f"{page.name}:{block.line} is nobody's output"
-        assert block.language in {"python", "console", "text", "sql", *FILES}, f"{page.name}:{block.line}"
+            assert block.follows and before == "python", (
+                f"{page.name}:{block.line} is nobody's output"
+            )
+        assert block.language in {"python", "console", "text", "sql", *FILES}, (
+            f"{page.name}:{block.line}"
+        )
         before = block.language
 
 
@@ -91,28 +108,47 @@ def test_every_target_of_make_that_is_named_exists():
 
 
 def test_every_benchmark_that_is_named_exists_with_its_options():
-    named = [line for page in PAGES for line in re.findall(r"python (bench/[^\n`]+)", page.read_text("utf-8"))]
+    named = [
+        line
+        for page in PAGES
+        for line in re.findall(r"python (bench/[^\n`]+)", page.read_text("utf-8"))
+    ]
     assert named
     for line in named:
         script = (ROOT / line.split()[0]).read_text("utf-8")
-        assert [one for one in re.findall(r"--[a-z][a-z-]*", line) if f'"{one}"' not in script] == [], line
+        assert [
+            one for one in re.findall(r"--[a-z][a-z-]*", line) if f'"{one}"' not in script
+        ] == [], line
 
 
 def _unknown(words: list[str], command: Any) -> list[str]:
-    """What of a command line is neither a command nor an option; `a|b` stands for one of several."""
+    """What of a command line is neither a command nor an option; `a|b` stands for one of
+    several.
+    """
     options = {*_options(command)}
-    while words and not words[0].startswith("-") and hasattr(command, "commands") and words[0].rstrip("…").islower():
+    while (
+        words
+        and not words[0].startswith("-")
+        and hasattr(command, "commands")
+        and words[0].rstrip("…").islower()
+    ):
         names = words.pop(0).rstrip("….,:;").split("|")
         if missing := [name for name in names if name not in command.commands]:
             return missing
         command = command.commands[names[0]]
         options |= _options(command)
     given = words[: words.index("--")] if "--" in words else words
-    return [word for word in re.findall(r"(?<![\w\"'])--[a-z][a-z-]*", " ".join(given)) if word not in options]
+    return [
+        word
+        for word in re.findall(r"(?<![\w\"'])--[a-z][a-z-]*", " ".join(given))
+        if word not in options
+    ]
 
 
 def _options(command: Any) -> set[str]:
-    return {"--help"} | {one for known in command.params for one in (*known.opts, *known.secondary_opts)}
+    return {"--help"} | {
+        one for known in command.params for one in (*known.opts, *known.secondary_opts)
+    }
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
@@ -124,7 +160,10 @@ def test_the_recorded_session_is_what_happens():
 
 def test_the_reference_is_up_to_date():
     checked = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert checked.returncode == 0, checked.stderr
 
@@ -170,7 +209,11 @@ def _slug(heading: str) -> str:
 def test_every_public_name_and_setting_is_documented():
     api = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
     settings = (ROOT / "docs" / "reference" / "settings.md").read_text("utf-8")
-    assert [name for name in holdfast.__all__ if f"## {name}\n" not in api and f"| `{name}` |" not in api] == []
+    assert [
+        name
+        for name in holdfast.__all__
+        if f"## {name}\n" not in api and f"| `{name}` |" not in api
+    ] == []
     assert [known.name for known in fields(Settings) if f"`{known.name}`" not in settings] == []
 
 
@@ -180,19 +223,29 @@ def test_the_python_page_tells_each_thing_once_and_as_it_is_written():
     assert [heading for heading, times in Counter(headings).items() if times > 1] == []
     assert "kind: str = 'fact'," in api and "Literal['never']" in api
     assert [one.name for one in fields(holdfast.Memory) if f"| `{one.name}` | `" not in api] == []
-    raised = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, holdfast.HoldfastError)]
+    raised = [
+        one
+        for one in vars(errors).values()
+        if isinstance(one, type) and issubclass(one, holdfast.HoldfastError)
+    ]
     assert [one.__name__ for one in raised if f"| `{one.__name__}` |" not in api] == []
 
 
 def test_the_architecture_page_names_every_package_and_module():
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    tree = [p for p in Path(holdfast.__file__).parent.rglob("*.py") if p.name not in ("__init__.py", "__main__.py")]
+    tree = [
+        p
+        for p in Path(holdfast.__file__).parent.rglob("*.py")
+        if p.name not in ("__init__.py", "__main__.py")
+    ]
     assert sorted(p.name for p in tree if f"{p.name}" not in page) == []
 
 
 MODULES = [module.name for module in pkgutil.walk_packages(holdfast.__path__, "holdfast.")]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if "__main__" not in name and "testing" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if "__main__" not in name and "testing" not in name]
+)
 def test_the_examples_in_docstrings_are_true(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0

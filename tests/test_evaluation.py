@@ -1,4 +1,6 @@
-"""The built-in benchmark: made-up data sets of a few turns, whose figures can be worked out by hand."""
+"""The built-in benchmark: made-up data sets of a few turns, whose figures can be worked out by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def conversation(*qa):
                 turn("D1:3", "Bob", "   "),
             ],
             "session_2_date_time": SECOND,
-            "session_2": [turn("D2:1", "Ann", "My xylophone broke"), turn("D2:2", "Bob", "What a pity")],
+            "session_2": [
+                turn("D2:1", "Ann", "My xylophone broke"),
+                turn("D2:2", "Bob", "What a pity"),
+            ],
         },
         "qa": list(qa),
     }
@@ -60,7 +65,11 @@ def test_a_locomo_file_becomes_turns_with_speaker_caption_and_time(file):
     assert pool.turns[1]["text"] == " [photo: a harbour at night]"
     assert iso(pool.turns[3]["event_time"]) == "2023-06-27T10:37:00+00:00"
     (asked,) = pool.questions
-    assert (asked.category, asked.gold, asked.now) == ("single-hop", {"D1:1"}, pool.turns[4]["event_time"])
+    assert (asked.category, asked.gold, asked.now) == (
+        "single-hop",
+        {"D1:1"},
+        pool.turns[4]["event_time"],
+    )
 
 
 def test_malformed_evidence_is_read_as_far_as_it_can_be(file):
@@ -96,7 +105,10 @@ def test_the_figures_of_a_tiny_locomo_file_are_right(file, tmp_path):
     assert [result["turns"]["multi-hop"][f"R@{depth}"] for depth in (1, 5)] == [0.5, 1]
     assert result["turns"]["adversarial"]["R@20"] == 0
     assert result["turns"]["all"]["R@1"] == pytest.approx(0.5)
-    assert result["turns"]["answerable"] | {"questions": 2, "R@1": 0.75, "R@5": 1} == result["turns"]["answerable"]
+    assert (
+        result["turns"]["answerable"] | {"questions": 2, "R@1": 0.75, "R@5": 1}
+        == result["turns"]["answerable"]
+    )
     assert (
         result["sessions"]["multi-hop"] | {"R@1": 0.5, "any@1": 1, "all@1": 0, "all@5": 1}
         == result["sessions"]["multi-hop"]
@@ -110,11 +122,17 @@ def test_each_conversation_is_searched_on_its_own(file, tmp_path):
 
 
 def test_each_question_can_be_written_as_a_line(file, tmp_path):
-    found = answers(locomo(file([conversation(question("Which greyhound did Ann adopt?", 4, "D1:1"))])), tmp_path)
+    found = answers(
+        locomo(file([conversation(question("Which greyhound did Ann adopt?", 4, "D1:1"))])),
+        tmp_path,
+    )
     (line,) = map(json.loads, per_question(found))
     assert (line["question"], line["gold"], line["ranked"][0], line["R@1"]) == (
-        "Which greyhound did Ann adopt?", ["D1:1"], "D1:1", 1.0,
-    )  # fmt: skip
+        "Which greyhound did Ann adopt?",
+        ["D1:1"],
+        "D1:1",
+        1.0,
+    )
 
 
 def entry(id_, text, sessions, **more):
@@ -136,7 +154,7 @@ SAID = {
         {"role": "assistant", "content": "Nice"},
     ],
     "s2": [{"role": "user", "content": "I play the xylophone"}],
-}  # fmt: skip
+}
 
 
 def test_the_figures_of_a_tiny_longmemeval_file_are_right(file, tmp_path):
@@ -147,7 +165,10 @@ def test_the_figures_of_a_tiny_longmemeval_file_are_right(file, tmp_path):
     ]
     (pool,) = longmemeval(file(entries))
     assert [turn["key"] for turn in pool.turns] == ["s1#0", "s1#1", "s2#0"]
-    assert [(asked.id, sorted(asked.gold)) for asked in pool.questions] == [("q1", ["s1#0"]), ("q3", ["s1#0"])]
+    assert [(asked.id, sorted(asked.gold)) for asked in pool.questions] == [
+        ("q1", ["s1#0"]),
+        ("q3", ["s1#0"]),
+    ]
     result = report(answers([pool], tmp_path))
     assert (result["turns"]["all"]["R@1"], result["sessions"]["all"]["R@1"]) == (1, 1)
     assert result["turns"].keys() == {"all", "single-session-user", "knowledge-update"}
@@ -164,7 +185,9 @@ def test_the_figures_of_a_tiny_longmemeval_file_are_right(file, tmp_path):
         (b"[{}]", "this data set"),
     ],
 )
-def test_a_file_that_is_no_such_data_set_is_an_error_that_names_it(tmp_path, read, content, complaint):
+def test_a_file_that_is_no_such_data_set_is_an_error_that_names_it(
+    tmp_path, read, content, complaint
+):
     path = tmp_path / "data.json"
     path.write_bytes(content)
     with pytest.raises(InvalidInput, match=complaint) as caught:

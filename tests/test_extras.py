@@ -1,4 +1,6 @@
-"""Holdfast with none of its extras, and with one of them: what works, and what says which extra it needs."""
+"""Holdfast with none of its extras, and with one of them: what works, and what says which extra it
+needs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import pytest
 
 def _only(extras: str, *how: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(Path(__file__).with_name("only.py")), extras, *how]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | env)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | env
+    )
 
 
 WITHOUT = """
@@ -130,10 +134,14 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
 ALONE = {
     "server": "from holdfast.server.app import create_app",
     "mcp,server": "from holdfast.server.mcp.http import create_app",
-    "agent": "from holdfast.agents.runner import RoleAgent; from holdfast.agents import chat, daemon; chat.app",
+    "agent": (
+        "from holdfast.agents.runner import RoleAgent; from holdfast.agents import chat, "
+        "daemon; chat.app"
+    ),
     "postgres": "from holdfast.storage.postgres import PostgresStore",
     "llm": "from holdfast.integrations.pydantic_ai import HoldfastMemory\n"
-    "from holdfast.models.llm.chat import chat_model; chat_model('openai', 'gpt-5-mini', key='none')",
+    "from holdfast.models.llm.chat import chat_model; chat_model('openai', 'gpt-5-mini', "
+    "key='none')",
     "openai-agents": "from holdfast.integrations.openai_agents import HoldfastMemory",
     "langgraph": "from holdfast.integrations.langgraph import HoldfastStore",
     "anthropic": "from holdfast.integrations.anthropic import memory_tool; import anthropic",

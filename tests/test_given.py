@@ -1,4 +1,6 @@
-"""What a program gives by mistake is refused in words that say what to give, and nothing is written."""
+"""What a program gives by mistake is refused in words that say what to give, and nothing is
+written.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,12 @@ def test_a_number_of_things_is_whole_and_not_below_none(hf, ask, limit):
 
 def test_none_of_them_may_be_wanted_and_any_number(hf):
     tea = hf.remember("Drinks tea with @Bob")
-    assert (hf.recall("tea", limit=0), hf.list(limit=0), hf.log(limit=0), hf.about("Bob", limit=0).memories) == (
-        [],
-    ) * 4
+    assert (
+        hf.recall("tea", limit=0),
+        hf.list(limit=0),
+        hf.log(limit=0),
+        hf.about("Bob", limit=0).memories,
+    ) == ([],) * 4
     assert hf.list(limit=HUGE) == hf.about("Bob", limit=HUGE).memories == [tea]
     assert [hit.memory for hit in hf.recall("tea", limit=HUGE)] == [tea]
     assert hf.log(limit=HUGE) == hf.log()
@@ -62,7 +67,9 @@ def test_none_of_them_may_be_wanted_and_any_number(hf):
 )
 def test_one_name_in_the_place_of_several_is_told(hf, ask):
     hf.remember("Drinks tea", category="fact", tags=["fact"])
-    with pytest.raises(InvalidInput, match=r"must be a list of names, not 'fact'\. Write \['fact'\]\."):
+    with pytest.raises(
+        InvalidInput, match=r"must be a list of names, not 'fact'\. Write \['fact'\]\."
+    ):
         ask(hf)
 
 
@@ -74,13 +81,20 @@ def test_a_name_that_is_no_text_is_told(hf):
 @pytest.mark.parametrize("bound", ["since", "until", "as_of"])
 @pytest.mark.parametrize("moment", ["2026-01-01", date(2026, 1, 1), 1.5, HUGE])
 def test_a_time_that_is_none_does_not_find_nothing(hf, bound, moment):
-    with pytest.raises(InvalidInput, match=f"{bound} must be a datetime or microseconds since 1970"):
+    with pytest.raises(
+        InvalidInput, match=f"{bound} must be a datetime or microseconds since 1970"
+    ):
         hf.recall("tea", **{bound: moment})
 
 
 @pytest.mark.parametrize("text", [None, 5, b"tea"])
 def test_a_question_is_text(hf, text):
-    for ask in (hf.recall, hf.context, hf.working_memory, lambda given: hf.why(given, expect=hf.remember("Tea").id)):
+    for ask in (
+        hf.recall,
+        hf.context,
+        hf.working_memory,
+        lambda given: hf.why(given, expect=hf.remember("Tea").id),
+    ):
         with pytest.raises(InvalidInput, match="is text, not "):
             ask(text)
 
@@ -88,7 +102,9 @@ def test_a_question_is_text(hf, text):
 def test_a_list_of_ids_in_the_place_of_ids_is_told(hf):
     tea = hf.remember("Drinks tea")
     for ask in (hf.forget, hf.get, hf.purge, hf.archive):
-        with pytest.raises(InvalidInput, match=r"by its id or number, not by a list\. Give several as \*ids"):
+        with pytest.raises(
+            InvalidInput, match=r"by its id or number, not by a list\. Give several as \*ids"
+        ):
             ask([tea.id])
     assert hf.get(tea.id) == tea
 
@@ -108,13 +124,18 @@ def test_a_single_thing_in_the_place_of_many_is_not_taken_apart(hf, one):
 
 
 def test_fields_that_do_not_fit_are_named(hf):
-    with pytest.raises(InvalidInput, match=r"no field 'contnt'\. Did you mean 'content'\? It may have: content, kind"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"no field 'contnt'\. Did you mean 'content'\? It may have: content, kind",
+    ):
         hf.remember_many([{"contnt": "Drinks tea"}])
     with pytest.raises(InvalidInput, match="A memory needs its text, as content"):
         hf.remember_many([{"kind": "fact"}])
     with pytest.raises(InvalidInput, match="A memory is text, not int"):
         hf.remember_many([5])
-    with pytest.raises(InvalidInput, match="A turn is a mapping with session, role and text, not a str"):
+    with pytest.raises(
+        InvalidInput, match="A turn is a mapping with session, role and text, not a str"
+    ):
         hf.capture_many(["Drinks tea"])
 
 

@@ -1,4 +1,6 @@
-"""The house is in order: the architecture page is the tree, folders say what belongs there, and things stay small."""
+"""The house is in order: the architecture page is the tree, folders say what belongs there, and
+things stay small.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ PACKAGES = [folder for folder in FOLDERS if (folder / "__init__.py").exists()]
 ENTRY = re.compile(r"^((?:  )+)(?=[\w-])(\S+)")
 FILE = re.compile(r"(?<![\w/.])[\w-]+\.(?:py|js|css|html|json|md|toml|yaml|sql)\b")
 FOLDER = re.compile(r"(?<![\w/.:])[\w-]+/(?![\w/])")
-DEEPEST = 10  # of an entry of the tree; what begins further to the right goes on with the line above
+DEEPEST = (
+    10  # of an entry of the tree; what begins further to the right goes on with the line above
+)
 
 
 def drawn():
@@ -40,9 +44,13 @@ def drawn():
             above = stack[max(known for known in stack if known < depth)]
             here = above / entry[2].rstrip("/") if entry[2].endswith("/") else above
             if entry[2].endswith("/"):
-                stack = {known: folder for known, folder in stack.items() if known < depth} | {depth: here}
+                stack = {known: folder for known, folder in stack.items() if known < depth} | {
+                    depth: here
+                }
                 folders.append(here)
-        told = line.removeprefix(f"{entry[1]}{entry[2]}") if entry and entry[2].endswith("/") else line
+        told = (
+            line.removeprefix(f"{entry[1]}{entry[2]}") if entry and entry[2].endswith("/") else line
+        )
         files += [here / name for name in FILE.findall(told)]
         folders += [here / name.rstrip("/") for name in FOLDER.findall(told)]
     return folders, files
@@ -59,17 +67,24 @@ def test_the_tree_of_the_architecture_page_names_every_module_where_it_is_and_no
 def rows():
     """The table of folders: by folder, what belongs there and what does not."""
     table = PAGE.split("## What belongs where")[1].split("\n## ")[0]
-    return {name: (yes, no) for name, yes, no in re.findall(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", table, re.MULTILINE)}
+    return {
+        name: (yes, no)
+        for name, yes, no in re.findall(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", table, re.MULTILINE)
+    }
 
 
 def test_every_folder_has_a_sentence_that_says_what_belongs_there_and_what_does_not():
-    names = ["holdfast" if folder == SOURCE else str(folder.relative_to(SOURCE)) for folder in FOLDERS]
+    names = [
+        "holdfast" if folder == SOURCE else str(folder.relative_to(SOURCE)) for folder in FOLDERS
+    ]
     assert sorted(rows()) == sorted(names)
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_the_docstring_of_a_package_says_the_same_as_the_page(package):
-    told = " ".join((ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8"))) or "").split())
+    told = " ".join(
+        (ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8"))) or "").split()
+    )
     yes, no = rows()["holdfast" if package == SOURCE else str(package.relative_to(SOURCE))]
     assert f"Belongs here: {yes}. Does not: {no}." in told
 
@@ -80,13 +95,18 @@ def test_what_the_page_says_of_a_file_can_be_found_in_it():
     assert len(named) > 20
     for path, name in named:
         assert (SOURCE / path).exists(), path
-        assert not name or re.search(rf"(?:def|class) {name}\b", (SOURCE / path).read_text("utf-8")), (path, name)
+        assert not name or re.search(
+            rf"(?:def|class) {name}\b", (SOURCE / path).read_text("utf-8")
+        ), (path, name)
 
 
 @pytest.fixture(scope="module")
 def nodes():
     """Every node of every module, by its path."""
-    return {str(path.relative_to(SOURCE)): [*ast.walk(ast.parse(path.read_text("utf-8")))] for path in MODULES}
+    return {
+        str(path.relative_to(SOURCE)): [*ast.walk(ast.parse(path.read_text("utf-8")))]
+        for path in MODULES
+    }
 
 
 def test_functions_are_short(nodes):
@@ -102,8 +122,14 @@ def test_functions_are_short(nodes):
 
 
 def test_modules_are_small_enough_to_be_one_thing():
-    """Two are longer than a few screens: the promises of a store, and a forwarding line for each verb."""
-    long = {str(path.relative_to(SOURCE)) for path in MODULES if len(path.read_text("utf-8").splitlines()) > 505}
+    """Two are longer than a few screens: the promises of a store, and a forwarding line for each
+    verb.
+    """
+    long = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        if len(path.read_text("utf-8").splitlines()) > 505
+    }
     assert long <= {"storage/protocol.py", "aio.py"}
 
 
@@ -118,20 +144,30 @@ def test_nobody_reaches_into_the_private_parts_of_another_object(nodes):
     found = []
     for path, every in nodes.items():
         own = {node.attr for node in every if isinstance(node, ast.Attribute) and _is_own(node)}
-        own |= {node.name for node in every if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        own |= {
+            node.name for node in every if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         own |= {node.target.id for node in every if _is_field(node)}
         for node in every:
-            private = isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr) and not _is_own(node)
+            private = (
+                isinstance(node, ast.Attribute)
+                and re.match(r"_[a-z]", node.attr)
+                and not _is_own(node)
+            )
             if private and node.attr not in own | named_tuples | {"_exit"}:
                 found.append(f"{path}:{node.lineno} {ast.unparse(node)}")
-            if isinstance(node, ast.ImportFrom) and any(re.match(r"_[a-z]", one.name) for one in node.names):
+            if isinstance(node, ast.ImportFrom) and any(
+                re.match(r"_[a-z]", one.name) for one in node.names
+            ):
                 found.append(f"{path}:{node.lineno} {ast.unparse(node)}")
     assert found == []
 
 
 def _is_own(node):
     value = node.value
-    return (isinstance(value, ast.Name) and value.id in ("self", "cls")) or ast.unparse(value) == "super()"
+    return (isinstance(value, ast.Name) and value.id in ("self", "cls")) or ast.unparse(
+        value
+    ) == "super()"
 
 
 def _is_field(node):

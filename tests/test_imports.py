@@ -1,4 +1,6 @@
-"""What is loaded when: importing costs next to nothing, and models load only for what needs them."""
+"""What is loaded when: importing costs next to nothing, and models load only for what needs
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import sys
 
 import pytest
 
-from holdfast import Holdfast, Settings, pipelines
+from holdfast import Holdfast, Settings, maintenance
 
 MODELS = ("onnxruntime", "tokenizers", "pydantic_ai")
 HEAVY = ("numpy", "apsw", "sqlite_vec", "Stemmer", "typer", "click", "rich", *MODELS)
@@ -17,7 +19,9 @@ REPORT = "; import sys; print(*(name for name in {names!r} if name in sys.module
 def loaded(code, names):
     """Which of `names` a fresh interpreter has loaded after `code`."""
     program = code + REPORT.format(names=names)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return done.stdout.splitlines()[-1].split()
 
 
@@ -30,18 +34,29 @@ def test_the_version_is_printed_without_loading_anything_heavy():
     assert loaded(code, HEAVY) == []
 
 
-def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(tmp_path):
-    """A command that agents run at every step: what it need not load makes most of how long it takes."""
+def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(
+    tmp_path,
+):
+    """A command that agents run at every step: what it need not load makes most of how long it
+    takes.
+    """
     path = str(tmp_path / "memory.db")
     with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="static")) as hf:
         hf.remember("Drinks green tea every morning")
         hf.reembed()
-    command = f"sys.argv = ['holdfast', 'recall', 'green tea', '--store', {path!r}, '--scope', 'user:ann']"
+    command = (
+        f"sys.argv = ['holdfast', 'recall', 'green tea', '--store', {path!r}, '--scope', "
+        "'user:ann']"
+    )
     main = "exec('try: main()\\nexcept SystemExit as end: assert not end.code')"
     quick = "import os, sys; os.environ['HOLDFAST_EMBEDDING_MODELS'] = 'static'"
     code = f"{quick}; {command}; from holdfast.cli import main; "
     slow = ("asyncio", "dataclasses", "inspect", "logging", "pydantic")
-    ours = ("holdfast.ingest.sanitize", "holdfast.extraction.job_types", "holdfast.storage.transaction")
+    ours = (
+        "holdfast.ingest.sanitize",
+        "holdfast.extraction.job_types",
+        "holdfast.storage.transaction",
+    )
     heavy = (name for name in HEAVY if name not in ("apsw", "Stemmer"))
     assert loaded(code + main, (*heavy, *slow, *ours)) == []
 
@@ -63,27 +78,40 @@ OPEN = (
 
 
 def test_without_embedding_models_no_model_library_is_loaded():
-    code = OPEN.format(models="none") + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
+    code = (
+        OPEN.format(models="none") + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
+    )
     assert loaded(code, (*MODELS, "typer")) == []
 
 
 def test_the_capture_path_loads_no_model_library():
-    code = OPEN.format(models="static,arctic") + "hf.capture('s', 'user', 'green tea'); hf.remember('x'); hf.close()"
+    code = (
+        OPEN.format(models="static,arctic")
+        + "hf.capture('s', 'user', 'green tea'); hf.remember('x'); hf.close()"
+    )
     assert loaded(code, MODELS) == []
 
 
 def test_a_recall_with_the_quick_model_does_not_load_the_better_one():
-    code = OPEN.format(models="static,arctic") + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
+    code = (
+        OPEN.format(models="static,arctic")
+        + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
+    )
     assert loaded(code, ("onnxruntime", "pydantic_ai")) == []
 
 
 def test_a_package_gives_its_modules_when_they_are_asked_for_and_nothing_else():
-    code = "from holdfast import pipelines; import sys; before = 'holdfast.maintenance.decay' in sys.modules; "
-    done = loaded(code + "assert not before; pipelines.decay.decay", ("holdfast.maintenance.decay",))
+    code = (
+        "from holdfast import maintenance; import sys; before = 'holdfast.maintenance.decay' "
+        "in sys.modules; "
+    )
+    done = loaded(
+        code + "assert not before; maintenance.decay.decay", ("holdfast.maintenance.decay",)
+    )
     assert done == ["holdfast.maintenance.decay"]
     with pytest.raises(AttributeError, match="no attribute 'decoy'"):
-        pipelines.decoy  # noqa: B018
-    assert not hasattr(pipelines, "__wrapped__")
+        maintenance.decoy  # noqa: B018
+    assert not hasattr(maintenance, "__wrapped__")
 
 
 def test_a_module_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):

@@ -31,7 +31,12 @@ def bytes_on_disk(folder):
 
 def test_remember_gives_the_memory_back_with_its_defaults(hf, clock):
     tea = hf.remember("Prefers green tea")
-    assert (tea.content, str(tea.scope), tea.kind, tea.category) == ("Prefers green tea", "user:ann", "fact", "general")
+    assert (tea.content, str(tea.scope), tea.kind, tea.category) == (
+        "Prefers green tea",
+        "user:ann",
+        "fact",
+        "general",
+    )
     assert (tea.status, tea.confidence, tea.layer, tea.seq) == ("active", 1.0, "semantic", 1)
     assert tea.created_at == tea.updated_at == tea.event_time == clock.now
     assert tea.id.startswith("fact_")
@@ -45,10 +50,17 @@ def test_what_was_remembered_is_there_after_reopening(hf, open_memory):
 
 def test_every_field_is_kept(hf):
     fields = {
-        "title": "Tea", "author": "Ann", "role": "user", "confidence": 0.5, "decay_rate": 0.1, "source": "mail",
-        "quote": "green, please", "triple": Triple("Ann", "drinks", "tea"), "tags": ("drinks", "home"),
+        "title": "Tea",
+        "author": "Ann",
+        "role": "user",
+        "confidence": 0.5,
+        "decay_rate": 0.1,
+        "source": "mail",
+        "quote": "green, please",
+        "triple": Triple("Ann", "drinks", "tea"),
+        "tags": ("drinks", "home"),
         "metadata": {"ticket": 12, "nested": {"deep": [1, None, "ü"]}},
-    }  # fmt: skip
+    }
     kept = hf.get(hf.remember("Prefers green tea", kind="rule", category="taste", **fields).id)
     assert {name: getattr(kept, name) for name in fields} == fields
     assert (kept.kind, kept.category) == ("rule", "taste")
@@ -56,8 +68,12 @@ def test_every_field_is_kept(hf):
 
 def test_times_may_be_datetimes_or_microseconds(hf):
     day = datetime(2025, 1, 2, tzinfo=UTC)
-    one = hf.remember("New year", event_time=day, valid_from=day, valid_until=from_datetime(day) + 1)
-    assert (one.event_time, one.valid_from, one.valid_until) == (from_datetime(day),) * 2 + (from_datetime(day) + 1,)
+    one = hf.remember(
+        "New year", event_time=day, valid_from=day, valid_until=from_datetime(day) + 1
+    )
+    assert (one.event_time, one.valid_from, one.valid_until) == (from_datetime(day),) * 2 + (
+        from_datetime(day) + 1,
+    )
 
 
 def test_a_fact_that_is_already_there_word_for_word_is_kept_once(hf, clock):
@@ -84,7 +100,9 @@ def test_each_author_and_category_keeps_its_own_words_once(hf):
 
 
 def test_a_fact_that_stands_twice_in_a_batch_is_kept_once(hf):
-    one, other, again = hf.remember_many(["Likes tea", "Plays chess", {"content": "likes tea.", "tags": ("x",)}])
+    one, other, again = hf.remember_many(
+        ["Likes tea", "Plays chess", {"content": "likes tea.", "tags": ("x",)}]
+    )
     assert (again.id, again.tags) == (one.id, ("x",))
     assert contents(hf.list()) == ["Plays chess", "Likes tea"]
     assert other.id != one.id
@@ -114,13 +132,18 @@ def test_a_fact_said_again_after_it_had_expired_holds_again(hf, clock):
 def test_what_is_no_longer_valid_is_found_by_who_asks_for_it(hf, clock):
     hf.remember("The office is in Berlin", valid_until=clock.now + 1)
     clock.forward(days=1)
-    assert (found(hf, "office"), found(hf, "office", expired=True)) == ([], ["The office is in Berlin"])
+    assert (found(hf, "office"), found(hf, "office", expired=True)) == (
+        [],
+        ["The office is in Berlin"],
+    )
 
 
 def test_past_sessions_in_a_file_are_taken_in_once(hf):
     chats = Path(__file__).parent / "transcripts" / "data" / "chatgpt" / "conversations.json"
     assert hf.import_sessions(chats, into="user:bob").sessions
-    assert [session.scope.key for session in hf.scoped("user:bob").sessions()] and hf.sessions() == []
+    assert [
+        session.scope.key for session in hf.scoped("user:bob").sessions()
+    ] and hf.sessions() == []
     again = hf.import_sessions(str(chats), into="user:bob")
     assert (again.sessions, again.unchanged) == ([], 1)
 
@@ -173,7 +196,10 @@ def test_remember_many_takes_texts_and_mappings_in_order(hf):
     stored = hf.remember_many(
         ["one", {"content": "two", "kind": "rule", "event_time": datetime(2026, 1, 1, tzinfo=UTC)}]
     )
-    assert [(memory.content, memory.kind) for memory in stored] == [("one", "fact"), ("two", "rule")]
+    assert [(memory.content, memory.kind) for memory in stored] == [
+        ("one", "fact"),
+        ("two", "rule"),
+    ]
     assert len({event.run for event in hf.log()}) == 1
 
 
@@ -187,7 +213,10 @@ def test_remember_many_is_all_or_nothing(hf):
 
 
 def test_captured_turns_have_positions_in_their_session(hf):
-    places = [hf.capture(session, "user", text).position for session, text in [("s1", "a"), ("s2", "b"), ("s1", "c")]]
+    places = [
+        hf.capture(session, "user", text).position
+        for session, text in [("s1", "a"), ("s2", "b"), ("s1", "c")]
+    ]
     assert places == [0, 0, 1]
 
 
@@ -245,7 +274,10 @@ def test_sessions_are_listed_with_the_latest_activity_first(hf, clock):
     assert [session.id for session in hf.sessions()] == ["s2", "s1"]
     clock.forward(hours=1)
     hf.capture("s1", "user", "c")
-    assert next((session.id, session.last_activity) for session in hf.sessions(open_only=True)) == ("s1", clock.now)
+    assert next((session.id, session.last_activity) for session in hf.sessions(open_only=True)) == (
+        "s1",
+        clock.now,
+    )
 
 
 # Correct, confirm, archive, restore, forget
@@ -254,7 +286,12 @@ def test_sessions_are_listed_with_the_latest_activity_first(hf, clock):
 def test_correct_puts_a_new_memory_in_the_place_of_the_old_one(hf):
     old = hf.remember("Lives in Berlin", category="home", tags=("city",), author="Ann")
     new = hf.correct(old.id, "Lives in Lisbon", reason="moved")
-    assert (new.category, new.tags, new.author, new.source) == ("home", ("city",), "Ann", "correction")
+    assert (new.category, new.tags, new.author, new.source) == (
+        "home",
+        ("city",),
+        "Ann",
+        "correction",
+    )
     assert hf.get(old.id).status == "superseded"
     assert found(hf, "lives in") == ["Lives in Lisbon"]
 
@@ -264,7 +301,12 @@ def test_links_show_a_correction_from_both_sides(hf):
     new = hf.correct(old.id, "Lives in Lisbon", reason="moved")
     (edge,) = hf.links(old.id)
     assert hf.links(new.id) == [edge]
-    assert (edge.source, edge.relation, edge.target, edge.reason) == (new.id, "supersedes", old.id, "moved")
+    assert (edge.source, edge.relation, edge.target, edge.reason) == (
+        new.id,
+        "supersedes",
+        old.id,
+        "moved",
+    )
 
 
 def test_correct_can_change_other_fields_too(hf, clock):
@@ -290,7 +332,11 @@ def test_confirm_protects_and_ends_doubt_and_decay(hf):
 def test_an_archived_memory_is_listed_on_request_but_not_recalled(hf, clock):
     tea = hf.remember("Prefers green tea")
     put_away = hf.archive(tea.id, reason="old taste")
-    assert (put_away.status, put_away.status_reason, put_away.status_at) == ("archived", "old taste", clock.now)
+    assert (put_away.status, put_away.status_reason, put_away.status_at) == (
+        "archived",
+        "old taste",
+        clock.now,
+    )
     assert (found(hf, "tea"), hf.list()) == ([], [])
     assert contents(hf.list(statuses=["archived"])) == ["Prefers green tea"]
 
@@ -308,7 +354,9 @@ def test_restore_brings_back_what_was_archived_forgotten_or_superseded(words):
 def test_forget_takes_several_and_recalls_none_of_them(hf):
     one, two = hf.remember("tea one"), hf.remember("tea two")
     forgotten = hf.forget(one.id, two.seq)
-    assert {(memory.status, memory.status_reason) for memory in forgotten} == {("archived", "forgotten")}
+    assert {(memory.status, memory.status_reason) for memory in forgotten} == {
+        ("archived", "forgotten")
+    }
     assert found(hf, "tea") == []
 
 
@@ -338,7 +386,9 @@ def test_purge_leaves_no_byte_of_the_text(hf, tmp_path):
     assert hf.purge(note.id, new.id, hf.list(kinds=["turn"])[0].seq).memories == 3
     hf.close()
     left = bytes_on_disk(tmp_path).lower()
-    assert [word for word in (b"xylophonist", b"zugzwang", b"quixotry", b"marzipan") if word in left] == []
+    assert [
+        word for word in (b"xylophonist", b"zugzwang", b"quixotry", b"marzipan") if word in left
+    ] == []
 
 
 def test_a_purged_memory_is_gone_for_every_verb(hf):
@@ -363,10 +413,15 @@ def test_what_was_purged_cannot_come_back(hf):
 
 def snapshot(hf):
     statuses = ("active", "archived", "superseded")
-    return [(m.id, m.seq, m.content, m.status, m.confidence, m.protected, m.tags) for m in hf.list(statuses=statuses)]
+    return [
+        (m.id, m.seq, m.content, m.status, m.confidence, m.protected, m.tags)
+        for m in hf.list(statuses=statuses)
+    ]
 
 
-@pytest.mark.parametrize("verb", ["remember", "again", "capture", "correct", "confirm", "archive", "forget", "many"])
+@pytest.mark.parametrize(
+    "verb", ["remember", "again", "capture", "correct", "confirm", "archive", "forget", "many"]
+)
 def test_undo_takes_back_exactly_what_a_run_did_and_undo_again_redoes_it(hf, verb):
     tea = hf.remember("Prefers green tea", confidence=0.5)
     verbs = {
@@ -435,7 +490,9 @@ def test_a_memory_is_found_by_id_by_number_and_by_number_as_text(hf):
     assert hf.get(tea.id) == hf.get(tea.seq) == hf.get(str(tea.seq)) == tea
 
 
-@pytest.mark.parametrize("ref", ["fact_unknown", "", 0, -1, "99", "9" * 30, "tea", "é", "1; DROP TABLE memories"])
+@pytest.mark.parametrize(
+    "ref", ["fact_unknown", "", 0, -1, "99", "9" * 30, "tea", "é", "1; DROP TABLE memories"]
+)
 def test_a_reference_to_nothing_is_not_found(hf, ref):
     hf.remember("tea")
     with pytest.raises(NotFound, match="user:ann"):
@@ -500,13 +557,19 @@ def test_stats_count_what_is_kept_and_name_the_models(hf, fake, tmp_path):
     assert stats["memories"] == {"fact": {"active": 1, "archived": 1}, "turn": {"active": 1}}
     assert (stats["active"], stats["sessions"], stats["scopes"]) == (2, 1, ["user:ann"])
     assert stats["vectors"] == {fake.identity: 2}
-    assert (stats["models"], stats["problems"], stats["store"]) == ([fake.identity], {}, str(tmp_path / "memory.db"))
+    assert (stats["models"], stats["problems"], stats["store"]) == (
+        [fake.identity],
+        {},
+        str(tmp_path / "memory.db"),
+    )
 
 
 # Scopes
 
 
-@pytest.mark.parametrize("scope", [None, "", [], "ann", "user:", "planet:earth", "user:a\nb", "user:" + "x" * 201])
+@pytest.mark.parametrize(
+    "scope", [None, "", [], "ann", "user:", "planet:earth", "user:a\nb", "user:" + "x" * 201]
+)
 def test_there_is_no_unscoped_memory(tmp_path, scope):
     with pytest.raises(ScopeError):
         Holdfast.open(tmp_path / "memory.db", scope=scope)
@@ -561,7 +624,12 @@ def test_nothing_of_another_scope_shows_in_any_listing(hf, open_memory):
     assert (hf.recall("the secret garden"), hf.list(), hf.log(), hf.sessions()) == ([], [], [], [])
     assert (hf.context("secret garden").stable, hf.context("secret garden").turn) == ("", "")
     stats = hf.stats()
-    assert (stats["active"], stats["memories"], stats["sessions"], stats["vectors"]) == (0, {}, 0, {})
+    assert (stats["active"], stats["memories"], stats["sessions"], stats["vectors"]) == (
+        0,
+        {},
+        0,
+        {},
+    )
     assert "secret" not in "".join(hf.export())
 
 
@@ -671,7 +739,9 @@ SECRET_PLACES = {
     "triple": lambda hf, text: hf.remember("x", triple=Triple("Ann", "has key", text)),
     "turn": lambda hf, text: hf.capture("s1", "user", f"use {text}"),
     "correction": lambda hf, text: hf.correct(hf.remember("x").id, f"the key is {text}"),
-    "reason of a correction": lambda hf, text: hf.correct(hf.remember("x").id, "y", reason=f"was {text}"),
+    "reason of a correction": lambda hf, text: hf.correct(
+        hf.remember("x").id, "y", reason=f"was {text}"
+    ),
     "reason of archiving": lambda hf, text: hf.archive(hf.remember("x").id, reason=f"was {text}"),
 }
 
@@ -726,7 +796,9 @@ def test_closing_twice_equals_once(hf):
 
 
 def test_the_context_manager_closes(tmp_path):
-    with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=Settings(embedding_models="none")) as hf:
+    with Holdfast.open(
+        tmp_path / "m.db", scope="user:ann", settings=Settings(embedding_models="none")
+    ) as hf:
         hf.remember("tea")
     with pytest.raises(StoreClosed, match="Open it again"):
         hf.list()
@@ -735,11 +807,20 @@ def test_the_context_manager_closes(tmp_path):
 @pytest.mark.parametrize(
     "verb",
     [
-        lambda hf: hf.remember("x"), lambda hf: hf.capture("s", "user", "x"), lambda hf: hf.recall("x"),
-        lambda hf: hf.get(1), lambda hf: hf.list(), lambda hf: hf.undo(), lambda hf: hf.stats(), lambda hf: hf.log(),
-        lambda hf: list(hf.export()), lambda hf: hf.doctor(), lambda hf: hf.context("x"), lambda hf: hf.sessions(),
+        lambda hf: hf.remember("x"),
+        lambda hf: hf.capture("s", "user", "x"),
+        lambda hf: hf.recall("x"),
+        lambda hf: hf.get(1),
+        lambda hf: hf.list(),
+        lambda hf: hf.undo(),
+        lambda hf: hf.stats(),
+        lambda hf: hf.log(),
+        lambda hf: list(hf.export()),
+        lambda hf: hf.doctor(),
+        lambda hf: hf.context("x"),
+        lambda hf: hf.sessions(),
     ],
-)  # fmt: skip
+)
 def test_a_closed_memory_says_so(hf, verb):
     hf.close()
     with pytest.raises(StoreClosed):
@@ -765,7 +846,9 @@ def test_settings_come_from_the_environment_when_none_are_given(tmp_path, monkey
 
 def test_a_memory_in_memory_leaves_nothing_on_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with Holdfast.open(":memory:", scope="user:ann", settings=Settings(embedding_models="none")) as hf:
+    with Holdfast.open(
+        ":memory:", scope="user:ann", settings=Settings(embedding_models="none")
+    ) as hf:
         hf.remember("tea")
         assert found(hf, "tea") == ["tea"]
     assert list(tmp_path.iterdir()) == []
@@ -773,14 +856,18 @@ def test_a_memory_in_memory_leaves_nothing_on_disk(tmp_path, monkeypatch):
 
 def test_the_actor_is_in_the_journal(tmp_path):
     settings = Settings(embedding_models="none")
-    with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=settings, actor="nightly") as hf:
+    with Holdfast.open(
+        tmp_path / "m.db", scope="user:ann", settings=settings, actor="nightly"
+    ) as hf:
         hf.remember("tea")
         assert hf.log()[0].actor == "nightly"
 
 
 def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match=r"path of a file, or a URL that starts with postgresql://"):
+    with pytest.raises(
+        InvalidInput, match=r"path of a file, or a URL that starts with postgresql://"
+    ):
         Holdfast.open("mysql://localhost/memory", scope="user:ann")
     with pytest.raises(InvalidInput) as told:
         Holdfast.open("postgresq://ann:hunter2@localhost/memory", scope="user:ann")

@@ -1,4 +1,6 @@
-"""Mutation testing itself: what it changes, and whether its list of survivors is about the code as it is."""
+"""Mutation testing itself: what it changes, and whether its list of survivors is about the code as
+it is.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What a process of Holdfast does outside of its own folders: nothing, on the network or in a home, unless told to.
+"""What a process of Holdfast does outside of its own folders: nothing, on the network or in a home,
+unless told to.
 
-Connects and name lookups are seen below Python, by a small library that is loaded before all others, so those of native
-libraries are seen as well. The home is empty at first, and afterwards holds nothing but Holdfast's own folders.
+Connects and name lookups are seen below Python, by a small library that is loaded before all
+others, so those of native libraries are seen as well. The home is empty at first, and afterwards
+holds nothing but Holdfast's own folders.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ import pytest
 from holdfast import config
 
 SOURCE = Path(__file__).with_name("network_trace.c")
-HERE = ("127.0.0.1", "::1", "localhost", "-")  # loopback; `-` is a lookup without a name, for listening
+HERE = (
+    "127.0.0.1",
+    "::1",
+    "localhost",
+    "-",
+)  # loopback; `-` is a lookup without a name, for listening
 OURS = {".local/share/holdfast", ".config/holdfast"}  # below the home, on Linux
 HOLDFAST = [sys.executable, "-m", "holdfast"]
 LIBRARY = """
@@ -101,8 +108,10 @@ def test_the_trace_sees_what_native_code_looks_up_and_connects_to(watched):
         "import ctypes, socket, struct\n"
         "libc = ctypes.CDLL(None)\n"
         "libc.getaddrinfo(b'nowhere.invalid', None, None, ctypes.byref(ctypes.c_void_p()))\n"
-        "there = struct.pack('=H', socket.AF_INET) + struct.pack('!H4s8x', 9, socket.inet_aton('192.0.2.1'))\n"
-        "with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:\n"  # connecting a datagram sends nothing
+        "there = struct.pack('=H', socket.AF_INET) + struct.pack('!H4s8x', 9, "
+        "socket.inet_aton('192.0.2.1'))\n"
+        # connecting a datagram sends nothing
+        "with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:\n"
         "    libc.connect(one.fileno(), there, len(there))\n"
     )
     watched.run(sys.executable, "-c", script)
@@ -148,7 +157,9 @@ def test_the_server_reaches_nothing_and_writes_only_into_its_own_folders(watched
         try:
             assert process.stderr
             lines = iter(process.stderr.readline, "")
-            url = next(word for line in lines for word in line.split() if word.startswith("http://")).rstrip(".,")
+            url = next(
+                word for line in lines for word in line.split() if word.startswith("http://")
+            ).rstrip(".,")
             _ask(url, "memories", {"content": "The spare key is under the blue pot"})
             assert _ask(url, "recall", {"question": "where does my sister live?"})
             assert "onnxruntime" in Path(f"/proc/{process.pid}/maps").read_text("utf-8")
@@ -159,7 +170,9 @@ def test_the_server_reaches_nothing_and_writes_only_into_its_own_folders(watched
 
 
 def _ask(url: str, path: str, body: dict[str, str]) -> object:
-    request = urllib.request.Request(f"{url.rstrip('/')}/api/memory/{path}", json.dumps(body).encode())
+    request = urllib.request.Request(
+        f"{url.rstrip('/')}/api/memory/{path}", json.dumps(body).encode()
+    )
     request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)

@@ -19,7 +19,11 @@ import holdfast
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-SOURCES = ("pyproject.toml", ".gitignore", *PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+SOURCES = (
+    "pyproject.toml",
+    ".gitignore",
+    *PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"],
+)
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 MADE = shutil.ignore_patterns("__pycache__", "*.pyc", "*.db*")
 ENOUGH = 10_000  # bytes of a model are as good as all of them here, and much quicker to pack
@@ -87,7 +91,9 @@ def test_the_wheel_has_every_file_of_the_package_and_nothing_else(wheel, sources
     assert "holdfast/py.typed" in names
 
 
-def test_from_the_sdist_the_same_wheel_is_built_and_the_tests_can_be_run(wheel, sdist, sources, tmp_path):
+def test_from_the_sdist_the_same_wheel_is_built_and_the_tests_can_be_run(
+    wheel, sdist, sources, tmp_path
+):
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.iterdir()
@@ -98,7 +104,10 @@ def test_from_the_sdist_the_same_wheel_is_built_and_the_tests_can_be_run(wheel, 
 def test_the_licence_is_apache_for_us_and_said_for_each_model(wheel):
     told = _metadata(wheel)
     assert told["License-Expression"] == "Apache-2.0"
-    packs = [f"src/holdfast/models/packs/{name}/LICENSE" for name in ("arctic-embed-s-int8", "potion-base-8M")]
+    packs = [
+        f"src/holdfast/models/packs/{name}/LICENSE"
+        for name in ("arctic-embed-s-int8", "potion-base-8M")
+    ]
     assert sorted(told.get_all("License-File")) == ["LICENSE", *packs]
     assert "Apache License" in (ROOT / "LICENSE").read_text("utf-8")
 

@@ -1,4 +1,6 @@
-"""The report of all benchmarks: plain rankings scored by hand, peers as processes, a quick run into a page."""
+"""The report of all benchmarks: plain rankings scored by hand, peers as processes, a quick run into
+a page.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_any_text_is_a_legal_question():
 
 def test_vectors_rank_by_cosine():
     rows = {"near": [1.0, 0.0], "nearer": [0.8, 0.6], "far": [-1.0, 0.0], "question": [0.6, 0.8]}
-    rank = rankings.by_meaning(["near", "nearer", "far"], lambda texts: np.array([rows[text] for text in texts]))
+    rank = rankings.by_meaning(
+        ["near", "nearer", "far"], lambda texts: np.array([rows[text] for text in texts])
+    )
     assert rank("question") == [1, 0, 2]
 
 
@@ -107,9 +111,13 @@ def test_rankings_are_scored_as_recall_is(data, vectors):
     pools = list(locomo(data / "locomo10.json"))
     found = rankings.answers(pools, {"words": vectors})
     assert found.keys() == {
-        "FTS5, all words", "FTS5, any word", "FTS5, any word, stems, no stop words", "vectors of words",
-        "RRF k=60: FTS5 all words + words", "RRF k=60: FTS5 stems + words",
-    }  # fmt: skip
+        "FTS5, all words",
+        "FTS5, any word",
+        "FTS5, any word, stems, no stop words",
+        "vectors of words",
+        "RRF k=60: FTS5 all words + words",
+        "RRF k=60: FTS5 stems + words",
+    }
     every, any_ = found["FTS5, all words"], found["FTS5, any word"]
     assert [answer.ranked for answer in every] == [("D1:1",), (), ("D1:1",), ()]
     assert [answer.ranked[0] for answer in any_] == ["D1:1", "D2:1"] * 2
@@ -150,7 +158,9 @@ def test_a_text_is_embedded_once_and_a_question_as_a_question(tmp_path):
 def test_the_endpoint_answers_as_openai_does(vectors):
     def ask(**body):
         with served(vectors) as url:
-            request = urllib.request.Request(f"{url}/embeddings", json.dumps({"model": "m", **body}).encode())
+            request = urllib.request.Request(
+                f"{url}/embeddings", json.dumps({"model": "m", **body}).encode()
+            )
             with urllib.request.urlopen(request) as answer:
                 return json.load(answer)
 
@@ -196,9 +206,19 @@ def peer(tmp_path, name, *, fails=False):
 
 def test_peers_are_processes_that_are_scored_alike(tmp_path, data, vectors):
     pools = list(locomo(data / "locomo10.json"))
-    listed = [peer(tmp_path, "good"), peer(tmp_path, "bad", fails=True), peer_runs.Listed("gone", "no_such_file.py")]
+    listed = [
+        peer(tmp_path, "good"),
+        peer(tmp_path, "bad", fails=True),
+        peer_runs.Listed("gone", "no_such_file.py"),
+    ]
     found = peer_runs.compare(
-        pools, vectors, dimensions=64, model="fake", envs=tmp_path, folder=tmp_path / "run", peers=listed
+        pools,
+        vectors,
+        dimensions=64,
+        model="fake",
+        envs=tmp_path,
+        folder=tmp_path / "run",
+        peers=listed,
     )
     good = found["peers"]["good"]
     assert found["texts"] == 4
@@ -209,13 +229,21 @@ def test_peers_are_processes_that_are_scored_alike(tmp_path, data, vectors):
 
 
 def test_one_peer_can_be_measured_again():
-    before = {"texts": 4, "peers": {"ours": {"n": 1}, "bad": {"n": 1, "note": "x"}}, "failed": {"bad": "no idea"}}
+    before = {
+        "texts": 4,
+        "peers": {"ours": {"n": 1}, "bad": {"n": 1, "note": "x"}},
+        "failed": {"bad": "no idea"},
+    }
     found = {"texts": 4, "peers": {"ours": {"n": 2}, "bad": {"n": 2, "note": "x"}}, "failed": {}}
     later = {"n": 2, "note": "x; measured in a later run, beside Holdfast alone"}
     assert peer_runs.replaced(before, found, "bad") == {
-        "texts": 4, "peers": {"ours": {"n": 1}, "bad": later}, "failed": {},
-    }  # fmt: skip
-    again = peer_runs.replaced(before, {"texts": 4, "peers": {}, "failed": {"bad": "still not"}}, "bad")
+        "texts": 4,
+        "peers": {"ours": {"n": 1}, "bad": later},
+        "failed": {},
+    }
+    again = peer_runs.replaced(
+        before, {"texts": 4, "peers": {}, "failed": {"bad": "still not"}}, "bad"
+    )
     assert again["failed"] == {"bad": "still not"}
 
 
@@ -228,7 +256,9 @@ def test_earlier_ladders_compare_word_sets_and_cosines():
         Pair("a b c d e", "a b c d e f", True, "superset", "en"),  # 5 of 6 words: 0.83
         Pair("a b", "a b c", False, "superset", "en"),
     ]
-    loose, strict, cosine = ([bool(verdict.rung) for verdict in verdicts] for verdicts in seeds(pairs).values())
+    loose, strict, cosine = (
+        [bool(verdict.rung) for verdict in verdicts] for verdicts in seeds(pairs).values()
+    )
     assert (loose, strict) == ([True, True, False], [True, False, False])
     assert cosine[0]
 
@@ -244,7 +274,11 @@ def test_three_patterns_hide_prefixed_names_and_miss_passwords():
 
 def test_every_sentence_of_a_person_can_be_kept():
     said = {"role": "user", "text": "I like tea. Do you?\nYes!"}
-    assert [sentence.quote for sentence in every_sentence(said)] == ["I like tea.", "Do you?", "Yes!"]
+    assert [sentence.quote for sentence in every_sentence(said)] == [
+        "I like tea.",
+        "Do you?",
+        "Yes!",
+    ]
     assert every_sentence({"role": "assistant", "text": "I like tea."}) == []
 
 
@@ -256,14 +290,24 @@ def options(tmp_path, data):
     return report.Options(data, tmp_path / "work", quick=True)
 
 
-QUICK = ("recall-locomo-none", "rankings-locomo", "latency-1000", "ingest", "capture", "extraction", "dedup")
+QUICK = (
+    "recall-locomo-none",
+    "rankings-locomo",
+    "latency-1000",
+    "ingest",
+    "capture",
+    "extraction",
+    "dedup",
+)
 
 
 def test_a_quick_run_becomes_a_page(options):
     options.work.mkdir()
     for name in QUICK:
         report.run_part(name, options)
-    page = report_page.page(report.kept_figures(options), {"notes": "there was no time"}, quick=True)
+    page = report_page.page(
+        report.kept_figures(options), {"notes": "there was no time"}, quick=True
+    )
     for part in QUICK:
         assert f"| {part} |" in page
     assert "| **Holdfast**, words only | 1.000 | 1.000 |" in page
@@ -274,7 +318,15 @@ def test_a_quick_run_becomes_a_page(options):
 
 
 def test_parts_run_in_processes_and_are_kept(tmp_path, data, capfd):
-    given = ["--quick", "--data", str(data), "--work", str(tmp_path / "work"), "--write", str(tmp_path / "page.md")]
+    given = [
+        "--quick",
+        "--data",
+        str(data),
+        "--work",
+        str(tmp_path / "work"),
+        "--write",
+        str(tmp_path / "page.md"),
+    ]
     asked = [*given, "--only", "recall-locomo-none", "--only", "recall-longmemeval-none"]
     assert report.main(asked) == 0
     assert "[1/2] recall-locomo-none" in capfd.readouterr().err
@@ -288,10 +340,21 @@ def test_parts_run_in_processes_and_are_kept(tmp_path, data, capfd):
 def test_peers_stand_beside_us_in_the_page(tmp_path, data, vectors):
     listed = [peer(tmp_path, "good"), peer(tmp_path, "bad", fails=True)]
     figures = peer_runs.compare(
-        list(locomo(data / "locomo10.json")), vectors, dimensions=64, model="fake", envs=tmp_path,
-        folder=tmp_path / "run", peers=listed,
-    )  # fmt: skip
-    kept = {"figures": figures, "date": "2026-01-01", "seconds": 1, "load": 0.1, "machine": {"system": "x"}}
+        list(locomo(data / "locomo10.json")),
+        vectors,
+        dimensions=64,
+        model="fake",
+        envs=tmp_path,
+        folder=tmp_path / "run",
+        peers=listed,
+    )
+    kept = {
+        "figures": figures,
+        "date": "2026-01-01",
+        "seconds": 1,
+        "load": 0.1,
+        "machine": {"system": "x"},
+    }
     page = report_page.page({"peers-locomo": kept}, {})
     assert "| good | 1.000 | 1.000 |" in page
     assert "bad could not be measured: ValueError: no idea" in page

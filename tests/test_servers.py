@@ -37,7 +37,8 @@ def test_answers(postgres_url: str) -> None:
 
 def test_has_vectors(postgres_url: str) -> None:
     query(postgres_url, "CREATE EXTENSION vector")
-    # Eight numbers: with fewer, this build of pgvector takes instructions that not every processor has.
+    # Eight numbers: with fewer, this build of pgvector takes instructions that not every processor
+    # has.
     far = "'[0, 3, 0, 0, 0, 0, 0, 0]'::vector <=> '[4, 0, 0, 0, 0, 0, 0, 0]'"
     assert query(postgres_url, f"SELECT {far}") == [(1.0,)]
 
@@ -93,7 +94,12 @@ def test_stops_and_starts_again(own_server: PostgresServer) -> None:
 def test_a_replica_follows(own_server: PostgresServer) -> None:
     with own_server.replica() as replica:
         query(own_server.url("postgres"), "CREATE TABLE followed AS SELECT 7 AS n")
-        wait_until(lambda: query(replica.url("postgres"), "SELECT to_regclass('followed') IS NOT NULL") == [(True,)])
+        wait_until(
+            lambda: (
+                query(replica.url("postgres"), "SELECT to_regclass('followed') IS NOT NULL")
+                == [(True,)]
+            )
+        )
         assert query(replica.url("postgres"), "SELECT n FROM followed") == [(7,)]
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             query(replica.url("postgres"), "INSERT INTO followed VALUES (8)")

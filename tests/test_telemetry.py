@@ -1,4 +1,6 @@
-"""Spans around the verbs, by the GenAI conventions for memory, read from the SDK's own in-memory exporter."""
+"""Spans around the verbs, by the GenAI conventions for memory, read from the SDK's own in-memory
+exporter.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,20 @@ def test_remembering_and_recalling_have_a_span_each(hf, spans):
     hf.remember_many(["One", "Two"])
     hf.recall("which tea?")
     first, second, third = spans()
-    assert (first.name, attributes(first)) == ("upsert_memory", {
-        "operation.name": "upsert_memory", "provider.name": "holdfast", "memory.store.id": "user:ann",
-        "memory.record.id": tea.id, "memory.record.count": 1,
-    })  # fmt: skip
-    assert (attributes(second)["memory.record.count"], "memory.record.id" in attributes(second)) == (2, False)
+    assert (first.name, attributes(first)) == (
+        "upsert_memory",
+        {
+            "operation.name": "upsert_memory",
+            "provider.name": "holdfast",
+            "memory.store.id": "user:ann",
+            "memory.record.id": tea.id,
+            "memory.record.count": 1,
+        },
+    )
+    assert (
+        attributes(second)["memory.record.count"],
+        "memory.record.id" in attributes(second),
+    ) == (2, False)
     assert (third.name, attributes(third)["memory.record.count"]) == ("search_memory", 3)
     assert third.instrumentation_scope.name == "holdfast"
 
@@ -72,9 +83,12 @@ def test_every_change_is_told_as_what_it_is(hf, spans):
     hf.context("hello?", session="s1")
     found = [(span.name, attributes(span).get("memory.record.id")) for span in spans()]
     assert found[:5] == [
-        ("upsert_memory", tea.id), ("update_memory", sencha.id), ("update_memory", sencha.id),
-        ("delete_memory", sencha.id), ("delete_memory", sencha.id),
-    ]  # fmt: skip
+        ("upsert_memory", tea.id),
+        ("update_memory", sencha.id),
+        ("update_memory", sencha.id),
+        ("delete_memory", sencha.id),
+        ("delete_memory", sencha.id),
+    ]
     assert [name for name, _ in found[5:]] == ["create_memory", "search_memory"]
 
 
@@ -83,7 +97,10 @@ def test_a_conversation_and_an_agent_are_named(hf, spans):
     hf.capture("s1", "user", "hello there")
     hf.context("hello?", session="s1")
     for span in spans():
-        assert (attributes(span)["conversation.id"], attributes(span)["agent.id"]) == ("s1", "helper")
+        assert (attributes(span)["conversation.id"], attributes(span)["agent.id"]) == (
+            "s1",
+            "helper",
+        )
 
 
 def test_what_is_said_stays_out_of_the_spans(hf, spans):
@@ -111,7 +128,11 @@ def test_an_error_is_told_by_its_type_alone(hf, spans):
         hf.confirm("fact_none")
     (span,) = spans()
     assert span.attributes["error.type"] == "NotFound"
-    assert (span.status.status_code, span.status.description, span.events) == (StatusCode.ERROR, None, ())
+    assert (span.status.status_code, span.status.description, span.events) == (
+        StatusCode.ERROR,
+        None,
+        (),
+    )
 
 
 def test_spans_stand_below_what_the_program_does(hf, provider, spans):
@@ -132,8 +153,10 @@ def test_a_program_that_does_not_trace_has_no_spans_and_works_the_same(hf, monke
 
 def test_nothing_is_loaded_for_it():
     code = (
-        "import sys; from holdfast import Holdfast; hf = Holdfast.open(':memory:', scope='user:me');"
-        "hf.remember('tea'); hf.recall('tea'); hf.close(); print('opentelemetry.trace' in sys.modules)"
+        "import sys; from holdfast import Holdfast; hf = Holdfast.open(':memory:', "
+        "scope='user:me');"
+        "hf.remember('tea'); hf.recall('tea'); hf.close(); print('opentelemetry.trace' in "
+        "sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -26,7 +26,9 @@ def made_by(library):
 
         size: int
         drink: str = "tea"
-        notes: Mapping[str, Any] = library.field(default_factory=dict, metadata={"help": "What is written on it."})
+        notes: Mapping[str, Any] = library.field(
+            default_factory=dict, metadata={"help": "What is written on it."}
+        )
 
         def __post_init__(self) -> None:
             if self.size < 1:
@@ -68,7 +70,11 @@ SAME = {
     "an unknown name": lambda kind: kind.Cup(3, handle=True),
     "twice": lambda kind: kind.Cup(3, size=4),
     "one that is refused": lambda kind: kind.Cup(0),
-    "equal": lambda kind: (kind.Cup(3) == kind.Cup(3), kind.Cup(3) == kind.Cup(4), kind.Cup(3) == 3),
+    "equal": lambda kind: (
+        kind.Cup(3) == kind.Cup(3),
+        kind.Cup(3) == kind.Cup(4),
+        kind.Cup(3) == 3,
+    ),
     "hashed": lambda kind: hash(kind.Cup(3, notes=())) == hash(kind.Cup(3, notes=())),
     "hashed with what has no hash": lambda kind: hash(kind.Cup(3)),
     "a changeable one hashed": lambda kind: hash(kind.Tray()),
@@ -79,8 +85,12 @@ SAME = {
     "replaced": lambda kind: kind.library.replace(kind.Cup(3), drink="rum"),
     "replaced by an unknown name": lambda kind: kind.library.replace(kind.Cup(3), handle=True),
     "replaced by what is refused": lambda kind: kind.library.replace(kind.Cup(3), size=0),
-    "as a dictionary": lambda kind: kind.library.asdict(kind.Tray([kind.Cup(3, notes={"a": (1,)})])),
-    "its fields": lambda kind: [(one.name, dict(one.metadata)) for one in kind.library.fields(kind.Cup)],
+    "as a dictionary": lambda kind: kind.library.asdict(
+        kind.Tray([kind.Cup(3, notes={"a": (1,)})])
+    ),
+    "its fields": lambda kind: [
+        (one.name, dict(one.metadata)) for one in kind.library.fields(kind.Cup)
+    ],
     "a default": lambda kind: (kind.Cup.drink, hasattr(kind.Cup, "notes"), kind.Cup(1).full),
     "its signature": lambda kind: inspect.signature(kind.Tray),
     "copied": lambda kind: (copy.copy(kind.Cup(3)), copy.deepcopy(kind.Tray([kind.Cup(3)]))),
@@ -127,14 +137,25 @@ def test_a_plain_class_may_be_made_of_one():
 
 def test_a_memory_survives_being_pickled():
     memory = Memory(
-        "fact_1", Scope("user", "ann"), "fact", "Ann likes tea.", 1, 2, 3, triple=Triple("ann", "likes", "tea")
+        "fact_1",
+        Scope("user", "ann"),
+        "fact",
+        "Ann likes tea.",
+        1,
+        2,
+        3,
+        triple=Triple("ann", "likes", "tea"),
     )
     assert pickle.loads(pickle.dumps(memory)) == memory
-    assert repr(memory).startswith("Memory(id='fact_1', scope=Scope(kind='user', key='ann'), kind='fact', ")
+    assert repr(memory).startswith(
+        "Memory(id='fact_1', scope=Scope(kind='user', key='ann'), kind='fact', "
+    )
 
 
 def test_what_cannot_be_made_says_what_it_takes():
-    with pytest.raises(TypeError, match=r"Triple takes \(subject, .* needs \(subject, predicate, object\)"):
+    with pytest.raises(
+        TypeError, match=r"Triple takes \(subject, .* needs \(subject, predicate, object\)"
+    ):
         Triple("ann", "likes")
     with pytest.raises(TypeError, match="recal_limit"):
         Settings(recal_limit=3)

@@ -1,10 +1,13 @@
-"""Follows README and every page of docs with the wheel, as a stranger would: with an empty home and without sources.
+"""Follows README and every page of docs with the wheel, as a stranger would: with an empty home and
+without sources.
 
-python tests/walk.py                   with every Python from 3.11 to 3.13 that is found here
-python tests/walk.py 3.12 ~/my/python  with these; a version that is not here is passed over, and that is said
+python tests/walk.py                   with every Python from 3.11 to 3.13 that is found here python
+tests/walk.py 3.12 ~/my/python  with these; a version that is not here is passed over, and that is
+said
 
-For each a clean environment gets the wheel with all extras. Then every command of the documentation is run by the
-installed `holdfast`, every output compared, every extra tried alone, and the demo shown. One line tells how it went.
+For each a clean environment gets the wheel with all extras. Then every command of the documentation
+is run by the installed `holdfast`, every output compared, every extra tried alone, and the demo
+shown. One line tells how it went.
 """
 
 from __future__ import annotations
@@ -20,9 +23,24 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13")
-TAKEN_ALONG = ("README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "docs", "tests", "bench")
+TAKEN_ALONG = (
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+    "pyproject.toml",
+    "docs",
+    "tests",
+    "bench",
+)
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
-KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE")  # of the environment; all else is as on a new machine
+KEPT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+)  # of the environment; all else is as on a new machine
 
 
 class Failed(Exception):
@@ -40,7 +58,10 @@ def main() -> int:
                 print(f"Python {name}: SKIPPED, it is not on this machine", flush=True)
                 continue
             try:
-                print(f"Python {_version(python)}: {_walk(python, wheel, Path(place) / 'walk')}", flush=True)
+                print(
+                    f"Python {_version(python)}: {_walk(python, wheel, Path(place) / 'walk')}",
+                    flush=True,
+                )
             except Failed as failure:
                 failed = True
                 print(f"{failure}\nPython {_version(python)}: FAILED, see above", flush=True)
@@ -57,12 +78,19 @@ def _walk(python: str, wheel: Path, folder: Path) -> str:
     home.mkdir()
     for name in TAKEN_ALONG:
         _take_along(name, checkout)
-    env = {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": str(home), "CI": "true"}
+    env = {name: os.environ[name] for name in KEPT if name in os.environ} | {
+        "HOME": str(home),
+        "CI": "true",
+    }
     env["PATH"] = f"{ours.parent}{os.pathsep}{env['PATH']}"
     where = _run([ours, "-c", "import holdfast; print(holdfast.__file__)"], env, checkout)
     if not where.startswith(str(folder)):
         raise Failed(f"This would have tried {where}, which is not the wheel.")
-    told = _run([ours, "-m", "pytest", "--walk", "-q", "-n", "auto", "-p", "no:cacheprovider", *TESTS], env, checkout)
+    told = _run(
+        [ours, "-m", "pytest", "--walk", "-q", "-n", "auto", "-p", "no:cacheprovider", *TESTS],
+        env,
+        checkout,
+    )
     walked = time.monotonic()
     _run([ours.with_name("holdfast"), "demo"], env, home)
     return (
@@ -90,7 +118,9 @@ def _wheel(python: str, folder: Path) -> Path:
 
 
 def _environment(python: str, wheel: Path, folder: Path) -> Path:
-    """A clean environment with the wheel, all its extras and what the walk itself needs; its Python."""
+    """A clean environment with the wheel, all its extras and what the walk itself needs; its
+    Python.
+    """
     ours, group = folder / "bin" / "python", f"{ROOT / 'pyproject.toml'}:walk"
     if uv := shutil.which("uv"):
         _run([uv, "venv", "--quiet", "--python", python, folder])
@@ -103,10 +133,15 @@ def _environment(python: str, wheel: Path, folder: Path) -> Path:
 
 
 def _python(name: str) -> str | None:
-    """A Python by its version or its path; None where it does not start, as a link of pyenv may not."""
+    """A Python by its version or its path; None where it does not start, as a link of pyenv may
+    not.
+    """
     known = sorted((Path.home() / ".pyenv" / "versions").glob(f"{name}.*/bin/python"))
     for one in (name, f"python{name}", *map(str, known)):
-        if shutil.which(one) and subprocess.run([one, "-V"], capture_output=True, check=False).returncode == 0:
+        if (
+            shutil.which(one)
+            and subprocess.run([one, "-V"], capture_output=True, check=False).returncode == 0
+        ):
             return one
     return None
 
@@ -115,9 +150,18 @@ def _version(python: str) -> str:
     return _run([python, "-V"]).split()[1]
 
 
-def _run(command: Sequence[str | Path], env: dict[str, str] | None = None, folder: Path | None = None) -> str:
+def _run(
+    command: Sequence[str | Path], env: dict[str, str] | None = None, folder: Path | None = None
+) -> str:
     done = subprocess.run(
-        command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=-1, stderr=-2, text=True, check=False
+        command,
+        env=env,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=-1,
+        stderr=-2,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         raise Failed(f"{' '.join(map(str, command))}\n{done.stdout}")

@@ -1,4 +1,6 @@
-"""Chroma: one collection an owner in a persistent client, cosine distance, vectors of the shared model."""
+"""Chroma: one collection an owner in a persistent client, cosine distance, vectors of the shared
+model.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,22 @@ class Chroma:
         for first in range(0, len(turns), BATCH):
             some = turns[first : first + BATCH]
             texts = [turn["text"] for turn in some]
-            collection.add(ids=[turn["key"] for turn in some], documents=texts, embeddings=embed(self._start, texts))
+            collection.add(
+                ids=[turn["key"] for turn in some],
+                documents=texts,
+                embeddings=embed(self._start, texts),
+            )
 
     def ask(self, owner: str, asked: Asked) -> list[str]:
         vectors = embed(self._start, [asked["text"]], asked=True)
-        return self._collection(owner).query(query_embeddings=vectors, n_results=asked["limit"])["ids"][0]
+        return self._collection(owner).query(query_embeddings=vectors, n_results=asked["limit"])[
+            "ids"
+        ][0]
 
     def _collection(self, owner: str) -> chromadb.Collection:
-        return self._client.get_or_create_collection(owner, metadata={"hnsw:space": "cosine"}, embedding_function=None)
+        return self._client.get_or_create_collection(
+            owner, metadata={"hnsw:space": "cosine"}, embedding_function=None
+        )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python bench/peers/holdfast_memory.py [--plain]
 
-As it is used, it is given turns: who spoke, in which session, when. With `--plain` it is given the same strings as the
-others and nothing else.
+As it is used, it is given turns: who spoke, in which session, when. With `--plain` it is given the
+same strings as the others and nothing else.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Ours:
 
 def _turn(turn: Turn) -> dict[str, Any]:
     fields = {name: turn[name] for name in ("session", "role", "event_time") if name in turn}
-    return fields | {"text": turn["said"]} | ({"author": turn["author"]} if "author" in turn else {})
+    return (
+        fields | {"text": turn["said"]} | ({"author": turn["author"]} if "author" in turn else {})
+    )
 
 
 if __name__ == "__main__":

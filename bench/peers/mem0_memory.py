@@ -1,4 +1,6 @@
-"""mem0 with infer=False: one user an owner, Qdrant on disk, vectors of the shared model, no language model."""
+"""mem0 with infer=False: one user an owner, Qdrant on disk, vectors of the shared model, no
+language model.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import os
 from typing import Any
 
 os.environ["MEM0_TELEMETRY"] = "False"
-os.environ.setdefault("OPENAI_API_KEY", "unused")  # its language model is set up even where none takes part
+os.environ.setdefault(
+    "OPENAI_API_KEY", "unused"
+)  # its language model is set up even where none takes part
 
 from mem0 import Memory
 from wire import Asked, Turn, serve
@@ -14,7 +18,11 @@ from wire import Asked, Turn, serve
 
 class Mem0:
     def __init__(self, start: dict[str, Any]) -> None:
-        embedder = {"model": start["model"], "openai_base_url": start["embeddings"], "api_key": "unused"}
+        embedder = {
+            "model": start["model"],
+            "openai_base_url": start["embeddings"],
+            "api_key": "unused",
+        }
         store = {
             "path": f"{start['folder']}/qdrant",
             "embedding_model_dims": start["dimensions"],

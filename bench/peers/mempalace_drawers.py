@@ -1,4 +1,6 @@
-"""MemPalace: one wing an owner, each text a drawer, its own hybrid search over vectors of the shared model."""
+"""MemPalace: one wing an owner, each text a drawer, its own hybrid search over vectors of the
+shared model.
+"""
 
 from __future__ import annotations
 

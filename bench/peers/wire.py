@@ -1,11 +1,13 @@
-"""How a peer is talked to: one JSON object a line, in its own environment, so that scoring is the same for everybody.
+"""How a peer is talked to: one JSON object a line, in its own environment, so that scoring is the
+same for everybody.
 
     {"do": "open", "folder": …, "embeddings": URL, "model": …, "dimensions": …}    {"versions": {…}}
     {"do": "add", "owner": …, "turns": [{"key": …, "text": …, …}, …]}              {"seconds": …}
     {"do": "ask", "owner": …, "text": …, "limit": …, "now": …}                     {"ranked": [key, …], "seconds": …}
 
-A line that cannot be answered is answered with {"error": …}. The seconds are the peer's own: what the pipe takes is not
-counted. Nothing here but the standard library: it runs wherever the peer is installed.
+A line that cannot be answered is answered with {"error": …}. The seconds are the peer's own: what
+the pipe takes is not counted. Nothing here but the standard library: it runs wherever the peer is
+installed.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def serve(open_peer: Callable[[dict[str, Any]], Peer], *packages: str) -> None:
         try:
             if request["do"] == "open":
                 peer = open_peer(request)
-                answer: dict[str, Any] = {"versions": {name: metadata.version(name) for name in packages}}
+                answer: dict[str, Any] = {
+                    "versions": {name: metadata.version(name) for name in packages}
+                }
             else:
                 assert peer is not None, "open comes first"
                 answer = _timed(peer, request)

@@ -1,7 +1,7 @@
 """Long-term memory for AI agents: one SQLite file, no server, no API key.
 
-Belongs here: the nouns, the errors, the settings, and what every layer stands on. Does not: anything that only one
-layer needs.
+Belongs here: the nouns, the errors, the settings, and what every layer stands on. Does not:
+anything that only one layer needs.
 
     from holdfast import Holdfast
 
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Holdfast": "memory",
-    "AsyncHoldfast": "aio",
+    "AsyncHoldfast": "async_client",
     "Settings": "config",
-    "Context": "search.context",
-    "Why": "search.why",
-    "Receipt": "pipelines.receipt",
+    "Context": "context.session_context",
+    "Why": "retrieval.explain",
+    "Receipt": "erasure.receipt",
     **dict.fromkeys(("Edge", "Event", "Hit", "Memory", "Scope", "Session"), "types"),
-    **dict.fromkeys(("Conflict", "HoldfastError", "InvalidInput", "NotFound", "Refused", "StoreError"), "errors"),
+    **dict.fromkeys(
+        ("Conflict", "HoldfastError", "InvalidInput", "NotFound", "Refused", "StoreError"), "errors"
+    ),
 }
 
 __all__ = [

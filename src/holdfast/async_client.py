@@ -1,4 +1,6 @@
-"""The same verbs, awaitable. Every method forwards to `Holdfast` in a thread; nothing is implemented twice."""
+"""The same verbs, awaitable. Every method forwards to `Holdfast` in a thread; nothing is
+implemented twice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from .erasure.receipt import Receipt
 from .extraction import approval
 from .extraction import episodes as consolidate_
 from .extraction import session_extraction as learn_
-from .extraction.policy import Judged
+from .extraction.policy import JudgedCandidate
 from .ingest import documents as index_
 from .ingest.commit import Draft
 from .maintenance import decay as decay_
@@ -27,7 +29,7 @@ from .memory import Holdfast, Moment, Ref, ScopeLike
 from .memory.given import AllFields, DatedFields, Fields
 from .models.llm.chat import Complete
 from .records.file_sync import Followed
-from .records.roots import Place
+from .records.roots import RecordRoot
 from .replication import bundle
 from .replication import sync as sync_
 from .retrieval import explain as why_
@@ -65,8 +67,8 @@ EXPORT_STEP = 500  # lines read per trip to the thread
 class AsyncHoldfast:
     """An open memory for asynchronous programs; see `Holdfast` for what each verb promises.
 
-    `async with await AsyncHoldfast.open(…) as hf` closes it in the end. A call that is cancelled goes on in its thread:
-    what it was to write is then there as a whole.
+    `async with await AsyncHoldfast.open(…) as hf` closes it in the end. A call that is cancelled
+    goes on in its thread: what it was to write is then there as a whole.
     """
 
     def __init__(self, holdfast: Holdfast) -> None:
@@ -93,7 +95,7 @@ class AsyncHoldfast:
         actor: str = "library",
         background: bool = True,
         mode: str | None = None,
-        places: Sequence[Place] = (),
+        places: Sequence[RecordRoot] = (),
     ) -> AsyncHoldfast:
         """Opens the memory at `path`; see `Holdfast.open`."""
         opened = await to_thread(
@@ -121,7 +123,10 @@ class AsyncHoldfast:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -130,7 +135,9 @@ class AsyncHoldfast:
         lines = self._holdfast.export(history=history, vectors=vectors)
         # One thread for the whole export: a snapshot belongs to the thread that took it.
         with ThreadPoolExecutor(1, "holdfast-export") as thread:
-            while page := await wrap_future(thread.submit(lambda: list(islice(lines, EXPORT_STEP)))):
+            while page := await wrap_future(
+                thread.submit(lambda: list(islice(lines, EXPORT_STEP)))
+            ):
                 for line in page:
                     yield line
 
@@ -145,7 +152,9 @@ class AsyncHoldfast:
         valid_until: Moment = None,
         **fields: Unpack[Fields],
     ) -> Memory:
-        """Stores one memory and returns it. A fact or rule that is already there word for word is kept once."""
+        """Stores one memory and returns it. A fact or rule that is already there word for word is
+        kept once.
+        """
         return await to_thread(
             self._holdfast.remember,
             content,
@@ -158,23 +167,35 @@ class AsyncHoldfast:
         )
 
     async def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
-        """Stores many memories in one transaction: all of them or, if one is not acceptable, none."""
+        """Stores many memories in one transaction: all of them or, if one is not acceptable,
+        none.
+        """
         return await to_thread(self._holdfast.remember_many, drafts)
 
     async def capture(
         self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
     ) -> Memory | None:
-        """Stores one turn of a conversation, verbatim and at once; None when there is nothing in it."""
-        return await to_thread(self._holdfast.capture, session, role, text, author=author, event_time=event_time)
+        """Stores one turn of a conversation, verbatim and at once; None when there is nothing in
+        it.
+        """
+        return await to_thread(
+            self._holdfast.capture, session, role, text, author=author, event_time=event_time
+        )
 
     async def capture_many(
         self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None
     ) -> Memories:
-        """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one transaction."""
+        """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one
+        transaction.
+        """
         return await to_thread(self._holdfast.capture_many, turns, noted=noted)
 
-    async def correct(self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]) -> Memory:
-        """Replaces what a memory says: the old text is retired and linked to the new one, not lost."""
+    async def correct(
+        self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]
+    ) -> Memory:
+        """Replaces what a memory says: the old text is retired and linked to the new one, not
+        lost.
+        """
         return await to_thread(self._holdfast.correct, ref, content, reason=reason, **fields)
 
     async def confirm(self, ref: Ref) -> Memory:
@@ -190,7 +211,9 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.restore, ref)
 
     async def forget(self, *refs: Ref) -> Memories:
-        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases for good."""
+        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases
+        for good.
+        """
         return await to_thread(self._holdfast.forget, *refs)
 
     async def purge(
@@ -201,22 +224,36 @@ class AsyncHoldfast:
         sources: bool = False,
         wait: float = WAIT,
     ) -> Receipt:
-        """Erases for good, from every place: memories, a whole `session`, or all that is kept of the `owner`."""
-        return await to_thread(self._holdfast.purge, *refs, session=session, owner=owner, sources=sources, wait=wait)
+        """Erases for good, from every place: memories, a whole `session`, or all that is kept of
+        the `owner`.
+        """
+        return await to_thread(
+            self._holdfast.purge, *refs, session=session, owner=owner, sources=sources, wait=wait
+        )
 
     async def plan_purge(
         self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
     ) -> erase.Plan:
         """What `purge` would erase, make again, and leave; nothing is changed."""
-        return await to_thread(self._holdfast.plan_purge, *refs, session=session, owner=owner, sources=sources)
+        return await to_thread(
+            self._holdfast.plan_purge, *refs, session=session, owner=owner, sources=sources
+        )
 
     async def finish_purge(self, *, wait: float = WAIT) -> Places:
-        """Cleans up files that a purge could not finish with, because others were reading; says what is clean now."""
+        """Cleans up files that a purge could not finish with, because others were reading; says
+        what is clean now.
+        """
         return await to_thread(self._holdfast.finish_purge, wait=wait)
 
-    async def evict(self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True) -> Memories:
-        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings one back."""
-        return await to_thread(self._holdfast.evict, kinds=kinds, keep=keep, spare_unconsolidated=spare_unconsolidated)
+    async def evict(
+        self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True
+    ) -> Memories:
+        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings
+        one back.
+        """
+        return await to_thread(
+            self._holdfast.evict, kinds=kinds, keep=keep, spare_unconsolidated=spare_unconsolidated
+        )
 
     async def propose(
         self,
@@ -227,8 +264,12 @@ class AsyncHoldfast:
         reason: str = "",
         **fields: Unpack[DatedFields],
     ) -> Memory:
-        """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason` says why."""
-        return await to_thread(self._holdfast.propose, content, kind=kind, category=category, reason=reason, **fields)
+        """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason`
+        says why.
+        """
+        return await to_thread(
+            self._holdfast.propose, content, kind=kind, category=category, reason=reason, **fields
+        )
 
     async def proposals(self) -> Memories:
         """The memories that wait for a person, oldest first."""
@@ -239,7 +280,9 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.weigh, ref)
 
     async def approve(self, ref: Ref, content: str | None = None) -> Memory:
-        """Lets a proposal become a memory, with `content` in other words; the memory that says it now comes back."""
+        """Lets a proposal become a memory, with `content` in other words; the memory that says it
+        now comes back.
+        """
         return await to_thread(self._holdfast.approve, ref, content)
 
     async def reject(self, ref: Ref, reason: str = "") -> Memory:
@@ -247,11 +290,15 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.reject, ref, reason)
 
     async def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
-        """Puts away the proposals that nobody has decided on for so many days; `restore` lets one wait again."""
+        """Puts away the proposals that nobody has decided on for so many days; `restore` lets one
+        wait again.
+        """
         return await to_thread(self._holdfast.expire_proposals, days)
 
     async def write(self, verb: str, work: Callable[[Writer], T]) -> T:
-        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo` takes them back."""
+        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
+        takes them back.
+        """
         return await to_thread(self._holdfast.write, verb, work)
 
     async def append_messages(
@@ -262,8 +309,12 @@ class AsyncHoldfast:
         agent: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> int:
-        """Adds an agent's own messages (JSON) to the end of a session and says how many it has now."""
-        return await to_thread(self._holdfast.append_messages, session, bodies, agent=agent, metadata=metadata)
+        """Adds an agent's own messages (JSON) to the end of a session and says how many it has
+        now.
+        """
+        return await to_thread(
+            self._holdfast.append_messages, session, bodies, agent=agent, metadata=metadata
+        )
 
     async def messages(self, session: str, *, last: int | None = None) -> Messages:
         """The messages of a session in order; with `last`, only that many from its end."""
@@ -272,19 +323,33 @@ class AsyncHoldfast:
     async def end_session(
         self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None
     ) -> bool:
-        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once."""
-        return await to_thread(self._holdfast.end_session, session, reason=reason, metadata=metadata)
+        """Marks a session as ended; False when it is not there or had ended before. Ending twice
+        equals once.
+        """
+        return await to_thread(
+            self._holdfast.end_session, session, reason=reason, metadata=metadata
+        )
 
     async def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
-        """Ends the conversations of these scopes that have been silent for so long, and says which."""
+        """Ends the conversations of these scopes that have been silent for so long, and says
+        which.
+        """
         return await to_thread(self._holdfast.end_idle, minutes=minutes)
 
-    async def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
-        """After a reply: reads what was said since the last time, and commits, holds, proposes or drops it."""
+    async def consider(
+        self, session: str, *, complete: Complete | None = None
+    ) -> list[JudgedCandidate]:
+        """After a reply: reads what was said since the last time, and commits, holds, proposes or
+        drops it.
+        """
         return await to_thread(self._holdfast.consider, session, complete=complete)
 
-    async def learn(self, session: str | None = None, *, complete: Complete | None = None) -> learn_.Outcome:
-        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice equals once."""
+    async def learn(
+        self, session: str | None = None, *, complete: Complete | None = None
+    ) -> learn_.SessionExtraction:
+        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice
+        equals once.
+        """
         return await to_thread(self._holdfast.learn, session, complete=complete)
 
     async def profile(self) -> dict[str, Any]:
@@ -304,7 +369,9 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.merge_entities, keep, *others)
 
     async def split_entity(self, name: str, *names: str) -> Entity:
-        """Gives some names of an entity, and the memories with them, to a new one, which comes back."""
+        """Gives some names of an entity, and the memories with them, to a new one, which comes
+        back.
+        """
         return await to_thread(self._holdfast.split_entity, name, *names)
 
     async def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
@@ -312,7 +379,9 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.rename_entity, name, new_name, type=type)
 
     async def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
-        """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the jobs come back."""
+        """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the
+        jobs come back.
+        """
         return await to_thread(self._holdfast.maintain, *tasks, complete=complete)
 
     async def decay(self, *, threshold: float | None = None) -> decay_.Decayed:
@@ -320,19 +389,29 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.decay, threshold=threshold)
 
     async def reflect(self, complete: Complete | None = None) -> Memory | None:
-        """Looks back on the last week, if it is time to: by a model, or as a digest. None when it is not."""
+        """Looks back on the last week, if it is time to: by a model, or as a digest. None when it
+        is not.
+        """
         return await to_thread(self._holdfast.reflect, complete)
 
-    async def brief(self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None) -> str:
-        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or 'json'."""
+    async def brief(
+        self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None
+    ) -> str:
+        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or
+        'json'.
+        """
         return await to_thread(self._holdfast.brief, hits, format, tokens=tokens)
 
     async def freshness(self, memories: Iterable[Memory]) -> dict[str, tuple[Verdict, ...]]:
-        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE or UNVERIFIABLE."""
+        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE
+        or UNVERIFIABLE.
+        """
         return await to_thread(self._holdfast.freshness, memories)
 
     async def reanchor(self, ref: Ref) -> Memory:
-        """Ties a record to what it cites as that is now: where it moved to, or what it says today."""
+        """Ties a record to what it cites as that is now: where it moved to, or what it says
+        today.
+        """
         return await to_thread(self._holdfast.reanchor, ref)
 
     async def publish(
@@ -345,7 +424,9 @@ class AsyncHoldfast:
         force: bool = False,
         plan: bool = False,
     ) -> Published:
-        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest is not touched."""
+        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest
+        is not touched.
+        """
         return await to_thread(
             self._holdfast.publish,
             path,
@@ -356,7 +437,9 @@ class AsyncHoldfast:
             plan=plan,
         )
 
-    async def withdraw(self, path: str | Path, *, force: bool = False, plan: bool = False) -> Published:
+    async def withdraw(
+        self, path: str | Path, *, force: bool = False, plan: bool = False
+    ) -> Published:
         """Takes the region out of a file again, which is then as it was before."""
         return await to_thread(self._holdfast.withdraw, path, force=force, plan=plan)
 
@@ -403,7 +486,9 @@ class AsyncHoldfast:
         confidence: float | None = None,
         evidence: Sequence[Mapping[str, Any] | str] | None = None,
     ) -> Memory:
-        """Changes a record and its file, and nothing but what is given; expires='never' takes that back."""
+        """Changes a record and its file, and nothing but what is given; expires='never' takes that
+        back.
+        """
         return await to_thread(
             self._holdfast.update_record,
             ref,
@@ -417,11 +502,15 @@ class AsyncHoldfast:
         )
 
     async def reclassify(self, ref: Ref, category: str) -> Memory:
-        """Moves a record to another category, and its file to that folder; its id and links stay."""
+        """Moves a record to another category, and its file to that folder; its id and links
+        stay.
+        """
         return await to_thread(self._holdfast.reclassify, ref, category)
 
     async def move_record(self, ref: Ref, place: str) -> Memory:
-        """Moves a record and its file from the project to the assistant, or the other way round; its id stays."""
+        """Moves a record and its file from the project to the assistant, or the other way round;
+        its id stays.
+        """
         return await to_thread(self._holdfast.move_record, ref, place)
 
     async def delete_record(self, *refs: Ref) -> Memories:
@@ -429,17 +518,27 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.delete_record, *refs)
 
     async def clear_records(self, place: str) -> Memories:
-        """Deletes all records of a place, and their files; what else is known in that scope stays."""
+        """Deletes all records of a place, and their files; what else is known in that scope
+        stays.
+        """
         return await to_thread(self._holdfast.clear_records, place)
 
     async def records(
         self, *, categories: Sequence[str] = (), place: str | None = None, archived: bool = False
     ) -> Memories:
-        """The records of the places that are open here, newest first; with `archived`, those that were put away."""
-        return await to_thread(self._holdfast.records, categories=categories, place=place, archived=archived)
+        """The records of the places that are open here, newest first; with `archived`, those that
+        were put away.
+        """
+        return await to_thread(
+            self._holdfast.records, categories=categories, place=place, archived=archived
+        )
 
-    async def follow_files(self, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Followed:
-        """Brings the memories of records to what their files say now; only files that changed are read."""
+    async def follow_files(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Followed:
+        """Brings the memories of records to what their files say now; only files that changed are
+        read.
+        """
         return await to_thread(self._holdfast.follow_files, progress=progress)
 
     async def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
@@ -447,14 +546,17 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.entities, types=types, limit=limit)
 
     async def about(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that mention it.
+        """Everything about one of them, by a name or an id: the profile, and the memories that
+        mention it.
 
         A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
         """
         return await to_thread(self._holdfast.about, name, limit=limit)
 
     async def undo(self, run: str | None = None) -> Events:
-        """Takes back everything one run did, exactly. Without a run: the latest one in these scopes."""
+        """Takes back everything one run did, exactly. Without a run: the latest one in these
+        scopes.
+        """
         return await to_thread(self._holdfast.undo, run)
 
     async def recall(
@@ -473,7 +575,9 @@ class AsyncHoldfast:
         tokens: int | None = None,
         namespace: Sequence[str] | None = None,
     ) -> Hits:
-        """Memories that help answer `question`, best first. Any text in any language is a legal question."""
+        """Memories that help answer `question`, best first. Any text in any language is a legal
+        question.
+        """
         return await to_thread(
             self._holdfast.recall,
             question,
@@ -491,7 +595,9 @@ class AsyncHoldfast:
         )
 
     async def why(self, question: str, *, expect: Ref, limit: int | None = None) -> why_.Why:
-        """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
+        """Replays a recall and names the stage at which the memory `expect` was dropped, or its
+        rank.
+        """
         return await to_thread(self._holdfast.why, question, expect=expect, limit=limit)
 
     async def context(
@@ -503,23 +609,40 @@ class AsyncHoldfast:
         kinds: Sequence[str] = (),
         limit: int = MOST_HITS,
     ) -> context_.Context:
-        """What to put before a model: a block that stays the same for a whole session, and one for this prompt."""
-        return await to_thread(self._holdfast.context, prompt, session=session, tokens=tokens, kinds=kinds, limit=limit)
+        """What to put before a model: a block that stays the same for a whole session, and one for
+        this prompt.
+        """
+        return await to_thread(
+            self._holdfast.context, prompt, session=session, tokens=tokens, kinds=kinds, limit=limit
+        )
 
     async def working_memory(
-        self, prompt: str, *, session: str | None = None, first_turn: bool | None = None, guest: bool = False
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        first_turn: bool | None = None,
+        guest: bool = False,
     ) -> working_.WorkingMemory:
         """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules."""
         return await to_thread(
-            self._holdfast.working_memory, prompt, session=session, first_turn=first_turn, guest=guest
+            self._holdfast.working_memory,
+            prompt,
+            session=session,
+            first_turn=first_turn,
+            guest=guest,
         )
 
     async def why_stored(self, ref: Ref) -> decision_.Stored:
-        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not stored."""
+        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not
+        stored.
+        """
         return await to_thread(self._holdfast.why_stored, ref)
 
     async def get(self, ref: Ref) -> Memory:
-        """The memory with this id or number, in any status; NotFound when these scopes have none."""
+        """The memory with this id or number, in any status; NotFound when these scopes have
+        none.
+        """
         return await to_thread(self._holdfast.get, ref)
 
     async def list(
@@ -564,15 +687,21 @@ class AsyncHoldfast:
         return await to_thread(self._holdfast.sessions, open_only=open_only)
 
     async def warnings(self, *, commands: bool = True) -> Names:
-        """What whoever was answered should know: damaged rows that were left out, and why recall lacks a model."""
+        """What whoever was answered should know: damaged rows that were left out, and why recall
+        lacks a model.
+        """
         return await to_thread(self._holdfast.warnings, commands=commands)
 
     async def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
-        """Why embedding models cannot serve a recall here, by model; with `ask`, those that are silent are asked."""
+        """Why embedding models cannot serve a recall here, by model; with `ask`, those that are
+        silent are asked.
+        """
         return await to_thread(self._holdfast.embedding_problems, ask=ask)
 
     async def stats(self) -> dict[str, Any]:
-        """Counts, coverage and health: what is kept, which models serve, and what is not working."""
+        """Counts, coverage and health: what is kept, which models serve, and what is not
+        working.
+        """
         return await to_thread(self._holdfast.stats)
 
     async def import_(
@@ -582,17 +711,28 @@ class AsyncHoldfast:
         into: ScopeLike | None = None,
         progress: Callable[[int], None] = lambda n: None,
     ) -> bundle.Imported:
-        """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its file here says."""
+        """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its
+        file here says.
+        """
         return await to_thread(self._holdfast.import_, lines, into=into, progress=progress)
 
     async def reembed(
-        self, *, fresh: bool = False, progress: Callable[[str, int], None] = lambda model, done: None
+        self,
+        *,
+        fresh: bool = False,
+        progress: Callable[[str, int], None] = lambda model, done: None,
     ) -> dict[str, int]:
-        """Gives every memory of these scopes a vector of every model in use; can be stopped and repeated."""
+        """Gives every memory of these scopes a vector of every model in use; can be stopped and
+        repeated.
+        """
         return await to_thread(self._holdfast.reembed, fresh=fresh, progress=progress)
 
-    async def consolidate(self, complete: Complete, *, limit: int = 20) -> consolidate_.Consolidated:
-        """Lets a model, given as a function from prompt to answer, turn up to `limit` unread episodes into facts."""
+    async def consolidate(
+        self, complete: Complete, *, limit: int = 20
+    ) -> consolidate_.Consolidated:
+        """Lets a model, given as a function from prompt to answer, turn up to `limit` unread
+        episodes into facts.
+        """
         return await to_thread(self._holdfast.consolidate, complete, limit=limit)
 
     async def sync(
@@ -602,7 +742,9 @@ class AsyncHoldfast:
         plan: bool = False,
         progress: Callable[[int], None] = lambda entries: None,
     ) -> sync_.Synced:
-        """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the setting sync_with."""
+        """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the
+        setting sync_with.
+        """
         return await to_thread(self._holdfast.sync, place, plan=plan, progress=progress)
 
     async def index(
@@ -612,7 +754,9 @@ class AsyncHoldfast:
         plan: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> index_.Indexed:
-        """Makes files and folders of a project findable, and notes them; without `paths`, all that were noted."""
+        """Makes files and folders of a project findable, and notes them; without `paths`, all that
+        were noted.
+        """
         return await to_thread(self._holdfast.index, paths, plan=plan, progress=progress)
 
     async def import_sessions(
@@ -623,12 +767,17 @@ class AsyncHoldfast:
         homeless: bool = False,
         progress: Callable[[Path], None] = lambda path: None,
     ) -> index_.Indexed:
-        """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
+        """Takes in past sessions: those in a transcript or an export of chats, or those that were
+        found of a project.
 
         Importing twice equals once.
         """
         return await to_thread(
-            self._holdfast.import_sessions, sessions, into=into, homeless=homeless, progress=progress
+            self._holdfast.import_sessions,
+            sessions,
+            into=into,
+            homeless=homeless,
+            progress=progress,
         )
 
     async def extract(
@@ -638,9 +787,15 @@ class AsyncHoldfast:
         complete: Complete | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Extracted:
-        """Turns indexed sessions of the project into records, each with the words it rests on; all, or those named."""
-        return await to_thread(self._holdfast.extract, *sessions, plan=plan, complete=complete, progress=progress)
+        """Turns indexed sessions of the project into records, each with the words it rests on; all,
+        or those named.
+        """
+        return await to_thread(
+            self._holdfast.extract, *sessions, plan=plan, complete=complete, progress=progress
+        )
 
     async def doctor(self, *, repair: bool = False) -> Findings:
-        """What is not as promised in the whole store; with `repair`, every projection is rebuilt first."""
+        """What is not as promised in the whole store; with `repair`, every projection is rebuilt
+        first.
+        """
         return await to_thread(self._holdfast.doctor, repair=repair)

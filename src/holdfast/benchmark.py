@@ -1,7 +1,7 @@
 """How good recall is, measured on public question sets: what `holdfast bench` runs.
 
-Every turn of a data set is captured as it would be in use, each question is asked through `Holdfast.recall`,
-and the gold turns are looked for among the hits. No language model takes part.
+Every turn of a data set is captured as it would be in use, each question is asked through
+`Holdfast.recall`, and the gold turns are looked for among the hits. No language model takes part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ from .types import Hit, Micros, from_datetime
 
 DEPTHS = (1, 5, 10, 20, 50)
 BUDGET = 1024
-LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
 Progress = Callable[[str, int], None]
 
 
@@ -42,7 +48,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Turns that are searched together, and the questions about them. `turns` carry their data set's own `key`."""
+    """Turns that are searched together, and the questions about them. `turns` carry their data
+    set's own `key`.
+    """
 
     name: str
     turns: Sequence[Mapping[str, Any]]
@@ -51,7 +59,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for a question: the keys of the turns, best first, and how many fit the token budget."""
+    """What came back for a question: the keys of the turns, best first, and how many fit the token
+    budget.
+    """
 
     asked: Asked
     ranked: tuple[str, ...]
@@ -72,21 +82,29 @@ def locomo(path: Path) -> Iterator[Pool]:
                 gold = frozenset(_evidence(question.get("evidence") or [])) & known
                 if gold:
                     category = LOCOMO_CATEGORIES[question["category"]]
-                    questions.append(Asked(f"{number}-{index}", str(question["question"]), now, category, gold))
+                    questions.append(
+                        Asked(f"{number}-{index}", str(question["question"]), now, category, gold)
+                    )
             yield Pool(str(sample.get("sample_id", number)), turns, questions)
 
 
 def _locomo_turns(conversation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    numbers = sorted(int(key.split("_")[1]) for key in conversation if re.fullmatch(r"session_\d+", key))
+    numbers = sorted(
+        int(key.split("_")[1]) for key in conversation if re.fullmatch(r"session_\d+", key)
+    )
     for number in numbers:
         at = _locomo_time(conversation[f"session_{number}_date_time"])
         for turn in conversation[f"session_{number}"]:
             caption = f" [photo: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
             text = (turn.get("text") or "") + caption
             yield {
-                "key": turn["dia_id"], "session": f"D{number}", "role": "user", "author": turn["speaker"],
-                "text": text, "event_time": at,
-            }  # fmt: skip
+                "key": turn["dia_id"],
+                "session": f"D{number}",
+                "role": "user",
+                "author": turn["speaker"],
+                "text": text,
+                "event_time": at,
+            }
 
 
 def _locomo_time(text: str) -> Micros:
@@ -101,7 +119,9 @@ def _evidence(cells: Iterable[str]) -> Iterator[str]:
 
 
 def longmemeval(path: Path) -> Iterator[Pool]:
-    """All sessions of a LongMemEval file in one pool; a session that several questions share is there once."""
+    """All sessions of a LongMemEval file in one pool; a session that several questions share is
+    there once.
+    """
     with _read_as(path):
         entries = _load(path, list)
         turns: dict[str, dict[str, Any]] = {}
@@ -109,27 +129,38 @@ def longmemeval(path: Path) -> Iterator[Pool]:
         for entry in entries:
             gold = set()
             sessions = zip(
-                entry["haystack_session_ids"], entry["haystack_dates"], entry["haystack_sessions"], strict=True
+                entry["haystack_session_ids"],
+                entry["haystack_dates"],
+                entry["haystack_sessions"],
+                strict=True,
             )
             for session, date, dialogue in sessions:
                 at = _longmemeval_time(date)
                 for position, turn in enumerate(dialogue):
                     key = f"{session}#{position}"
                     turns[key] = {
-                        "key": key, "session": session, "role": turn["role"], "text": turn["content"], "event_time": at
-                    }  # fmt: skip
+                        "key": key,
+                        "session": session,
+                        "role": turn["role"],
+                        "text": turn["content"],
+                        "event_time": at,
+                    }
                     if turn.get("has_answer"):
                         gold.add(key)
             if gold:
                 now = _longmemeval_time(entry["question_date"])
                 category = entry["question_type"]
-                questions.append(Asked(entry["question_id"], entry["question"], now, category, frozenset(gold)))
+                questions.append(
+                    Asked(entry["question_id"], entry["question"], now, category, frozenset(gold))
+                )
         if turns:
             yield Pool("longmemeval", list(turns.values()), questions)
 
 
 def _longmemeval_time(text: str) -> Micros:
-    return from_datetime(datetime.strptime(re.sub(r"\s*\(.*?\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC))
+    return from_datetime(
+        datetime.strptime(re.sub(r"\s*\(.*?\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+    )
 
 
 @contextmanager
@@ -140,7 +171,9 @@ def _read_as(path: Path) -> Iterator[None]:
     except InvalidInput:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"{path} is not a file of this data set: {type(error).__name__} {error}.") from error
+        raise InvalidInput(
+            f"{path} is not a file of this data set: {type(error).__name__} {error}."
+        ) from error
 
 
 def _load(path: Path, kind: type) -> Any:
@@ -155,7 +188,10 @@ def _load(path: Path, kind: type) -> Any:
     return data
 
 
-DATASETS: Mapping[str, Callable[[Path], Iterator[Pool]]] = {"locomo": locomo, "longmemeval": longmemeval}
+DATASETS: Mapping[str, Callable[[Path], Iterator[Pool]]] = {
+    "locomo": locomo,
+    "longmemeval": longmemeval,
+}
 
 
 def evaluate(
@@ -166,7 +202,9 @@ def evaluate(
     *,
     tiers: Tiers | None = None,
 ) -> list[Answer]:
-    """Takes each pool into a scope of its own and asks its questions; `tiers` stand in for the settings' models."""
+    """Takes each pool into a scope of its own and asks its questions; `tiers` stand in for the
+    settings' models.
+    """
     answers = []
     clock = _Clock()
     for number, pool in enumerate(pools):
@@ -175,9 +213,9 @@ def evaluate(
         ) as hf:
             hf.tiers = tiers or hf.tiers
             keys = _take_in(hf, pool, clock)
-            hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done)) if list(
-                hf.tiers
-            ) else None
+            hf.reembed(
+                progress=lambda model, done: progress(f"embedding with {model}", done)
+            ) if list(hf.tiers) else None
             for asked in pool.questions:
                 clock.now = asked.now
                 hits = hf.recall(asked.text, limit=max(DEPTHS))
@@ -212,8 +250,12 @@ def _answer(asked: Asked, hits: Sequence[Hit], keys: Mapping[str, tuple[str, str
     return answered(asked, found, dict(keys.values()))
 
 
-def answered(asked: Asked, found: Sequence[tuple[str, str]], session_of: Mapping[str, str]) -> Answer:
-    """What the turns that were `found`, each a key and its text, best first, are worth as an answer."""
+def answered(
+    asked: Asked, found: Sequence[tuple[str, str]], session_of: Mapping[str, str]
+) -> Answer:
+    """What the turns that were `found`, each a key and its text, best first, are worth as an
+    answer.
+    """
     used, fitting = 0, 0
     for _, text in found:
         used += count_tokens(text)
@@ -247,7 +289,9 @@ def _turn_figures(answers: Sequence[Answer]) -> dict[str, float]:
     figures: dict[str, float] = {"questions": len(answers)}
     for depth in DEPTHS:
         figures[f"R@{depth}"] = _mean(_share(a.asked.gold, a.ranked[:depth]) for a in answers)
-    figures[f"R@{BUDGET} tokens"] = _mean(_share(a.asked.gold, a.ranked[: a.fitting]) for a in answers)
+    figures[f"R@{BUDGET} tokens"] = _mean(
+        _share(a.asked.gold, a.ranked[: a.fitting]) for a in answers
+    )
     return figures
 
 
@@ -281,7 +325,10 @@ def per_question(answers: Iterable[Answer]) -> Iterator[str]:
                 "category": asked.category,
                 "gold": sorted(asked.gold),
                 "ranked": list(answer.ranked[:20]),
-                **{f"R@{depth}": round(_share(asked.gold, answer.ranked[:depth]), 4) for depth in DEPTHS},
+                **{
+                    f"R@{depth}": round(_share(asked.gold, answer.ranked[:depth]), 4)
+                    for depth in DEPTHS
+                },
             },
             ensure_ascii=False,
         )

@@ -1,7 +1,8 @@
 """Settings, and the only place that reads the environment and config files.
 
-A setting is something two real deployments set differently. Its name, default and help stand in one line
-here; `HOLDFAST_<NAME>`, the key in `config.toml`, `holdfast settings` and the docs follow from it.
+A setting is something two real deployments set differently. Its name, default and help stand in one
+line here; `HOLDFAST_<NAME>`, the key in `config.toml`, `holdfast settings` and the docs follow from
+it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from .retention_mode import ALIASES, MODES
 from .values import dataclass, field, fields
 
 PREFIX = "HOLDFAST_"
-# onnxruntime reads this once, when it is first loaded. Without it, it writes a device id into the user's cache folder
-# and sends events to its maker (its own Privacy.md, "Disabling Telemetry").
+# onnxruntime reads this once, when it is first loaded. Without it, it writes a device id into the
+# user's cache folder and sends events to its maker (its own Privacy.md, "Disabling Telemetry").
 VENDOR_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}
 
 
@@ -33,55 +34,95 @@ def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
 class Settings:
     """Everything that can be set."""
 
-    store: str = setting("", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file.")
+    store: str = setting(
+        "", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file."
+    )
     replica: str = setting("", "URL of a streaming replica of the Postgres store, for reads.")
-    scope: str = setting("", "Scope of the command line when --scope is not given. Empty: user:<login>.")
+    scope: str = setting(
+        "", "Scope of the command line when --scope is not given. Empty: user:<login>."
+    )
     memory_mode: str = setting(
         "local",
-        "How long memory lasts: incognito (or guest: nothing on disk), local, or synced (see sync_with).",
+        (
+            "How long memory lasts: incognito (or guest: nothing on disk), local, or synced (see "
+            "sync_with)."
+        ),
         choices=(*MODES, *ALIASES),
     )
-    sync_with: str = setting("", "Store to keep equal with: a path, or a postgresql:// URL. For memory mode synced.")
+    sync_with: str = setting(
+        "", "Store to keep equal with: a path, or a postgresql:// URL. For memory mode synced."
+    )
     embedding_models: str = setting(
         "static,arctic",
-        "Embedding models, quickest first, best last: static, arctic, none, openai:…, google:…, ollama:….",
+        (
+            "Embedding models, quickest first, best last: static, arctic, none, openai:…, "
+            "google:…, "
+            "ollama:…."
+        ),
     )
     embedding_url: str = setting("", "Base URL of an OpenAI-compatible embedding server.")
-    embedding_key_env: str = setting("", "Name of the variable that holds the key for the embedding server.")
+    embedding_key_env: str = setting(
+        "", "Name of the variable that holds the key for the embedding server."
+    )
     model: str = setting(
-        "", "Language model that reads conversations and looks back, as provider:name. Empty: rules, no model."
+        "",
+        (
+            "Language model that reads conversations and looks back, as provider:name. Empty: "
+            "rules, "
+            "no model."
+        ),
     )
     model_url: str = setting("", "Base URL of an OpenAI-compatible server for that model.")
     model_key_env: str = setting("", "Name of the variable that holds the key for that model.")
     model_tokens_per_run: int = setting(
-        1_000_000, "How many tokens memory may ask of language models in one command, call or round of work."
+        1_000_000,
+        "How many tokens memory may ask of language models in one command, call or round of work.",
     )
     model_tokens_per_day: int = setting(
-        3_000_000, "How many tokens memory may ask of language models in a day (UTC), for one scope."
+        3_000_000,
+        "How many tokens memory may ask of language models in a day (UTC), for one scope.",
     )
     maintenance: str = setting(
         "enrich 0 2 * * *; consolidate 0 3 * * *; decay 0 4 * * *; reflect 0 3 * * 0",
         "When `holdfast maintain` does what, as cron expressions in UTC, separated by semicolons.",
     )
-    decay_threshold: float = setting(0.05, "Confidence, from 0 to 1, below which a fact that nobody uses fades.")
+    decay_threshold: float = setting(
+        0.05, "Confidence, from 0 to 1, below which a fact that nobody uses fades."
+    )
     vocabulary: str = setting(
-        "general", "Categories, predicates and cue words of what is remembered: general, couch, or a .toml file."
+        "general",
+        (
+            "Categories, predicates and cue words of what is remembered: general, couch, or a "
+            ".toml "
+            "file."
+        ),
     )
     write_timing: str = setting(
         "policy",
-        "When what was said is written down: as the policy decides, or never before the session's end.",
+        (
+            "When what was said is written down: as the policy decides, or never before the "
+            "session's "
+            "end."
+        ),
         choices=("policy", "session_end"),
     )
     approval: str = setting(
         "none",
-        "What waits for a person before it is remembered: nothing, rules, or all that conversations teach.",
+        (
+            "What waits for a person before it is remembered: nothing, rules, or all that "
+            "conversations teach."
+        ),
         choices=("none", "rules", "all"),
     )
     recall_limit: int = setting(10, "How many memories recall returns when not told.")
-    fusion: str = setting("learned", "How the arms of recall are combined.", choices=("learned", "rrf"))
+    fusion: str = setting(
+        "learned", "How the arms of recall are combined.", choices=("learned", "rrf")
+    )
     context_tokens: int = setting(2000, "How many tokens a context block may take when not told.")
     max_content_bytes: int = setting(100_000, "Longest text that one memory may hold, in bytes.")
-    rate_limit: int = setting(600, "How many requests a minute `holdfast serve` answers for one key.")
+    rate_limit: int = setting(
+        600, "How many requests a minute `holdfast serve` answers for one key."
+    )
 
     def __post_init__(self) -> None:
         """InvalidInput for a value that the setting cannot have, whoever made it."""
@@ -90,7 +131,9 @@ class Settings:
             if value is known.default:
                 continue
             if isinstance(value, str) and not isinstance(known.default, str):
-                raise InvalidInput(f"{known.name} must be a number such as {known.default!r}, not {value!r}.")
+                raise InvalidInput(
+                    f"{known.name} must be a number such as {known.default!r}, not {value!r}."
+                )
             checked(known.name, value, "Settings")
 
 
@@ -121,7 +164,9 @@ def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) 
             value, source = from_file[known.name], str(file)
         if known.name in from_env:
             value, source = from_env[known.name], PREFIX + known.name.upper()
-        found.append(Origin(known.name, checked(known.name, value, source), source, known.metadata["help"]))
+        found.append(
+            Origin(known.name, checked(known.name, value, source), source, known.metadata["help"])
+        )
     return found
 
 
@@ -132,12 +177,15 @@ def _read_file(file: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
-    import tomllib  # noqa: PLC0415 (most people have no such file)
+    # Most people have no such file.
+    import tomllib  # noqa: PLC0415
 
     try:
         values = tomllib.loads(written.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}. Fix that line and try again.") from error
+        raise InvalidInput(
+            f"{file} is not valid TOML: {error}. Fix that line and try again."
+        ) from error
     for name in values:
         _check_name(name, f"in {file}")
     return values
@@ -157,17 +205,23 @@ def _check_name(name: str, where: str) -> None:
     known = [known.name for known in fields(Settings)]
     if name not in known:
         hint = meant(name, known)
-        raise UnknownSetting(f"There is no setting {name!r} ({where}).{hint} `holdfast settings` lists them all.")
+        raise UnknownSetting(
+            f"There is no setting {name!r} ({where}).{hint} `holdfast settings` lists them all."
+        )
 
 
 def checked(name: str, value: Any, source: str) -> Any:
-    """`value` as the setting `name` may have it; InvalidInput, with where it came from, otherwise."""
+    """`value` as the setting `name` may have it; InvalidInput, with where it came from,
+    otherwise.
+    """
     known = next(known for known in fields(Settings) if known.name == name)
     if isinstance(known.default, int):
         # In the environment everything is text; in the file a number is written as a number.
         digits = str(value) if isinstance(value, str | int) else ""
         if not (digits.isascii() and digits.isdigit()) or int(digits) < 1:
-            raise InvalidInput(f"{name} must be a whole number above 0, not {value!r} (from {source}).")
+            raise InvalidInput(
+                f"{name} must be a whole number above 0, not {value!r} (from {source})."
+            )
         return int(digits)
     if isinstance(known.default, float):
         return _share(name, value, source)
@@ -175,7 +229,9 @@ def checked(name: str, value: Any, source: str) -> Any:
         raise InvalidInput(f"{name} must be text, not {value!r} (from {source}). Put it in quotes.")
     choices = known.metadata["choices"]
     if choices and value not in choices:
-        raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {value!r} (from {source}).")
+        raise InvalidInput(
+            f"{name} must be one of {', '.join(choices)}, not {value!r} (from {source})."
+        )
     return value
 
 
@@ -194,9 +250,11 @@ PROJECT_KEYS = ("memories", "models", "prompts")
 
 
 def project_file(folder: Path | None) -> dict[str, Any]:
-    """What holdfast.yaml says about the memory of projects: the person's, beside config.toml, then that of `folder`.
+    """What holdfast.yaml says about the memory of projects: the person's, beside config.toml, then
+    that of `folder`.
 
-    `memories` and `models` are mappings, of which a project may change single keys; `prompts` is a folder.
+    `memories` and `models` are mappings, of which a project may change single keys; `prompts` is a
+    folder.
     """
     merged: dict[str, Any] = {"memories": {}, "models": {}, "prompts": ""}
     for file in (config_file().with_name(PROJECT_FILE), folder and folder / PROJECT_FILE):
@@ -204,12 +262,15 @@ def project_file(folder: Path | None) -> dict[str, Any]:
         for key in ("memories", "models"):
             merged[key] |= _mapping(values.get(key), f"{key} in {file}")
         if values.get("prompts"):
-            merged["prompts"] = str(Path(file or "").parent / Path(str(values["prompts"])).expanduser())
+            merged["prompts"] = str(
+                Path(file or "").parent / Path(str(values["prompts"])).expanduser()
+            )
     return merged
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
-    from ruamel.yaml import YAML  # noqa: PLC0415 (takes long to load, and few have such a file)
+    # Takes long to load, and few have such a file.
+    from ruamel.yaml import YAML  # noqa: PLC0415
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
     try:
@@ -217,11 +278,15 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"Cannot read {file}: {reason(error)}.") from error
     except (YAMLError, ValueError) as error:
-        raise InvalidInput(f"{file} is not valid YAML: {reason(error)}. Mend it and try again.") from error
+        raise InvalidInput(
+            f"{file} is not valid YAML: {reason(error)}. Mend it and try again."
+        ) from error
     for name in values:
         if name not in PROJECT_KEYS:
             hint = meant(str(name), PROJECT_KEYS)
-            raise InvalidInput(f"{file} has no key {name!r}.{hint} It may have: {', '.join(PROJECT_KEYS)}.")
+            raise InvalidInput(
+                f"{file} has no key {name!r}.{hint} It may have: {', '.join(PROJECT_KEYS)}."
+            )
     return values
 
 
@@ -239,9 +304,11 @@ def environment() -> Mapping[str, str]:
 
 
 def disable_vendor_telemetry(environ: MutableMapping[str, str] | None = None) -> None:
-    """Keeps libraries from reporting to their makers; to be called before the first import of one that would.
+    """Keeps libraries from reporting to their makers; to be called before the first import of one
+    that would.
 
-    It holds for the processes that this one starts, too. What is set already stays as it is, whatever it says.
+    It holds for the processes that this one starts, too. What is set already stays as it is,
+    whatever it says.
     """
     environ = os.environ if environ is None else environ
     for name, value in VENDOR_TELEMETRY_OFF.items():
@@ -261,18 +328,24 @@ def default_store(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def data_folder() -> Path:
-    """Where everything of this person is kept that is not in a store: records of their own, memories of projects."""
+    """Where everything of this person is kept that is not in a store: records of their own,
+    memories of projects.
+    """
     return default_store().parent
 
 
 def hook_logs() -> tuple[Path, Path]:
-    """Where hooks of this person note what they did: the file that is written to, and the one before it."""
+    """Where hooks of this person note what they did: the file that is written to, and the one
+    before it.
+    """
     file = data_folder() / "hooks.log"
     return file, file.with_name(f"{file.name}.1")
 
 
 def agent_store(agent: str) -> Path:
-    """Where an agent's memories go when its role names no place: a file of its own beside the per-user one."""
+    """Where an agent's memories go when its role names no place: a file of its own beside the
+    per-user one.
+    """
     return default_store().parent / "memory" / f"{agent}.db"
 
 
@@ -287,10 +360,15 @@ def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Pa
 
 
 def program() -> tuple[str, ...]:
-    """This program as words of a command, by its path where it has one: who starts it may have no PATH to speak of."""
-    import shutil  # noqa: PLC0415 (only who installs needs it)
+    """This program as words of a command, by its path where it has one: who starts it may have no
+    PATH to speak of.
+    """
+    # Only who installs needs it.
+    import shutil  # noqa: PLC0415
 
-    found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which("holdfast")
+    found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which(
+        "holdfast"
+    )
     return (found,) if found else (sys.executable, "-m", "holdfast")
 
 

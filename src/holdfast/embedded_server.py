@@ -1,4 +1,6 @@
-"""An HTTP server that this process runs itself: a port that is certainly ours, and an end when it is told to."""
+"""An HTTP server that this process runs itself: a port that is certainly ours, and an end when it
+is told to.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ WAITING = 100  # connections that wait until they are answered
 
 
 def listen(host: str, port: int, *, advice: str) -> socket.socket:
-    """A socket that listens; from here on nobody else can have the port, and requests wait for the server.
+    """A socket that listens; from here on nobody else can have the port, and requests wait for the
+    server.
 
     InvalidInput, with the caller's advice, where that cannot be.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
     except OSError as error:
-        raise InvalidInput(f"{host!r} is not a host to listen on: {error.strerror or error}.") from error
+        raise InvalidInput(
+            f"{host!r} is not a host to listen on: {error.strerror or error}."
+        ) from error
     listener = socket.socket(family, kind, protocol)
     try:
         if sys.platform != "win32":  # there it would let two programs have the port at once

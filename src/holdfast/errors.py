@@ -99,7 +99,9 @@ class ModelFailed(HoldfastError):
 
 
 class CapReached(ModelFailed):
-    """The language model has taken as many tokens as it may. Nothing is lost: it is asked again later."""
+    """The language model has taken as many tokens as it may. Nothing is lost: it is asked again
+    later.
+    """
 
     until: int | None = None
     """When it may be asked again, in microseconds; None: in the next run."""
@@ -138,7 +140,9 @@ class StoreCorrupt(StoreError):
 
 
 class RowDamaged(StoreCorrupt):
-    """One row of the store cannot be read any more. `holdfast doctor --repair` restores it or puts it aside."""
+    """One row of the store cannot be read any more. `holdfast doctor --repair` restores it or puts
+    it aside.
+    """
 
 
 class StoreTooNew(StoreError):
@@ -150,7 +154,8 @@ class StoreClosed(StoreError, RuntimeError):
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be read, for people: what the system says, that it is no text, or where it breaks off.
+    """Why a file could not be read, for people: what the system says, that it is no text, or where
+    it breaks off.
 
     >>> reason(FileNotFoundError(2, "No such file or directory", "notes.txt"))
     'there is no such file'
@@ -170,12 +175,14 @@ def reason(error: Exception) -> str:
 
 
 def meant(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
-    """What an error adds about a misspelt name: a blank and a question, or nothing when it cannot be told.
+    """What an error adds about a misspelt name: a blank and a question, or nothing when it cannot
+    be told.
 
     >>> meant("enabeld", ["enabled", "models"])
     " Did you mean 'enabled'?"
     """
-    from difflib import get_close_matches  # noqa: PLC0415 (only a mistake needs it)
+    # Only a mistake needs it.
+    from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(name, list(known), n=1, cutoff=likeness)
     return f" Did you mean {near[0]!r}?" if near else ""

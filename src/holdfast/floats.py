@@ -1,4 +1,6 @@
-"""What a text and a vector are on the way to a model and back, without a numeric library, which is slow to load."""
+"""What a text and a vector are on the way to a model and back, without a numeric library, which is
+slow to load.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[Any] | array[float]"
-"""Numbers in a row: an array of numpy, or one of the standard library. Both are buffers, so each can become the other
-without a copy."""
+"""Numbers in a row: an array of numpy, or one of the standard library. Both are buffers, so each
+can become the other without a copy."""
 
 
 def legible(text: str, limit: int) -> str:
-    """The first `limit` characters of `text`, with lone surrogates (which no model can read) replaced."""
+    """The first `limit` characters of `text`, with lone surrogates (which no model can read)
+    replaced.
+    """
     text = text[:limit]
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 

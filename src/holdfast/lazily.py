@@ -1,4 +1,6 @@
-"""Packages whose modules are loaded when they are first used: who recalls does not wait for what consolidates."""
+"""Packages whose modules are loaded when they are first used: who recalls does not wait for what
+consolidates.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from types import ModuleType
 
 
 def modules_of(package: str) -> Callable[[str], ModuleType]:
-    """The `__getattr__` of a package: its modules by name, each loaded when it is first asked for."""
+    """The `__getattr__` of a package: its modules by name, each loaded when it is first asked
+    for.
+    """
 
     def module(name: str) -> ModuleType:
         if not name.startswith("_"):

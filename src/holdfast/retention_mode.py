@@ -14,7 +14,11 @@ from typing import Literal
 from .errors import InvalidInput
 
 Mode = Literal["incognito", "local", "synced"]
-MODES: tuple[Mode, ...] = ("incognito", "local", "synced")  # from the least that is kept to the most
+MODES: tuple[Mode, ...] = (
+    "incognito",
+    "local",
+    "synced",
+)  # from the least that is kept to the most
 ALIASES: dict[str, Mode] = {"guest": "incognito"}
 
 
@@ -28,11 +32,14 @@ def mode_of(text: str) -> Mode:
     for mode in MODES:
         if mode == ALIASES.get(word, word):
             return mode
-    raise InvalidInput(f"There is no memory mode {text!r}. Use one of: {', '.join((*MODES, *ALIASES))}.")
+    raise InvalidInput(
+        f"There is no memory mode {text!r}. Use one of: {', '.join((*MODES, *ALIASES))}."
+    )
 
 
 def effective(configured: str, requested: str | None = None) -> Mode:
-    """The mode of one request: what was asked for, but never more than what is set. None asks for nothing.
+    """The mode of one request: what was asked for, but never more than what is set. None asks for
+    nothing.
 
     >>> effective("local", "guest"), effective("local", "synced"), effective("synced")
     ('incognito', 'local', 'synced')
@@ -42,11 +49,15 @@ def effective(configured: str, requested: str | None = None) -> Mode:
 
 
 def chosen(configured: str, requested: str | None) -> Mode:
-    """The mode for who starts a program: like `effective`, but asking for more than what is set is an error."""
+    """The mode for who starts a program: like `effective`, but asking for more than what is set is
+    an error.
+    """
     mode = effective(configured, requested)
     if requested is not None and mode != mode_of(requested):
         raise InvalidInput(
-            f"The memory mode is set to {mode}, and {mode_of(requested)} would keep more than that. Ask for less, or "
-            f"set memory_mode to {mode_of(requested)} (HOLDFAST_MEMORY_MODE, or memory_mode in config.toml)."
+            f"The memory mode is set to {mode}, and {mode_of(requested)} would keep more than "
+            "that. Ask for less, or "
+            f"set memory_mode to {mode_of(requested)} (HOLDFAST_MEMORY_MODE, or memory_mode in "
+            "config.toml)."
         )
     return mode

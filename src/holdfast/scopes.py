@@ -1,4 +1,6 @@
-"""Whose memory it is: told by the user's id, else by that of the thread; never by nothing at all."""
+"""Whose memory it is: told by the user's id, else by that of the thread; never by nothing at
+all.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ from .types import Clock, Scope, system_clock, to_datetime
 
 
 def resolve_owner_id(user_id: str | None = None, session_id: str | None = None) -> str:
-    """Who owns what is said: the user, else the session itself. OwnerMissing, a ValueError, when neither is given.
+    """Who owns what is said: the user, else the session itself. OwnerMissing, a ValueError, when
+    neither is given.
 
-    With a `user_id` the memory is that user's in every session; without one each session has a memory of its own.
+    With a `user_id` the memory is that user's in every session; without one each session has a
+    memory of its own.
 
     >>> resolve_owner_id("alice", "thread-1"), resolve_owner_id(session_id="thread-1")
     ('alice', 'thread-1')

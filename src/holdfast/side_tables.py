@@ -1,7 +1,9 @@
-"""A small table that is kept apart from memory: in a file, a schema or a process of its own, with rows that expire.
+"""A small table that is kept apart from memory: in a file, a schema or a process of its own, with
+rows that expire.
 
-Nothing here knows of memories, and nothing that reads memories knows of this: what lies here can neither be recalled
-nor exported with them. A file is made when the first row is written; looking at what is not there makes nothing.
+Nothing here knows of memories, and nothing that reads memories knows of this: what lies here can
+neither be recalled nor exported with them. A file is made when the first row is written; looking at
+what is not there makes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from .storage.sqlite.store import IN_MEMORY
 
 
 class Table:
-    """Statements on one table apart; `name` is that of its file and schema, `columns` what CREATE TABLE says."""
+    """Statements on one table apart; `name` is that of its file and schema, `columns` what CREATE
+    TABLE says.
+    """
 
     def __init__(self, store: str | Path, *, name: str, columns: str) -> None:
         check_place(store)
@@ -31,9 +35,13 @@ class Table:
         self._name, self._columns, self._closed = name, columns, False
         self._url = str(store) if is_server(store) else ""
         self._file = (
-            None if self.ephemeral or self._url else Path(store).expanduser().absolute().with_name(f"{name}.db")
+            None
+            if self.ephemeral or self._url
+            else Path(store).expanduser().absolute().with_name(f"{name}.db")
         )
-        self.location = f"{shown(store)}, schema holdfast_{name}" if self._url else str(self._file or IN_MEMORY)
+        self.location = (
+            f"{shown(store)}, schema holdfast_{name}" if self._url else str(self._file or IN_MEMORY)
+        )
         self._lock = threading.Lock()
         self._connection: apsw.Connection | None = None
 
@@ -58,7 +66,12 @@ class Table:
         if self._url:
             return self._run_on_server(sql, values, make=make)
         with self._lock, translated(self.location):
-            if not make and self._connection is None and self._file is not None and not self._file.exists():
+            if (
+                not make
+                and self._connection is None
+                and self._file is not None
+                and not self._file.exists()
+            ):
                 return []
             return self._open().execute(sql, values).fetchall()
 
@@ -79,31 +92,40 @@ class Table:
         with _server(self._url, self.location) as connection:
             if make:
                 self._make_schema(connection)
-            elif connection.execute(f"SELECT to_regclass('holdfast_{self._name}.{self._name}')").fetchone() == (None,):
+            elif connection.execute(
+                f"SELECT to_regclass('holdfast_{self._name}.{self._name}')"
+            ).fetchone() == (None,):
                 return []
             connection.execute(f"SET search_path = holdfast_{self._name}".encode())
             cursor = connection.execute(sql.replace("?", "%s").encode(), values)
             return cursor.fetchall() if cursor.description else []
 
     def _make_schema(self, connection: Any) -> None:
-        from psycopg import errors  # noqa: PLC0415 (the driver is an extra)
+        # The driver is an extra.
+        from psycopg import errors  # noqa: PLC0415
 
         schema = f"holdfast_{self._name}"
         try:
             if connection.execute(f"SELECT to_regnamespace('{schema}')").fetchone() == (None,):
                 connection.execute(f"CREATE SCHEMA {schema}")
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {schema}.{self._name} ({self._columns})")
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {schema}.{self._name} ({self._columns})"
+            )
         except errors.InsufficientPrivilege as error:
             raise StoreError(
-                f"The login {connection.info.user} may not make {schema} here. Have an administrator run: "
+                f"The login {connection.info.user} may not make {schema} here. Have an "
+                "administrator run: "
                 f"CREATE SCHEMA {schema} AUTHORIZATION {connection.info.user}"
             ) from error
 
 
 @contextmanager
 def _server(url: str, location: str) -> Iterator[Any]:
-    from .storage.postgres.connections import Connections  # noqa: PLC0415 (the driver is an extra)
-    from .storage.postgres.driver_errors import explained  # noqa: PLC0415 (the driver is an extra)
+    # The driver is an extra.
+    from .storage.postgres.connections import Connections  # noqa: PLC0415
+
+    # The driver is an extra.
+    from .storage.postgres.driver_errors import explained  # noqa: PLC0415
 
     with Connections(url, location).connect() as connection, explained(location):
         yield connection

@@ -1,8 +1,9 @@
 """OpenTelemetry spans around the verbs of a memory, by the GenAI conventions for memory.
 
-Nothing is loaded for it. A program that traces has loaded OpenTelemetry's API itself, and then its spans are found;
-every other one pays a look into a dictionary. What memories and questions say stays out of the spans unless
-OpenTelemetry's own variable asks for it: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT.
+Nothing is loaded for it. A program that traces has loaded OpenTelemetry's API itself, and then its
+spans are found; every other one pays a look into a dictionary. What memories and questions say
+stays out of the spans unless OpenTelemetry's own variable asks for it:
+OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ OPERATIONS: Mapping[str, str] = {
     "delete_record": "delete_memory",
     "purge": "delete_memory",
 }
-"""The verbs that have a span, with what the conventions call them; the others are made of these, or only look."""
+"""The verbs that have a span, with what the conventions call them; the others are made of these, or
+only look.
+"""
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _ON_SPANS = ("true", "1", "span_only", "span_and_event")
 
@@ -59,7 +62,9 @@ def _spanned(verb: Callable[P, R], operation: str) -> Callable[P, R]:
     @wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         api = sys.modules.get("opentelemetry.trace")
-        if api is None or isinstance(provider := api.get_tracer_provider(), api.ProxyTracerProvider):
+        if api is None or isinstance(
+            provider := api.get_tracer_provider(), api.ProxyTracerProvider
+        ):
             return verb(*args, **kwargs)
         return _within(api, provider, operation, verb, args, kwargs)
 
@@ -67,12 +72,20 @@ def _spanned(verb: Callable[P, R], operation: str) -> Callable[P, R]:
 
 
 def _within(
-    api: Any, provider: Any, operation: str, verb: Callable[..., R], args: Sequence[Any], kwargs: Mapping[str, Any]
+    api: Any,
+    provider: Any,
+    operation: str,
+    verb: Callable[..., R],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> R:
     """What the verb returns, or raises, told by a span."""
     memory, given = args[0], args[1:]
     tracer, asked = provider.get_tracer("holdfast"), _asked(memory, operation, given, kwargs)
-    quiet = {"record_exception": False, "set_status_on_exception": False}  # a message may hold what somebody said
+    quiet = {
+        "record_exception": False,
+        "set_status_on_exception": False,
+    }  # a message may hold what somebody said
     with tracer.start_as_current_span(operation, attributes=asked, **quiet) as span:
         try:
             result = verb(*args, **kwargs)
@@ -85,7 +98,9 @@ def _within(
         return result
 
 
-def _asked(memory: Any, operation: str, given: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
+def _asked(
+    memory: Any, operation: str, given: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, str]:
     """What is known before a verb does anything."""
     told = {
         "gen_ai.operation.name": operation,
@@ -115,7 +130,10 @@ def _told(result: object, operation: str, given: Sequence[Any]) -> Iterator[tupl
     if len(sessions) == 1 and operation == "create_memory":
         yield "gen_ai.conversation.id", sessions.pop()
     if found and _wants_content():
-        yield "gen_ai.memory.records", json.dumps([_record(*one) for one in found], ensure_ascii=False)
+        yield (
+            "gen_ai.memory.records",
+            json.dumps([_record(*one) for one in found], ensure_ascii=False),
+        )
 
 
 def _memories(result: object) -> Iterator[tuple[Memory, float | None]]:
@@ -128,7 +146,11 @@ def _memories(result: object) -> Iterator[tuple[Memory, float | None]]:
         for one in result:
             yield from _memories(one)
     else:
-        for name in ("memories", "entries", "rules"):  # of a context, and of what a companion has in mind
+        for name in (
+            "memories",
+            "entries",
+            "rules",
+        ):  # of a context, and of what a companion has in mind
             yield from _memories(getattr(result, name, ()))
 
 

@@ -23,7 +23,9 @@ DAY: Micros = 1440 * MINUTE
 IDLE_MINUTES = 20  # of silence, after which a conversation has ended
 MOST_HITS = 30  # memories in a context, unless told otherwise
 MOST_RULES = 20  # active ones of one person: all of them stand in every prompt
-OUTDATED_BY = "outdated_by"  # in the metadata of a turn: the ids of what took the place of all that it taught
+OUTDATED_BY = (
+    "outdated_by"  # in the metadata of a turn: the ids of what took the place of all that it taught
+)
 PROPOSAL_DAYS = 30  # after which a proposal that nobody decided on is put away
 Clock = Callable[[], Micros]
 
@@ -45,7 +47,15 @@ MAIN_KINDS: Mapping[Layer, Kind] = {"semantic": "fact", "episodic": "episode", "
 """What a memory is of which only the layer is told."""
 SURENESS: Mapping[str, float] = {"low": 0.3, "medium": 0.6, "high": 0.9}
 """What the words stand for that some have for confidence."""
-STATUSES: tuple[Status, ...] = ("active", "held", "proposed", "archived", "superseded", "faded", "evicted")
+STATUSES: tuple[Status, ...] = (
+    "active",
+    "held",
+    "proposed",
+    "archived",
+    "superseded",
+    "faded",
+    "evicted",
+)
 # A turn is a thing that happened, so it shares the episode's prefix (the ids of seed 001).
 ID_PREFIXES: Mapping[Kind, str] = {
     "turn": "ep",
@@ -86,12 +96,16 @@ def iso(micros: Micros) -> str:
 
 
 def from_iso(written: str) -> Micros:
-    """The time that a text in ISO 8601 says; without an offset it is taken as UTC. ValueError when it is none."""
+    """The time that a text in ISO 8601 says; without an offset it is taken as UTC. ValueError when
+    it is none.
+    """
     return from_datetime(datetime.fromisoformat(written))
 
 
 class _Numbers:
-    """Chance for ids, rising within a millisecond, so that of two ids made one after the other the first is less."""
+    """Chance for ids, rising within a millisecond, so that of two ids made one after the other the
+    first is less.
+    """
 
     def __init__(self) -> None:
         self._lock, self._last = threading.Lock(), (-1, 0)
@@ -100,7 +114,8 @@ class _Numbers:
         """40 bits that nobody can foresee."""
         with self._lock:
             then, number = self._last
-            # From the system: a program that seeds Python's chance must not make our ids repeat, nor must a fork.
+            # From the system: a program that seeds Python's chance must not make our ids repeat,
+            # nor must a fork.
             chance = int.from_bytes(os.urandom(5))
             number = number + 1 + (chance >> 20) if then == milliseconds else chance >> 1
             self._last = milliseconds, number
@@ -115,7 +130,8 @@ _PAIRS = tuple(high + low for high in CROCKFORD for low in CROCKFORD)  # two dig
 
 
 def new_id(prefix: str, at: Micros) -> str:
-    """An id such as `fact_01k9y3…` whose text order is its creation order; across processes to the millisecond.
+    """An id such as `fact_01k9y3…` whose text order is its creation order; across processes to the
+    millisecond.
 
     >>> new_id("fact", 0)[:15]
     'fact_0000000000'
@@ -147,7 +163,10 @@ class Scope(_Scope):
     def __new__(cls, kind: str, key: str) -> Scope:
         """The scope, if there can be such a one; ScopeError otherwise."""
         if kind not in SCOPE_KINDS:
-            raise ScopeError(f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. 'user:alice'.")
+            raise ScopeError(
+                f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. "
+                "'user:alice'."
+            )
         if not key or len(key) > 200 or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key):
             raise ScopeError(f"The key of scope '{kind}:…' must be 1 to 200 printable characters.")
         return super().__new__(cls, kind, key)
@@ -159,7 +178,9 @@ class Scope(_Scope):
             return text
         if not isinstance(text, str) or ":" not in text:
             raise ScopeError(
-                None if text in (None, "") else f"{text!r} is not a scope. Write it as 'kind:key', e.g. 'user:alice'."
+                None
+                if text in (None, "")
+                else f"{text!r} is not a scope. Write it as 'kind:key', e.g. 'user:alice'."
             )
         kind, _, key = text.partition(":")
         return cls(kind, key)
@@ -181,7 +202,9 @@ class Triple:
 
 @dataclass(frozen=True)
 class Memory:
-    """One remembered thing. Frozen: changing it goes through the store, so every change is in the journal."""
+    """One remembered thing. Frozen: changing it goes through the store, so every change is in the
+    journal.
+    """
 
     id: str
     scope: Scope
@@ -230,7 +253,8 @@ class Memory:
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Memory:
-        """A memory out of all its fields at once: a recall reads hundreds, and setting each field takes time.
+        """A memory out of all its fields at once: a recall reads hundreds, and setting each field
+        takes time.
 
         The dictionary becomes the memory's own; keep no other use of it.
         """
@@ -261,12 +285,16 @@ class Reasons:
     signals: tuple[Signal, ...] = ()
     model: str = ""
     similarity: float | None = None
-    """Cosine of the memory's vector and the question's, by the best model that has both; at least 0."""
+    """Cosine of the memory's vector and the question's, by the best model that has both; at least
+    0.
+    """
 
     def __str__(self) -> str:
         found = ", ".join(f"{arm} #{rank}" for arm, rank in self.arms.items()) or "neighbour"
         strongest = sorted(self.signals, key=lambda signal: -abs(signal.share))[:4]
-        added = ", ".join(f"{signal.name} {signal.share:+.2f}" for signal in strongest if signal.share)
+        added = ", ".join(
+            f"{signal.name} {signal.share:+.2f}" for signal in strongest if signal.share
+        )
         return f"{found}; {added}" if added else found
 
 
@@ -297,7 +325,9 @@ class Session:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a session, as the agent's framework wrote it. A session's messages only ever grow in number."""
+    """One message of a session, as the agent's framework wrote it. A session's messages only ever
+    grow in number.
+    """
 
     scope: Scope
     session: str
@@ -322,7 +352,9 @@ class Entity:
 
 @dataclass(frozen=True)
 class About:
-    """What is known of an entity: who or what it is, and the memories that mention it, the latest stored first."""
+    """What is known of an entity: who or what it is, and the memories that mention it, the latest
+    stored first.
+    """
 
     entity: Entity
     memories: list[Memory]
@@ -338,7 +370,9 @@ class About:
 
 @dataclass(frozen=True)
 class Edge:
-    """A link between two memories of one scope: `source` is derived_from, supersedes or conflicts_with `target`."""
+    """A link between two memories of one scope: `source` is derived_from, supersedes or
+    conflicts_with `target`.
+    """
 
     scope: Scope
     source: str
@@ -350,7 +384,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Event:
-    """One entry of the journal: what `actor` changed in `run`. `before` is None where nothing was."""
+    """One entry of the journal: what `actor` changed in `run`. `before` is None where nothing
+    was.
+    """
 
     seq: int
     run: str
@@ -366,7 +402,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Job:
-    """A unit of background work. Who holds `token` before `lease_until` owns it; nobody else may finish it."""
+    """A unit of background work. Who holds `token` before `lease_until` owns it; nobody else may
+    finish it.
+    """
 
     scope: Scope
     kind: str

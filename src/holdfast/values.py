@@ -1,8 +1,10 @@
-"""Dataclasses for the types that every command loads: the standard library's, without the time that those take.
+"""Dataclasses for the types that every command loads: the standard library's, without the time that
+those take.
 
-Loading `dataclasses` and having it write the code of two dozen classes takes as long as `holdfast --version` does. For
-the classes made here no code is written. They are used like any dataclass, and are one: `asdict`, `is_dataclass` and
-their like work on them, and type checkers take them for the library's own.
+Loading `dataclasses` and having it write the code of two dozen classes takes as long as `holdfast
+--version` does. For the classes made here no code is written. They are used like any dataclass, and
+are one: `asdict`, `is_dataclass` and their like work on them, and type checkers take them for the
+library's own.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ class Field(NamedTuple):
 
 
 def _field(
-    *, default: Any = _MISSING, default_factory: Callable[[], Any] = _MISSING, metadata: Mapping[str, Any] | None = None
+    *,
+    default: Any = _MISSING,
+    default_factory: Callable[[], Any] = _MISSING,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Any:
     return Field("", default, default_factory, metadata or {})
 
@@ -59,8 +64,12 @@ def _dataclass(cls: type | None = None, *, frozen: bool = False) -> Any:
             delattr(cls, name)
     made = {"__values__": _Made(cls, fields), "__match_args__": tuple(fields)}
     asked = {"__dataclass_fields__": _Fields(), "__signature__": _Signature()}
-    for name, method in (made | asked | _METHODS | (_FROZEN if frozen else {"__hash__": None})).items():
-        if cls.__dict__.get(name) is None:  # what the class says itself stays; one that says `==` has no hash till now
+    for name, method in (
+        made | asked | _METHODS | (_FROZEN if frozen else {"__hash__": None})
+    ).items():
+        if (
+            cls.__dict__.get(name) is None
+        ):  # what the class says itself stays; one that says `==` has no hash till now
             setattr(cls, name, method)
     return cls
 
@@ -74,13 +83,23 @@ class _Made:
     """What the methods of a class need to know of it."""
 
     def __init__(self, cls: type, fields: Mapping[str, Field]) -> None:
-        self.fields, self.known, self.checked = fields, frozenset(fields), hasattr(cls, "__post_init__")
-        self.defaults = {name: one.default for name, one in fields.items()}  # all names, so that they keep their order
+        self.fields, self.known, self.checked = (
+            fields,
+            frozenset(fields),
+            hasattr(cls, "__post_init__"),
+        )
+        self.defaults = {
+            name: one.default for name, one in fields.items()
+        }  # all names, so that they keep their order
         self.factories = {
-            name: one.default_factory for name, one in fields.items() if one.default_factory is not _MISSING
+            name: one.default_factory
+            for name, one in fields.items()
+            if one.default_factory is not _MISSING
         }
         self.needed = frozenset(
-            name for name, one in fields.items() if one.default is _MISSING and name not in self.factories
+            name
+            for name, one in fields.items()
+            if one.default is _MISSING and name not in self.factories
         )
 
 
@@ -90,7 +109,10 @@ class _Fields:
     def __get__(self, instance: Any, owner: type) -> Any:
         home: Any = next(base for base in owner.__mro__ if "__values__" in vars(base))
         twin = _twin(home)
-        home.__dataclass_params__, home.__dataclass_fields__ = twin.__dataclass_params__, twin.__dataclass_fields__
+        home.__dataclass_params__, home.__dataclass_fields__ = (
+            twin.__dataclass_params__,
+            twin.__dataclass_fields__,
+        )
         return twin.__dataclass_fields__
 
 
@@ -99,21 +121,26 @@ class _Signature:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if "__values__" not in vars(owner):
-            raise AttributeError("__signature__")  # one that is made of ours may take something else
-        from inspect import signature  # noqa: PLC0415 (as below)
+            raise AttributeError(
+                "__signature__"
+            )  # one that is made of ours may take something else
+        # As below.
+        from inspect import signature  # noqa: PLC0415
 
         return signature(_twin(owner))
 
 
 def _twin(cls: type) -> Any:
     """The same class as the library makes it, without its methods."""
-    import dataclasses  # noqa: PLC0415 (that is the whole point)
+    # That is the whole point.
+    import dataclasses  # noqa: PLC0415
 
     said: dict[str, Any] = {"__annotations__": cls.__annotations__}
     for one in _fields(cls):
         given = {"default": one.default, "default_factory": one.default_factory}
         said[one.name] = dataclasses.field(
-            **{key: value for key, value in given.items() if value is not _MISSING}, metadata=one.metadata
+            **{key: value for key, value in given.items() if value is not _MISSING},
+            metadata=one.metadata,
         )
     return dataclasses.dataclass(frozen="__setattr__" in vars(cls))(type(cls.__name__, (), said))
 
@@ -124,7 +151,8 @@ def _init(self: Any, /, *values: Any, **named: Any) -> None:
     if len(given) != len(values) + len(named) or not made.needed <= given.keys() <= made.known:
         raise TypeError(
             f"{type(self).__name__} takes ({', '.join(made.fields)}), each once, and needs "
-            f"({', '.join(name for name in made.fields if name in made.needed)}). It was given {len(values)} without "
+            f"({', '.join(name for name in made.fields if name in made.needed)}). It was given "
+            f"{len(values)} without "
             f"a name, and ({', '.join(named)})."
         )
     whole = given
@@ -143,7 +171,9 @@ def _values(value: Any) -> tuple[Any, ...]:
 
 
 def _repr(self: Any) -> str:
-    told = (f"{name}={value!r}" for name, value in zip(self.__match_args__, _values(self), strict=True))
+    told = (
+        f"{name}={value!r}" for name, value in zip(self.__match_args__, _values(self), strict=True)
+    )
     return f"{type(self).__qualname__}({', '.join(told)})"
 
 
@@ -155,10 +185,14 @@ def _hash(self: Any) -> int:
     return hash(_values(self))
 
 
-def _refuse(self: Any, name: str, value: Any = None) -> None:  # noqa: ARG001 (one for setting and deleting)
-    from dataclasses import FrozenInstanceError  # noqa: PLC0415 (who never errs does without)
+# One for setting and deleting.
+def _refuse(self: Any, name: str, value: Any = None) -> None:  # noqa: ARG001
+    # Who never errs does without.
+    from dataclasses import FrozenInstanceError  # noqa: PLC0415
 
-    raise FrozenInstanceError(f"{type(self).__name__}.{name} cannot be changed. `replace` makes a changed copy.")
+    raise FrozenInstanceError(
+        f"{type(self).__name__}.{name} cannot be changed. `replace` makes a changed copy."
+    )
 
 
 _METHODS = {"__init__": _init, "__repr__": _repr, "__eq__": _equals, "__replace__": _replace}

@@ -12,7 +12,9 @@ import pytest
 
 @pytest.fixture
 def busy(tmp_path, monkeypatch):
-    """`with busy():` somebody else writes, and does not finish in time. To be asked for before the memory is opened."""
+    """`with busy():` somebody else writes, and does not finish in time. To be asked for before the
+    memory is opened.
+    """
     for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
         monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
 
@@ -31,10 +33,14 @@ def busy(tmp_path, monkeypatch):
 
 @pytest.fixture
 def next_process(tmp_path):
-    """Runs a program in another process, with the path of the memory as its argument, and says what it printed."""
+    """Runs a program in another process, with the path of the memory as its argument, and says what
+    it printed.
+    """
 
     def run(code):
         command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
-        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=240, check=True
+        ).stdout
 
     return run

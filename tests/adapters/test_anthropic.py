@@ -1,4 +1,6 @@
-"""The memory tool of Anthropic: its exact answers, through the real SDK, with a model that follows a script."""
+"""The memory tool of Anthropic: its exact answers, through the real SDK, with a model that follows
+a script.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ WORDS = Settings(embedding_models="none")
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=WORDS, clock=clock, background=False) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=WORDS, clock=clock, background=False
+    ) as hf:
         yield hf
 
 
@@ -100,9 +104,16 @@ def test_a_folder_is_listed_two_levels_deep(tool):
     for path in ("a.md", "b/c.md", "b/d/e.md", ".hidden/x.md"):
         ask(tool, "create", path=f"/memories/{path}", file_text="12345")
     assert ask(tool, "view", path="/memories").split("\n") == [
-        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:",
-        "20B\t/memories", "5B\t/memories/a.md", "10B\t/memories/b/", "5B\t/memories/b/c.md", "5B\t/memories/b/d/",
-    ]  # fmt: skip
+        (
+            "Here're the files and directories up to 2 levels deep in /memories, excluding hidden "
+            "items:"
+        ),
+        "20B\t/memories",
+        "5B\t/memories/a.md",
+        "10B\t/memories/b/",
+        "5B\t/memories/b/c.md",
+        "5B\t/memories/b/d/",
+    ]
     assert ask(tool, "view", path="/memories/b").endswith(
         "5B\t/memories/b/c.md\n5B\t/memories/b/d/\n5B\t/memories/b/d/e.md"
     )
@@ -139,8 +150,9 @@ def test_a_file_in_the_folder_of_facts_is_one(hf, tool):
     ask(tool, "create", path="/memories/facts/chess.md", file_text="Ann plays chess.")
     ask(tool, "create", path="/memories/copy.md", file_text="Ann plays chess.")
     assert [(memory.kind, memory.content) for memory in hf.list()] == [
-        ("document", "Ann plays chess."), ("fact", "Ann plays chess."),
-    ]  # fmt: skip
+        ("document", "Ann plays chess."),
+        ("fact", "Ann plays chess."),
+    ]
 
 
 def test_scopes_do_not_meet(hf, tool):
@@ -159,7 +171,11 @@ def test_too_long_a_file_is_refused_with_what_to_do(tool):
     assert "Split it" in refusal(tool, "create", path="/memories/big.md", file_text="x" * 200_000)
 
 
-@given(text=st.text(alphabet=st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=200))
+@given(
+    text=st.text(
+        alphabet=st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=200
+    )
+)
 def test_a_file_holds_what_was_written(text):
     with Holdfast.open(":memory:", scope="user:ann", settings=WORDS, background=False) as hf:
         tool = memory_tool(hf)
@@ -170,7 +186,8 @@ def test_a_file_holds_what_was_written(text):
 
 
 @pytest.mark.parametrize(
-    "path", ["/memoriesx", "memories/a", "/memories/..", "/memories/a/../b", "/memories/a\\..\\b", ""]
+    "path",
+    ["/memoriesx", "memories/a", "/memories/..", "/memories/a/../b", "/memories/a\\..\\b", ""],
 )
 def test_no_path_leads_out(tool, path):
     with pytest.raises(ToolError):
@@ -182,7 +199,9 @@ def test_no_path_leads_out(tool, path):
 
 @pytest.fixture
 def model():
-    """A server on loopback, and a model behind it that uses the tool by a script, then repeats what it was told."""
+    """A server on loopback, and a model behind it that uses the tool by a script, then repeats what
+    it was told.
+    """
 
     class Scripted(BaseHTTPRequestHandler):
         script: ClassVar[list] = list(COMMANDS)
@@ -206,9 +225,15 @@ def model():
                     "end_turn",
                 )
             message = {
-                "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test", "content": content,
-                "stop_reason": reason, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
-            }  # fmt: skip
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": "claude-test",
+                "content": content,
+                "stop_reason": reason,
+                "stop_sequence": None,
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            }
             answer = json.dumps(message).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -230,7 +255,11 @@ COMMANDS = (
     {"command": "create", "path": "/memories/tea.md", "file_text": "Ann drinks oolong."},
     {"command": "view", "path": "/memories/tea.md"},
 )
-ASKED = {"model": "claude-test", "max_tokens": 100, "messages": [{"role": "user", "content": "remember my tea"}]}
+ASKED = {
+    "model": "claude-test",
+    "max_tokens": 100,
+    "messages": [{"role": "user", "content": "remember my tea"}],
+}
 
 
 def test_the_sdk_runs_the_tool(hf, model):
@@ -245,6 +274,8 @@ def test_the_sdk_runs_the_tool(hf, model):
 def test_the_awaitable_sdk_runs_it_too(hf, model):
     async def run():
         async with anthropic.AsyncAnthropic(api_key="none", base_url=model[0]) as client:
-            return await client.beta.messages.tool_runner(**ASKED, tools=[async_memory_tool(hf)]).until_done()
+            return await client.beta.messages.tool_runner(
+                **ASKED, tools=[async_memory_tool(hf)]
+            ).until_done()
 
     assert asyncio.run(run()).content[0].text.endswith("     1\tAnn drinks oolong.")

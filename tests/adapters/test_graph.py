@@ -1,4 +1,6 @@
-"""A knowledge graph over the memory: what the reference server's tools promise, and what a memory adds to it."""
+"""A knowledge graph over the memory: what the reference server's tools promise, and what a memory
+adds to it.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,16 @@ ANN = {"name": "Ann", "entityType": "person", "observations": ["Likes tea", "Liv
 SHOP = {"name": "Shop", "entityType": "project", "observations": []}
 OWNS = {"from": "Ann", "to": "Shop", "relationType": "owns"}
 NINE = [
-    "create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations",
-    "delete_relations", "read_graph", "search_nodes", "open_nodes",
-]  # fmt: skip
+    "create_entities",
+    "create_relations",
+    "add_observations",
+    "delete_entities",
+    "delete_observations",
+    "delete_relations",
+    "read_graph",
+    "search_nodes",
+    "open_nodes",
+]
 
 
 @pytest.fixture
@@ -37,7 +46,9 @@ def test_what_is_created_is_read_in_the_order_in_which_it_was_told(graph):
 
 def test_only_what_is_new_is_created_and_comes_back(graph):
     new = {"name": "Bob", "entityType": "person", "observations": ["Sings", "Sings"]}
-    assert graph.create_entities([ANN, new, {**new, "entityType": "robot"}]) == [{**new, "observations": ["Sings"]}]
+    assert graph.create_entities([ANN, new, {**new, "entityType": "robot"}]) == [
+        {**new, "observations": ["Sings"]}
+    ]
     assert graph.create_relations([OWNS, OWNS]) == []
     added = graph.add_observations([{"entityName": "Ann", "contents": ["Likes tea", "Rows"]}])
     assert added == [{"entityName": "Ann", "addedObservations": ["Rows"]}]
@@ -46,9 +57,13 @@ def test_only_what_is_new_is_created_and_comes_back(graph):
 def test_what_is_not_there_is_told_by_name_and_nothing_is_added(graph):
     before = graph.read()
     with pytest.raises(NotFound, match="Entity with name Zoe not found"):
-        graph.create_relations([{"from": "Ann", "to": "Shop", "relationType": "left"}, {**OWNS, "to": "Zoe"}])
+        graph.create_relations(
+            [{"from": "Ann", "to": "Shop", "relationType": "left"}, {**OWNS, "to": "Zoe"}]
+        )
     with pytest.raises(NotFound, match="Zoe"):
-        graph.add_observations([{"entityName": "Ann", "contents": ["Rows"]}, {"entityName": "Zoe", "contents": ["x"]}])
+        graph.add_observations(
+            [{"entityName": "Ann", "contents": ["Rows"]}, {"entityName": "Zoe", "contents": ["x"]}]
+        )
     assert graph.read() == before
 
 
@@ -63,15 +78,24 @@ def test_deleting_takes_what_belongs_to_it_and_undo_brings_it_back(graph, hf):
     assert graph.read() == {"entities": [SHOP], "relations": []}
     hf.undo()
     assert graph.read() == {"entities": [ANN, SHOP], "relations": [OWNS]}
-    assert graph.delete_observations([{"entityName": "Ann", "observations": ["Likes tea", "Rows"]}]) == (1, [])
+    assert graph.delete_observations(
+        [{"entityName": "Ann", "observations": ["Likes tea", "Rows"]}]
+    ) == (1, [])
     assert graph.delete_observations([{"entityName": "Zoe", "observations": ["x"]}]) == (0, ["Zoe"])
     assert graph.delete_relations([OWNS, {**OWNS, "to": "Ann"}]) == 1
-    assert graph.read() == {"entities": [{**ANN, "observations": ["Lives in Lisbon"]}, SHOP], "relations": []}
+    assert graph.read() == {
+        "entities": [{**ANN, "observations": ["Lives in Lisbon"]}, SHOP],
+        "relations": [],
+    }
 
 
 def test_what_is_in_the_graph_is_recalled_like_everything_else(graph, hf):
-    assert "Ann: Lives in Lisbon" in [hit.memory.content for hit in hf.recall("where does Ann live?")]
-    assert graph.create_entities([{**ANN, "name": "Zoe", "observations": ["token sk-ant-REDACTED"]}])
+    assert "Ann: Lives in Lisbon" in [
+        hit.memory.content for hit in hf.recall("where does Ann live?")
+    ]
+    assert graph.create_entities(
+        [{**ANN, "name": "Zoe", "observations": ["token sk-ant-REDACTED"]}]
+    )
     assert "sk-ant-api03" not in json.dumps(graph.read())
 
 
@@ -90,7 +114,11 @@ def test_what_two_programs_created_at_once_counts_once(graph, hf):
 NAMES = st.text("aAbé: ", min_size=1, max_size=4).filter(str.strip)
 ENTITIES = st.lists(
     st.fixed_dictionaries(
-        {"name": NAMES, "entityType": NAMES, "observations": st.lists(NAMES, unique=True, max_size=3)}
+        {
+            "name": NAMES,
+            "entityType": NAMES,
+            "observations": st.lists(NAMES, unique=True, max_size=3),
+        }
     ),
     unique_by=lambda one: one["name"],
     max_size=4,
@@ -103,8 +131,12 @@ RELATIONS = st.lists(
 
 
 @given(ENTITIES, RELATIONS)
-def test_what_was_imported_from_the_reference_server_is_there_and_goes_out_again(entities, relations):
-    told = [{"type": "entity", **one} for one in entities] + [{"type": "relation", **one} for one in relations]
+def test_what_was_imported_from_the_reference_server_is_there_and_goes_out_again(
+    entities, relations
+):
+    told = [{"type": "entity", **one} for one in entities] + [
+        {"type": "relation", **one} for one in relations
+    ]
     with Holdfast.open(":memory:", scope="user:ann", background=False) as hf:
         take_in(hf, FORMATS["mcp-memory"], "\n".join(map(json.dumps, told)))
         assert Graph(hf).read() == {"entities": entities, "relations": relations}
@@ -118,13 +150,23 @@ def test_a_client_of_the_reference_server_finds_its_nine_tools(tmp_path):
         assert client.data("create_entities", entities=[ANN, SHOP]) == {"entities": [ANN, SHOP]}
         assert json.loads(client.said("create_relations", relations=[OWNS])) == [OWNS]
         added = {"entityName": "Shop", "addedObservations": ["Sells tea"]}
-        told = client.data("add_observations", observations=[{"entityName": "Shop", "contents": ["Sells tea"]}])
+        told = client.data(
+            "add_observations", observations=[{"entityName": "Shop", "contents": ["Sells tea"]}]
+        )
         assert told == {"results": [added]}
-        assert [one["name"] for one in client.data("search_nodes", query="tea")["entities"]] == ["Ann", "Shop"]
+        assert [one["name"] for one in client.data("search_nodes", query="tea")["entities"]] == [
+            "Ann",
+            "Shop",
+        ]
         assert client.data("open_nodes", names=["Ann"]) == {"entities": [ANN], "relations": [OWNS]}
         assert client.said("delete_relations", relations=[OWNS]) == "Relations deleted successfully"
-        gone = client.said("delete_observations", deletions=[{"entityName": "Ann", "observations": ["Likes tea"]}])
+        gone = client.said(
+            "delete_observations", deletions=[{"entityName": "Ann", "observations": ["Likes tea"]}]
+        )
         assert gone == "Observations deleted successfully"
         assert client.said("delete_entities", entityNames=["Ann", "Zoe"]).endswith("Not found: Zoe")
-        assert client.data("read_graph") == {"entities": [{**SHOP, "observations": ["Sells tea"]}], "relations": []}
+        assert client.data("read_graph") == {
+            "entities": [{**SHOP, "observations": ["Sells tea"]}],
+            "relations": [],
+        }
         assert "Entity with name Ann not found" in client.said("create_relations", relations=[OWNS])

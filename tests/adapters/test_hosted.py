@@ -21,7 +21,9 @@ ADAPTERS = [
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_path_is_no_open_memory(adapter, tmp_path):
-    with pytest.raises(InvalidInput, match=r"takes an open memory, such as Holdfast.open\(.*\), not a str"):
+    with pytest.raises(
+        InvalidInput, match=r"takes an open memory, such as Holdfast.open\(.*\), not a str"
+    ):
         adapter(str(tmp_path / "memory.db"))
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,6 @@
-"""LangGraph's store: the behaviours it publishes, beside its own in-memory store, and in a graph."""
+"""LangGraph's store: the behaviours it publishes, beside its own in-memory store, and in a
+graph.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ WORDS = Settings(embedding_models="none")
 @pytest.fixture
 def hf(tmp_path, clock):
     place, static = tmp_path / "memory.db", Settings(embedding_models="static")
-    with Holdfast.open(place, scope="agent:graph", settings=static, clock=clock, background=False) as hf:
+    with Holdfast.open(
+        place, scope="agent:graph", settings=static, clock=clock, background=False
+    ) as hf:
         yield hf
 
 
@@ -83,7 +87,9 @@ def test_two_items_may_say_the_same(store):
     assert keys(store.search(USERS)) == ["a", "b"]
 
 
-@pytest.mark.parametrize("namespace", [(), ("a.b",), ("",), ("langgraph", "x"), (1,), ("a", "b.c"), ("x\0",)])
+@pytest.mark.parametrize(
+    "namespace", [(), ("a.b",), ("",), ("langgraph", "x"), (1,), ("a", "b.c"), ("x\0",)]
+)
 def test_a_namespace_that_cannot_be(store, namespace):
     with pytest.raises(InvalidNamespaceError):
         store.put(namespace, "k", {"x": 1})
@@ -102,11 +108,22 @@ def test_results_come_in_the_order_of_the_operations(store):
     store.put(USERS, "tea", {"n": 1})
     found = store.batch(
         [
-            GetOp(USERS, "tea"), PutOp(USERS, "tea", {"n": 2}), SearchOp(USERS), GetOp(USERS, "none"),
-            PutOp(USERS, "tea", {"n": 3}), ListNamespacesOp(), GetOp(USERS, "tea"),
+            GetOp(USERS, "tea"),
+            PutOp(USERS, "tea", {"n": 2}),
+            SearchOp(USERS),
+            GetOp(USERS, "none"),
+            PutOp(USERS, "tea", {"n": 3}),
+            ListNamespacesOp(),
+            GetOp(USERS, "tea"),
         ]
-    )  # fmt: skip
-    assert [found[0].value, found[1], found[3], found[4], found[5]] == [{"n": 1}, None, None, None, [USERS]]
+    )
+    assert [found[0].value, found[1], found[3], found[4], found[5]] == [
+        {"n": 1},
+        None,
+        None,
+        None,
+        [USERS],
+    ]
     assert [item.value for item in found[2]] == [{"n": 1}], "reads come before writes"
     assert found[6].value == {"n": 1}
     assert store.get(USERS, "tea").value == {"n": 3}, "the later write wins"
@@ -143,11 +160,17 @@ def test_search_covers_what_is_below_a_namespace(store):
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        ({"color": "red"}, ["a", "c"]), ({"color": {"$ne": "red"}}, ["b"]), ({"n": {"$gt": 1}}, ["b", "c"]),
-        ({"n": {"$gte": 2, "$lt": 3}}, ["b"]), ({"n": {"$lte": 1}}, ["a"]), ({"n": {"$eq": 3}}, ["c"]),
-        ({"nested": {"x": 1}}, ["a"]), ({"color": "red", "n": 3}, ["c"]), ({"none": {"$gt": 1}}, []),
+        ({"color": "red"}, ["a", "c"]),
+        ({"color": {"$ne": "red"}}, ["b"]),
+        ({"n": {"$gt": 1}}, ["b", "c"]),
+        ({"n": {"$gte": 2, "$lt": 3}}, ["b"]),
+        ({"n": {"$lte": 1}}, ["a"]),
+        ({"n": {"$eq": 3}}, ["c"]),
+        ({"nested": {"x": 1}}, ["a"]),
+        ({"color": "red", "n": 3}, ["c"]),
+        ({"none": {"$gt": 1}}, []),
     ],
-)  # fmt: skip
+)
 def test_filters_are_those_of_the_reference(store, wanted, found):
     reference = InMemoryStore()
     for one in (store, reference):
@@ -163,7 +186,10 @@ def test_filters_narrow_before_the_limit(store):
     for number in range(30):
         store.put(("f",), f"k{number:02}", {"n": number, "text": "tea in the morning"})
     assert keys(store.search(("f",), filter={"n": {"$gte": 28}}, limit=5)) == ["k28", "k29"]
-    assert set(keys(store.search(("f",), query="tea", filter={"n": {"$gte": 28}}, limit=5))) == {"k28", "k29"}
+    assert set(keys(store.search(("f",), query="tea", filter={"n": {"$gte": 28}}, limit=5))) == {
+        "k28",
+        "k29",
+    }
 
 
 def test_an_unknown_operator_is_named(store):
@@ -185,12 +211,18 @@ def test_a_query_ranks_by_meaning(store):
 
 def test_only_named_fields_are_searched(hf):
     store = HoldfastStore(hf, index={"fields": ["title", "parts[*].text"]})
-    store.put(("d",), "a", {"title": "gardening", "body": "volcano", "parts": [{"text": "roses"}, {"text": "tulips"}]})
+    store.put(
+        ("d",),
+        "a",
+        {"title": "gardening", "body": "volcano", "parts": [{"text": "roses"}, {"text": "tulips"}]},
+    )
     store.put(("d",), "b", {"title": "geology", "body": "x"})
     store.put(("d",), "c", {"note": "volcano"}, index=["note"])
     assert keys(store.search(("d",), query="tulips"))[0] == "a"
     assert keys(store.search(("d",), query="volcano"))[0] == "c"
-    assert keys(store.search(("d",), query="volcano")).index("a") > 0, "the body of a is not searched"
+    assert keys(store.search(("d",), query="volcano")).index("a") > 0, (
+        "the body of a is not searched"
+    )
 
 
 # Namespaces
@@ -210,10 +242,19 @@ def test_namespaces_are_listed_by_their_ends_and_wildcards(store):
         for name in names:
             one.put(name, "k", {"x": 1})
     asked = [
-        {}, {"prefix": ("a",)}, {"prefix": ("a", "b")}, {"suffix": ("c",)}, {"prefix": ("*", "b")},
-        {"prefix": ("users", "*", "prefs")}, {"suffix": ("*", "c")}, {"prefix": ("a",), "suffix": ("d",)},
-        {"max_depth": 1}, {"max_depth": 2, "prefix": ("a",)}, {"limit": 2}, {"limit": 2, "offset": 3},
-    ]  # fmt: skip
+        {},
+        {"prefix": ("a",)},
+        {"prefix": ("a", "b")},
+        {"suffix": ("c",)},
+        {"prefix": ("*", "b")},
+        {"prefix": ("users", "*", "prefs")},
+        {"suffix": ("*", "c")},
+        {"prefix": ("a",), "suffix": ("d",)},
+        {"max_depth": 1},
+        {"max_depth": 2, "prefix": ("a",)},
+        {"limit": 2},
+        {"limit": 2, "offset": 3},
+    ]
     for one in asked:
         assert store.list_namespaces(**one) == reference.list_namespaces(**one), one
     with pytest.raises(ValueError, match="match type"):
@@ -282,7 +323,9 @@ VALUES = st.one_of(st.none(), st.fixed_dictionaries({"n": st.integers(0, 3)}))
 PUTS = st.tuples(NAMES, LABELS, VALUES).map(lambda given: PutOp(*given))
 READS = st.one_of(
     st.tuples(NAMES, LABELS).map(lambda given: GetOp(*given)),
-    st.builds(lambda depth: ListNamespacesOp(max_depth=depth), st.one_of(st.none(), st.integers(1, 3))),
+    st.builds(
+        lambda depth: ListNamespacesOp(max_depth=depth), st.one_of(st.none(), st.integers(1, 3))
+    ),
 )
 
 
@@ -295,7 +338,9 @@ def test_any_batches_give_what_the_reference_gives(batches):
 
 
 def _told(results):
-    """Values without times. The reference goes on listing a namespace whose last item is gone; we do not."""
+    """Values without times. The reference goes on listing a namespace whose last item is gone; we
+    do not.
+    """
     return [result.value if hasattr(result, "value") else None for result in results]
 
 
@@ -320,7 +365,10 @@ def test_a_graph_remembers_between_runs(store):
     builder.add_edge("answer", END)
     graph = builder.compile(store=store)
     assert graph.invoke({"asked": "Ann drinks oolong", "answer": ""})["answer"] == "I do not know."
-    assert graph.invoke({"asked": "what does Ann drink?", "answer": ""})["answer"] == "Ann drinks oolong"
+    assert (
+        graph.invoke({"asked": "what does Ann drink?", "answer": ""})["answer"]
+        == "Ann drinks oolong"
+    )
 
 
 @pytest.mark.parametrize(

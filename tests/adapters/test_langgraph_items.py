@@ -1,4 +1,6 @@
-"""LangGraph's store at scale and at its edges: namespaces in the store, filters, sweeps, and what is refused."""
+"""LangGraph's store at scale and at its edges: namespaces in the store, filters, sweeps, and what
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from threading import Event
 from weakref import ref
 
 import pytest
-from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
 from langgraph.store.memory import InMemoryStore
 
 from holdfast.config import Settings
@@ -24,8 +33,14 @@ SOON = 1e-5  # minutes between two sweeps of a test, which waits for them
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def hf(request, tmp_path, clock):
-    place = tmp_path / "m.db" if request.param == "sqlite" else request.getfixturevalue("postgres_store_url")
-    with Holdfast.open(place, scope="agent:graph", settings=WORDS, clock=clock, background=False) as hf:
+    place = (
+        tmp_path / "m.db"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_store_url")
+    )
+    with Holdfast.open(
+        place, scope="agent:graph", settings=WORDS, clock=clock, background=False
+    ) as hf:
         yield hf
 
 
@@ -36,7 +51,9 @@ def store(hf):
 
 @pytest.fixture
 def local(clock):
-    with Holdfast.open(":memory:", scope="agent:graph", settings=WORDS, clock=clock, background=False) as hf:
+    with Holdfast.open(
+        ":memory:", scope="agent:graph", settings=WORDS, clock=clock, background=False
+    ) as hf:
         yield HoldfastStore(hf)
 
 
@@ -113,7 +130,11 @@ def test_any_label_finds_itself_and_what_is_below_it(store, label):
 
 def test_namespaces_of_any_length_are_found_from_above(store):
     store.put(("users", "u" * 80, "threads", "t" * 80), "k", {"n": 1})
-    assert keys(store.search(("users",))) == keys(store.search(("users", "u" * 80, "threads"))) == ["k"]
+    assert (
+        keys(store.search(("users",)))
+        == keys(store.search(("users", "u" * 80, "threads")))
+        == ["k"]
+    )
 
 
 def test_a_list_names_a_namespace_as_well_as_a_tuple(store):
@@ -155,8 +176,20 @@ def test_a_text_is_no_namespace(local, op):
 )
 def test_filters_reach_into_values(store, wanted, found):
     home = {"city": "Lisbon"}
-    store.put(("f",), "a", {"owner": {"name": "Ann", "age": 30, "home": home}, "day": "2026-01-31", "tags": ["x", "y"]})
-    store.put(("f",), "b", {"owner": {"name": "Bob", "age": 50}, "day": "2026-03-01", "tags": ["x"], "done": True})
+    store.put(
+        ("f",),
+        "a",
+        {
+            "owner": {"name": "Ann", "age": 30, "home": home},
+            "day": "2026-01-31",
+            "tags": ["x", "y"],
+        },
+    )
+    store.put(
+        ("f",),
+        "b",
+        {"owner": {"name": "Bob", "age": 50}, "day": "2026-03-01", "tags": ["x"], "done": True},
+    )
     store.put(("f",), "c", {"dotted.key": 1, "owner": "nobody"})
     assert keys(store.search(("f",), filter=wanted)) == found
 
@@ -168,13 +201,16 @@ def test_a_filter_that_cannot_be_asked_is_refused_even_where_nothing_is(local, w
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"a": [1, {"x": 2}]}, {"a": [1]}, {"b": {"c": [1]}}, {"a": {"$eq": [1, {"x": 2, "y": 3}]}}]
+    "wanted",
+    [{"a": [1, {"x": 2}]}, {"a": [1]}, {"b": {"c": [1]}}, {"a": {"$eq": [1, {"x": 2, "y": 3}]}}],
 )
 def test_lists_in_filters_are_compared_as_the_reference_does(local, wanted):
     reference = InMemoryStore()
     for one in (local, reference):
         one.put(("f",), "k", {"a": [1, {"x": 2, "y": 3}], "b": {"c": [1], "d": 2}})
-    assert keys(local.search(("f",), filter=wanted)) == keys(reference.search(("f",), filter=wanted))
+    assert keys(local.search(("f",), filter=wanted)) == keys(
+        reference.search(("f",), filter=wanted)
+    )
 
 
 # Sweeps
@@ -297,7 +333,8 @@ def test_an_awaited_sweeper_is_a_task(local, clock):
 
 
 @pytest.mark.parametrize(
-    "value", [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"n": float("nan")}, {"n": {1, 2}}, {"b": b"x"}]
+    "value",
+    [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"n": float("nan")}, {"n": {1, 2}}, {"b": b"x"}],
 )
 def test_what_json_cannot_hold_is_refused_with_a_way_out(local, value):
     with pytest.raises(InvalidInput, match=r"what JSON can hold.*isoformat"):
@@ -308,7 +345,9 @@ def test_what_json_cannot_hold_is_refused_with_a_way_out(local, value):
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-@pytest.mark.parametrize(("namespace", "key"), [(("a", SECRET), "k"), (("a",), SECRET), (("a",), "x\0")])
+@pytest.mark.parametrize(
+    ("namespace", "key"), [(("a", SECRET), "k"), (("a",), SECRET), (("a",), "x\0")]
+)
 def test_a_name_that_would_be_stored_as_another_is_refused(local, namespace, key):
     with pytest.raises(InvalidInput, match="holds a secret"):
         local.put(namespace, key, {"n": 1})

@@ -46,21 +46,35 @@ def test_messages_are_kept_as_they_are(memory):
 
 
 def test_an_item_has_the_shape_that_mem0_gives_it(memory, clock):
-    id_ = keep(memory, "Likes oolong", user_id="ann", agent_id="tea", run_id="r1", metadata={"cups": 3})
+    id_ = keep(
+        memory, "Likes oolong", user_id="ann", agent_id="tea", run_id="r1", metadata={"cups": 3}
+    )
     now = iso(clock())
     assert memory.get(id_) == {
-        "id": id_, "memory": "Likes oolong", "hash": "8a7146c205b7af502e3031236f86b029", "metadata": {"cups": 3},
-        "created_at": now, "updated_at": now, "user_id": "ann", "agent_id": "tea", "run_id": "r1", "role": "user",
+        "id": id_,
+        "memory": "Likes oolong",
+        "hash": "8a7146c205b7af502e3031236f86b029",
+        "metadata": {"cups": 3},
+        "created_at": now,
+        "updated_at": now,
+        "user_id": "ann",
+        "agent_id": "tea",
+        "run_id": "r1",
+        "role": "user",
         "score": None,
-    }  # fmt: skip
+    }
 
 
 def test_what_messages_say_is_learned_at_once(memory, hf):
-    added = memory.add([{"role": "user", "content": "My name is Ann and I live in Lisbon."}], **ANN)["results"]
+    added = memory.add(
+        [{"role": "user", "content": "My name is Ann and I live in Lisbon."}], **ANN
+    )["results"]
     assert {one["event"] for one in added} == {"ADD"}
     assert any("Lisbon" in one["memory"] for one in added)
     assert texts(memory.get_all(filters=ANN)) == sorted(one["memory"] for one in added)
-    assert [turn.content for turn in hf.list(kinds=["turn"])] == ["My name is Ann and I live in Lisbon."]
+    assert [turn.content for turn in hf.list(kinds=["turn"])] == [
+        "My name is Ann and I live in Lisbon."
+    ]
 
 
 def test_what_is_said_again_is_nothing_new_and_what_changed_is_an_update(memory):
@@ -77,13 +91,18 @@ def test_small_talk_teaches_nothing(memory):
 
 
 def test_what_is_learned_belongs_to_the_agent_and_run_it_came_from(memory):
-    memory.add("I live in Lisbon.", user_id="ann", agent_id="travel", run_id="r1", metadata={"trip": 1})
+    memory.add(
+        "I live in Lisbon.", user_id="ann", agent_id="travel", run_id="r1", metadata={"trip": 1}
+    )
     (item,) = memory.get_all(filters={"run_id": "r1"})["results"]
     assert (item["user_id"], item["agent_id"], item["metadata"]) == ("ann", "travel", {"trip": 1})
 
 
 def test_a_procedure_is_one_memory(memory, hf):
-    said = [{"role": "user", "content": "Deploy"}, {"role": "assistant", "content": "Ran make release"}]
+    said = [
+        {"role": "user", "content": "Deploy"},
+        {"role": "assistant", "content": "Ran make release"},
+    ]
     memory.add(said, agent_id="ops", memory_type="procedural_memory")
     (item,) = memory.get_all(filters={"agent_id": "ops"})["results"]
     assert item["memory"] == "user: Deploy\nassistant: Ran make release"
@@ -118,7 +137,9 @@ def test_neither_can_messages_of_no_kind(memory):
 def test_users_do_not_see_each_other(memory):
     keep(memory, "The treasure is under the oak", user_id="ann")
     keep(memory, "The garden has an oak", user_id="bob")
-    assert texts(memory.search("where is the oak?", filters={"user_id": "bob"})) == ["The garden has an oak"]
+    assert texts(memory.search("where is the oak?", filters={"user_id": "bob"})) == [
+        "The garden has an oak"
+    ]
     assert texts(memory.get_all(filters={"user_id": "bob"})) == ["The garden has an oak"]
     assert memory.get_all(filters={"user_id": "nobody"}) == {"results": []}
 
@@ -212,8 +233,11 @@ def test_an_empty_query_is_refused(memory):
 )
 def test_filters(memory, wanted, found):
     for text, metadata in {
-        "a": {"n": 1, "city": "Lisbon"}, "b": {"n": 2, "tags": ["x"]}, "c": {"n": 3}, "d": {"city": "Porto"},
-    }.items():  # fmt: skip
+        "a": {"n": 1, "city": "Lisbon"},
+        "b": {"n": 2, "tags": ["x"]},
+        "c": {"n": 3},
+        "d": {"city": "Porto"},
+    }.items():
         keep(memory, text, **ANN, metadata=metadata)
     assert texts(memory.get_all(filters={**ANN, **wanted})) == found
 
@@ -235,8 +259,16 @@ def test_an_update_keeps_the_id_and_when_it_was_created(memory, clock, hf):
     clock.forward(hours=1)
     assert memory.update(id_, "Likes sencha", metadata={"cups": 4, "user_id": "eve"})["message"]
     item = memory.get(id_)
-    assert (item["memory"], item["metadata"]["cups"], item["metadata"]["hot"]) == ("Likes sencha", 4, True)
-    assert (item["user_id"], item["created_at"], item["updated_at"]) == ("ann", created, iso(clock()))
+    assert (item["memory"], item["metadata"]["cups"], item["metadata"]["hot"]) == (
+        "Likes sencha",
+        4,
+        True,
+    )
+    assert (item["user_id"], item["created_at"], item["updated_at"]) == (
+        "ann",
+        created,
+        iso(clock()),
+    )
     assert texts(memory.search("sencha", filters=ANN)) == ["Likes sencha"]
     hf.undo()
     assert memory.get(id_)["memory"] == "Likes oolong"
@@ -270,7 +302,10 @@ def test_history_tells_each_change(memory, clock):
     clock.forward(hours=1)
     memory.update(id_, metadata={"cups": 2})
     memory.delete(id_)
-    told = [(one["event"], one["old_memory"], one["new_memory"], one["is_deleted"]) for one in memory.history(id_)]
+    told = [
+        (one["event"], one["old_memory"], one["new_memory"], one["is_deleted"])
+        for one in memory.history(id_)
+    ]
     assert told == [
         ("ADD", None, "Likes oolong", False),
         ("UPDATE", "Likes oolong", "Likes sencha", False),
@@ -300,7 +335,11 @@ def test_reset_forgets_everybody_in_one_run(memory, hf):
     keep(memory, "two", agent_id="tea")
     memory.reset()
     memory.reset()
-    assert memory.get_all(filters={"user_id": "*"}) == memory.get_all(filters={"agent_id": "*"}) == {"results": []}
+    assert (
+        memory.get_all(filters={"user_id": "*"})
+        == memory.get_all(filters={"agent_id": "*"})
+        == {"results": []}
+    )
 
 
 def test_reset_leaves_what_did_not_come_through_mem0(memory, hf):
@@ -308,7 +347,9 @@ def test_reset_leaves_what_did_not_come_through_mem0(memory, hf):
     keep(memory, "Told to mem0", user_id="ann")
     memory.add("I live in Lisbon.", user_id="bob")
     memory.reset()
-    assert [one.content for one in hf.scoped("user:ann", "user:bob").list()] == ["Told at the command line"]
+    assert [one.content for one in hf.scoped("user:ann", "user:bob").list()] == [
+        "Told at the command line"
+    ]
 
 
 def test_reset_of_one_owner_forgets_all_of_that_owner_and_nobody_else(hf):
@@ -320,7 +361,9 @@ def test_reset_of_one_owner_forgets_all_of_that_owner_and_nobody_else(hf):
 
 
 def test_a_store_of_its_own(tmp_path, caplog):
-    with Memory.from_config({"store": str(tmp_path / "m.db"), "llm": {"provider": "openai"}}) as memory:
+    with Memory.from_config(
+        {"store": str(tmp_path / "m.db"), "llm": {"provider": "openai"}}
+    ) as memory:
         keep(memory, "kept")
     assert "not used of the config: llm" in caplog.text
     with Memory.from_config({"store": str(tmp_path / "m.db")}) as memory:
@@ -347,13 +390,17 @@ def test_every_verb_is_awaitable(hf):
 
     assert asyncio.run(talk()) == (["Likes sencha"], ["Likes sencha"], 2, None)
     verbs = {name for name, _ in inspect.getmembers(Mem0, callable) if not name.startswith("_")}
-    assert verbs == {name for name, _ in inspect.getmembers(AsyncMem0, callable) if not name.startswith("_")}
+    assert verbs == {
+        name for name, _ in inspect.getmembers(AsyncMem0, callable) if not name.startswith("_")
+    }
 
 
 def test_words_find_where_no_model_answers(words):
     memory = Memory(words)
     keep(memory, "The treasure is under the oak")
-    assert texts(memory.search("where is the oak?", filters=ANN)) == ["The treasure is under the oak"]
+    assert texts(memory.search("where is the oak?", filters=ANN)) == [
+        "The treasure is under the oak"
+    ]
     assert memory.search("quantum physics", filters=ANN) == {"results": []}
 
 
@@ -362,9 +409,13 @@ def test_the_same_on_a_server(postgres_store_url):
         id_ = keep(memory, "Likes oolong", user_id="ann", agent_id="tea", metadata={"cups": 3})
         keep(memory, "Likes coffee", user_id="bob")
         memory.update(id_, "Likes sencha")
-        assert texts(memory.search("sencha", filters={"agent_id": "tea", "cups": {"gt": 2}})) == ["Likes sencha"]
+        assert texts(memory.search("sencha", filters={"agent_id": "tea", "cups": {"gt": 2}})) == [
+            "Likes sencha"
+        ]
         assert [one["event"] for one in memory.history(id_)] == ["ADD", "UPDATE"]
-        assert [one["event"] for one in memory.add("I live in Lisbon.", **ANN)["results"]] == ["ADD"]
+        assert [one["event"] for one in memory.add("I live in Lisbon.", **ANN)["results"]] == [
+            "ADD"
+        ]
         memory.delete_all(user_id="ann")
         assert texts(memory.get_all(filters={"user_id": "*"})) == ["Likes coffee"]
 

@@ -1,4 +1,6 @@
-"""The ids of mem0: what is stored under one is found under it, by every verb; what is nobody's id is refused."""
+"""The ids of mem0: what is stored under one is found under it, by every verb; what is nobody's id
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from holdfast.importers import FORMATS, take_in
 from holdfast.integrations.mem0 import AsyncMemory, Memory
 from holdfast.integrations.mem0.ids import ACTOR, OWNERS
 
-SAME = [(5, "5"), (0, "0"), (True, "True"), (1.5, "1.5"), (" ann ", "ann"), ("\tann\n", "ann"), ("Ann:x/y@z", None)]
+SAME = [
+    (5, "5"),
+    (0, "0"),
+    (True, "True"),
+    (1.5, "1.5"),
+    (" ann ", "ann"),
+    ("\tann\n", "ann"),
+    ("Ann:x/y@z", None),
+]
 SAME += [(UUID(int=7), str(UUID(int=7))), ("用户", None)]
 NOBODY = ["", " ", "\t\n", "\u2003", "a b", "a\nb", ["ann"], ("ann",), {"ann"}]
 
@@ -30,7 +40,9 @@ def memory(request, hf):
     if request.param == "sqlite":
         yield Memory(hf)
         return
-    with Memory.from_config({"store": request.getfixturevalue("postgres_store_url")}) as on_a_server:
+    with Memory.from_config(
+        {"store": request.getfixturevalue("postgres_store_url")}
+    ) as on_a_server:
         yield on_a_server
 
 
@@ -89,11 +101,16 @@ def test_awaited_verbs_treat_ids_alike(hf, name):
     async def talk():
         memory = AsyncMemory(hf)
         await memory.add("Likes oolong", infer=False, **{name: 5})
-        found = await memory.search("oolong", filters={name: 5}), await memory.get_all(filters={name: " 5 "})
+        found = (
+            await memory.search("oolong", filters={name: 5}),
+            await memory.get_all(filters={name: " 5 "}),
+        )
         for verb, given in (
-            (memory.add, {"messages": "x", name: " "}), (memory.get_all, {"filters": {name: ""}}),
-            (memory.search, {"query": "x", "filters": {name: "a b"}}), (memory.delete_all, {name: " "}),
-        ):  # fmt: skip
+            (memory.add, {"messages": "x", name: " "}),
+            (memory.get_all, {"filters": {name: ""}}),
+            (memory.search, {"query": "x", "filters": {name: "a b"}}),
+            (memory.delete_all, {name: " "}),
+        ):
             with pytest.raises(ValueError, match=f"Invalid {name}"):
                 await verb(**given)
         await memory.delete_all(**{name: 5})
@@ -139,9 +156,14 @@ def test_nobody_is_called_by_the_sign_for_everybody(local, name):
 # Actors
 
 
-@pytest.mark.parametrize(("named", "asked"), [("Ann Lee", "Ann Lee"), (" Ann ", "Ann"), ("Ann", " Ann "), (5, 5)])
+@pytest.mark.parametrize(
+    ("named", "asked"), [("Ann Lee", "Ann Lee"), (" Ann ", "Ann"), ("Ann", " Ann "), (5, 5)]
+)
 def test_an_actor_is_found_by_the_name_in_the_message(memory, named, asked):
-    said = [{"role": "user", "content": "Likes oolong", "name": named}, {"role": "user", "content": "Likes sencha"}]
+    said = [
+        {"role": "user", "content": "Likes oolong", "name": named},
+        {"role": "user", "content": "Likes sencha"},
+    ]
     memory.add(said, infer=False, user_id="ann")
     filters = {"user_id": "ann", ACTOR: asked}
     assert texts(memory.get_all(filters=filters)) == ["Likes oolong"]
@@ -150,7 +172,9 @@ def test_an_actor_is_found_by_the_name_in_the_message(memory, named, asked):
 
 @pytest.mark.parametrize("named", ["", " ", None])
 def test_a_message_with_a_blank_name_has_no_actor(local, named):
-    local.add([{"role": "user", "content": "Likes oolong", "name": named}], infer=False, user_id="ann")
+    local.add(
+        [{"role": "user", "content": "Likes oolong", "name": named}], infer=False, user_id="ann"
+    )
     assert ACTOR not in local.get_all(filters={"user_id": "ann"})["results"][0]
 
 
@@ -174,7 +198,10 @@ def test_metadata_cannot_say_whose_an_item_is(local):
 
 
 def test_ids_in_a_file_are_made_equal_as_well(local, hf):
-    items = '{"memory": "Likes oolong", "user_id": 5, "agent_id": " tea ", "run_id": "", "actor_id": " Ann "}'
+    items = (
+        '{"memory": "Likes oolong", "user_id": 5, "agent_id": " tea ", "run_id": "", '
+        '"actor_id": " Ann "}'
+    )
     take_in(hf, FORMATS["mem0"], items)
     filters = {"user_id": 5, "agent_id": "tea", ACTOR: "Ann"}
     assert texts(local.get_all(filters=filters)) == ["Likes oolong"]

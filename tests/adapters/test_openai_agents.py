@@ -1,4 +1,6 @@
-"""The session and the memory for the OpenAI Agents SDK, in real runs with the SDK's own scripted model."""
+"""The session and the memory for the OpenAI Agents SDK, in real runs with the SDK's own scripted
+model.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +76,14 @@ def texts(session, limit=None):
     return [item["content"] for item in items_of(session, limit)]
 
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)  # a NUL becomes U+FFFD
+WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4
+)  # a NUL becomes U+FFFD
 STEPS = st.lists(
     st.one_of(
-        st.lists(WORDS, max_size=4).map(lambda texts: ("add", [said(f"-{text}") for text in texts])),
+        st.lists(WORDS, max_size=4).map(
+            lambda texts: ("add", [said(f"-{text}") for text in texts])
+        ),
         st.tuples(st.just("pop"), st.just(None)),
         st.tuples(st.just("get"), st.none() | st.integers(0, 9)),
         st.tuples(st.just("clear"), st.just(None)),
@@ -112,11 +118,16 @@ async def _done(session, verb, value):
 
 @st.composite
 def histories(draw):
-    """Turns in which models think, call tools, several at once too, and answer; each item is another."""
+    """Turns in which models think, call tools, several at once too, and answer; each item is
+    another.
+    """
     items = []
     for turn in range(draw(st.integers(1, 5))):
         calls = range(turn * 3, turn * 3 + draw(st.integers(0, 3)))
-        thoughts = [[{**THOUGHT, "id": f"r{turn}{step}"}] if draw(st.booleans()) else [] for step in range(2)]
+        thoughts = [
+            [{**THOUGHT, "id": f"r{turn}{step}"}] if draw(st.booleans()) else []
+            for step in range(2)
+        ]
         items += [said(f"go {turn}"), *thoughts[0], *map(call, calls), *map(output, calls)]
         items += [*thoughts[1], said(f"went {turn}", "assistant")]
     return items
@@ -131,9 +142,13 @@ def test_a_cut_leaves_nothing_that_leans_on_what_is_gone(items, most):
         if item.get("type") == "function_call_output":
             assert call(item["call_id"][1:]) in kept
         elif item.get("role") != "user" and before.get("type") in ("reasoning", "function_call"):
-            assert before in kept or not _thought_before(items, item), "no words without the reasoning behind them"
+            assert before in kept or not _thought_before(items, item), (
+                "no words without the reasoning behind them"
+            )
     whole = [item for item in window if item.get("role") == "user"]
-    assert [item for item in kept if item.get("role") == "user"] == whole, "what stands by itself is never left out"
+    assert [item for item in kept if item.get("role") == "user"] == whole, (
+        "what stands by itself is never left out"
+    )
 
 
 def _thought_before(items, item):
@@ -163,7 +178,9 @@ def test_it_is_there_after_a_restart_and_in_an_export(hf, open_memory, tmp_path)
 
 def test_a_server_keeps_it_as_a_file_does(postgres_store_url):
     settings = Settings(embedding_models="none")
-    with Holdfast.open(postgres_store_url, scope="user:ann", settings=settings, background=False) as hf:
+    with Holdfast.open(
+        postgres_store_url, scope="user:ann", settings=settings, background=False
+    ) as hf:
         session = HoldfastSession(hf, "s1")
         add(session, said("one"), said("two"), said("three"))
         assert [pop(session), pop(session)] == [said("three"), said("two")]
@@ -247,7 +264,9 @@ def damage(tmp_path, position, body):
 
 @pytest.mark.parametrize("position", [0, 2])
 @pytest.mark.parametrize("body", [b"{no JSON", b'{"role": "user", "content": "th\xffree"}'])
-def test_a_message_that_is_damaged_is_left_out_of_what_is_read_and_popped(hf, tmp_path, position, body):
+def test_a_message_that_is_damaged_is_left_out_of_what_is_read_and_popped(
+    hf, tmp_path, position, body
+):
     session = HoldfastSession(hf, "s1")
     add(session, said("one"), said("two"), said("three"))
     damage(tmp_path, position, body)
@@ -316,24 +335,36 @@ def test_secrets_are_redacted_in_what_was_said_and_nowhere_else(hf):
     )
     first, second, thought, called, answer, shell = items_of(session)
     assert KEY not in str([first, second, called["arguments"], answer["output"], shell])
-    assert thought["id"] == thought["encrypted_content"] == called["call_id"] == answer["call_id"] == KEY
+    assert (
+        thought["id"]
+        == thought["encrypted_content"]
+        == called["call_id"]
+        == answer["call_id"]
+        == KEY
+    )
     assert json.loads(called["arguments"])["to"] == "Oslo"
 
 
-@pytest.mark.parametrize("arguments", ["", "{", '{"x": NaN}', "[" * 100_000, '{"a": 1, "a": 2}', "5"])
+@pytest.mark.parametrize(
+    "arguments", ["", "{", '{"x": NaN}', "[" * 100_000, '{"a": 1, "a": 2}', "5"]
+)
 def test_arguments_that_are_odd_come_back_as_they_were(hf, arguments):
     session = HoldfastSession(hf, "s1")
     add(session, {**call(1), "arguments": arguments})
     assert items_of(session)[0]["arguments"] == arguments
 
 
-@pytest.mark.parametrize("given", [None, {}, {"limit": 2}, {"limit": "3"}, SessionSettings(limit=1), SessionSettings()])
+@pytest.mark.parametrize(
+    "given", [None, {}, {"limit": 2}, {"limit": "3"}, SessionSettings(limit=1), SessionSettings()]
+)
 def test_settings_are_what_the_sdk_makes_of_them(hf, given):
     ours = HoldfastSession(hf, "s1", session_settings=given).session_settings
     assert ours == SQLiteSession("s1", session_settings=given).session_settings
 
 
-@pytest.mark.parametrize("given", [{"limit": "many"}, {"limit": 1.5}, {"most": 2}, 5, "", [], {"limit": [1]}])
+@pytest.mark.parametrize(
+    "given", [{"limit": "many"}, {"limit": 1.5}, {"most": 2}, 5, "", [], {"limit": [1]}]
+)
 def test_settings_that_the_sdk_refuses_are_refused_alike(hf, given):
     with pytest.raises(Exception) as expected:
         SQLiteSession("s1", session_settings=given)
@@ -344,7 +375,9 @@ def test_settings_that_the_sdk_refuses_are_refused_alike(hf, given):
 
 def test_settings_as_a_dictionary_limit_a_session(hf):
     session = HoldfastSession(hf, "s1", session_settings={"limit": 1})
-    asyncio.run(session.add_items([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]))
+    asyncio.run(
+        session.add_items([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}])
+    )
     assert texts(session) == ["two"]
 
 
@@ -370,7 +403,9 @@ def run(hf, *steps, prompt=ASKED, session="s1", memory=None, history=None, **opt
     """One run of an agent with memory; what the model was shown comes back, call by call."""
     model = ScriptedModel(steps or [[assistant_message("Aye.")]])
     memory = memory or HoldfastMemory(hf, session=session)
-    agent = Agent(name="Helper", instructions="You help.", model=model, tools=memory.tools, **options)
+    agent = Agent(
+        name="Helper", instructions="You help.", model=model, tools=memory.tools, **options
+    )
     config = RunConfig(call_model_input_filter=memory.before_model)
     asyncio.run(Runner.run(agent, prompt, session=history, hooks=memory, run_config=config))
     model.assert_complete()
@@ -400,7 +435,12 @@ DONE = [assistant_message("Done.")]
 
 
 def test_what_is_said_in_one_run_is_known_in_the_next_process(hf, next_process):
-    run(hf, calling("remember_fact", content=BOAT), DONE, prompt="My boat is called Heron. Its engine is a Volvo.")
+    run(
+        hf,
+        calling("remember_fact", content=BOAT),
+        DONE,
+        prompt="My boat is called Heron. Its engine is a Volvo.",
+    )
     shown = next_process(
         "import asyncio, sys\n"
         "from agents import Agent, RunConfig, Runner, set_tracing_disabled\n"
@@ -410,11 +450,13 @@ def test_what_is_said_in_one_run_is_known_in_the_next_process(hf, next_process):
         "set_tracing_disabled(True)\n"
         "model = ScriptedModel([[assistant_message('Heron')]])\n"
         "settings = Settings(embedding_models='none')\n"
-        "with Holdfast.open(sys.argv[1], scope='user:ann', settings=settings, background=False) as hf:\n"
+        "with Holdfast.open(sys.argv[1], scope='user:ann', settings=settings, background=False) "
+        "as hf:\n"
         "    memory = HoldfastMemory(hf, session='s2')\n"
         "    config = RunConfig(call_model_input_filter=memory.before_model)\n"
         "    prompt = 'Which engine does my boat have, and what is it called?'\n"
-        "    asyncio.run(Runner.run(Agent(name='H', model=model), prompt, hooks=memory, run_config=config))\n"
+        "    asyncio.run(Runner.run(Agent(name='H', model=model), prompt, hooks=memory, "
+        "run_config=config))\n"
         "print(model.last_call.input[0]['content'])\n"
     )
     assert shown.startswith("<holdfast-memory ")
@@ -440,24 +482,37 @@ def test_what_helps_stands_before_the_prompt_once_and_in_no_history(hf):
     history, memory = HoldfastSession(hf, "s1"), HoldfastMemory(hf, session="s1")
     first = run(hf, calling("memory_stats"), DONE, memory=memory, history=history)
     (second,) = run(hf, prompt="And what colour is the boat?", memory=memory, history=history)
-    blocks = [[item for item in one.input if "<holdfast-memory" in str(item)] for one in (*first, second)]
+    blocks = [
+        [item for item in one.input if "<holdfast-memory" in str(item)] for one in (*first, second)
+    ]
     assert [len(found) for found in blocks] == [1, 1, 1]
     assert blocks[0] == blocks[1], "the steps of one run see the same"
     assert first[0].input == [blocks[0][0], said(ASKED)]
     assert second.input[-2:] == [blocks[2][0], said("And what colour is the boat?")]
     assert "holdfast-memory" not in str(items_of(history))
     assert [item.get("type", "message") for item in items_of(history)] == [
-        "message", "function_call", "function_call_output", "message", "message", "message",
-    ]  # fmt: skip
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+        "message",
+        "message",
+    ]
 
 
 def test_both_sides_are_kept_once_through_steps_and_handoffs(hf):
     memory = HoldfastMemory(hf, session="s1")
-    expert = Agent(name="Expert", model=ScriptedModel([[assistant_message("It floats.")]]), tools=memory.tools)
+    expert = Agent(
+        name="Expert", model=ScriptedModel([[assistant_message("It floats.")]]), tools=memory.tools
+    )
     run(
-        hf, calling("memory_stats"), [function_call("transfer_to_expert", {}, call_id="c2")],
-        prompt="Does it float?", memory=memory, handoffs=[expert],
-    )  # fmt: skip
+        hf,
+        calling("memory_stats"),
+        [function_call("transfer_to_expert", {}, call_id="c2")],
+        prompt="Does it float?",
+        memory=memory,
+        handoffs=[expert],
+    )
     assert kept(hf) == [("user", "Does it float?"), ("assistant", "It floats.")]
 
 
@@ -505,7 +560,9 @@ def test_what_the_agent_does_is_journalled_as_its_own(hf):
 
 def test_an_agent_cannot_approve(hf):
     proposed = hf.propose(BOAT)
-    assert answered(run(hf, calling("confirm_fact", memory_id=proposed.id), DONE))["success"] is False
+    assert (
+        answered(run(hf, calling("confirm_fact", memory_id=proposed.id), DONE))["success"] is False
+    )
     assert hf.get(proposed.id).status == "proposed"
 
 
@@ -539,14 +596,19 @@ def test_a_busy_store_does_not_stop_the_agent(busy, hf, caplog):
     hf.remember(BOAT)
     history, memory = HoldfastSession(hf, "s1"), HoldfastMemory(hf, session="s1")
     with busy():
-        calls = run(hf, calling("remember_fact", content="Ann sails"), DONE, memory=memory, history=history)
+        calls = run(
+            hf, calling("remember_fact", content="Ann sails"), DONE, memory=memory, history=history
+        )
     assert BOAT in calls[0].input[0]["content"], "reading goes on"
     assert answered(calls)["success"] is False
     assert "try again" in answered(calls)["message"]
     assert "a turn was not kept" in caplog.text
     run(hf, prompt="Better now?", memory=memory, history=history)
     assert kept(hf) == [("user", "Better now?"), ("assistant", "Aye.")]
-    assert [item["content"] for item in items_of(history) if item.get("role") == "user"] == [ASKED, "Better now?"]
+    assert [item["content"] for item in items_of(history) if item.get("role") == "user"] == [
+        ASKED,
+        "Better now?",
+    ]
 
 
 def test_without_a_memory_the_agent_answers_without_it(hf, caplog):

@@ -28,7 +28,14 @@ class Fake:
         self.model = FunctionModel(self.answer, stream_function=self.stream)
 
     def answer(self, messages, info):
-        self.shown.append([part.content for message in messages for part in message.parts if hasattr(part, "content")])
+        self.shown.append(
+            [
+                part.content
+                for message in messages
+                for part in message.parts
+                if hasattr(part, "content")
+            ]
+        )
         self.instructions.append(info.instructions)
         line = self.lines.pop(0) if self.lines else "Aye."
         return ModelResponse([TextPart(line) if isinstance(line, str) else line])
@@ -43,7 +50,12 @@ class Fake:
 
 def agent_of(hf, fake=None, session="s1", **options):
     model = (fake or Fake()).model
-    return Agent(model, instructions="You help.", capabilities=[HoldfastMemory(hf, session=session)], **options)
+    return Agent(
+        model,
+        instructions="You help.",
+        capabilities=[HoldfastMemory(hf, session=session)],
+        **options,
+    )
 
 
 def ask(agent, prompt, **options):
@@ -75,7 +87,8 @@ def test_what_is_said_in_one_run_is_known_in_the_next_process(hf, next_process):
         "    print(messages[-1].parts[0].content)\n"
         "    return ModelResponse([TextPart('Heron')])\n"
         "settings = Settings(embedding_models='none')\n"
-        "with Holdfast.open(sys.argv[1], scope='user:ann', settings=settings, background=False) as hf:\n"
+        "with Holdfast.open(sys.argv[1], scope='user:ann', settings=settings, background=False) "
+        "as hf:\n"
         "    agent = Agent(FunctionModel(model), capabilities=[HoldfastMemory(hf, session='s2')])\n"
         "    asyncio.run(agent.run('Which engine does my boat have, and what is it called?'))\n"
     )
@@ -127,7 +140,10 @@ def test_what_was_said_in_the_session_is_not_repeated_to_it(hf):
 
 def test_runs_side_by_side_are_told_what_each_needs(hf):
     hf.remember_many([BOAT, "Ann's car is a Saab"])
-    both, fakes = asyncio.Barrier(2), [Fake(ToolCallPart("meet", {})), Fake(ToolCallPart("meet", {}))]
+    both, fakes = (
+        asyncio.Barrier(2),
+        [Fake(ToolCallPart("meet", {})), Fake(ToolCallPart("meet", {}))],
+    )
     memory = HoldfastMemory(hf)
 
     async def meet():
@@ -191,7 +207,9 @@ def test_a_run_that_waits_for_somebody_has_not_answered(hf):
         raise CallDeferred
 
     fake = Fake(ToolCallPart("paint", {}))
-    ask(agent_of(hf, fake, tools=[paint], output_type=[str, DeferredToolRequests]), "Paint the boat")
+    ask(
+        agent_of(hf, fake, tools=[paint], output_type=[str, DeferredToolRequests]), "Paint the boat"
+    )
     assert kept(hf) == [("user", "Paint the boat")]
 
 
@@ -219,7 +237,12 @@ def test_without_a_session_each_conversation_has_its_own(hf):
 def test_the_tools_work_as_a_fake_model_calls_them(hf):
     agent = Agent(TestModel(), capabilities=[HoldfastMemory(hf, session="s1")])
     result = ask(agent, "Try everything")
-    answers = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
+    answers = [
+        part
+        for message in result.all_messages()
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
     assert len(answers) == 6
     assert hf.list(kinds=["fact"])[0].content == "a"
 

@@ -42,10 +42,21 @@ class Desk:
     def conversation(self, *, model=None, memory=True, **options):
         spec = {"role": "You help.", "model": {"provider": "offline"}}
         if memory:
-            spec["memory"] = {"embeddings": {"provider": "none"}, "store_path": "memory.db", **options}
+            spec["memory"] = {
+                "embeddings": {"provider": "none"},
+                "store_path": "memory.db",
+                **options,
+            }
         file = self.folder / "role.yaml"
         file.write_text(
-            json.dumps({"apiVersion": "holdfast/v1", "kind": "Agent", "metadata": {"name": "ann"}, "spec": spec})
+            json.dumps(
+                {
+                    "apiVersion": "holdfast/v1",
+                    "kind": "Agent",
+                    "metadata": {"name": "ann"},
+                    "spec": spec,
+                }
+            )
         )
         agent = RoleAgent.open(load_role(file), model=model)
         self._opened.append(agent)
@@ -72,7 +83,9 @@ class Seat:
     async def until(self, true):
         deadline = time.monotonic() + SOON
         while not true():
-            assert time.monotonic() < deadline, f"not within {SOON} seconds; on the screen:\n{self.screen()}"
+            assert time.monotonic() < deadline, (
+                f"not within {SOON} seconds; on the screen:\n{self.screen()}"
+            )
             await self.pilot.pause(0.01)
 
     async def write(self, text):
@@ -110,7 +123,10 @@ class Seat:
 
     def screen(self):
         """What can be read on the screen, row by row."""
-        return "\n".join("".join(part.text for part in strip) for strip in self.app.screen._compositor.render_strips())
+        return "\n".join(
+            "".join(part.text for part in strip)
+            for strip in self.app.screen._compositor.render_strips()
+        )
 
 
 def sit(conversation, use, size=WIDE):
@@ -322,7 +338,9 @@ def test_a_turn_can_be_stopped_the_moment_it_begins(desk):
 
 
 def test_who_stops_a_turn_does_not_stop_the_next_one(desk, monkeypatch):
-    monkeypatch.setattr(app_module, "AGAIN", 4)  # seconds: the second message has to be sent within them
+    monkeypatch.setattr(
+        app_module, "AGAIN", 4
+    )  # seconds: the second message has to be sent within them
     waiting = Waiting("Well, ")
     conversation = desk.conversation(model=waiting.model)
 
@@ -446,7 +464,11 @@ def test_the_filter_narrows_by_words_type_and_category(desk):
     }
 
     async def use(seat):
-        assert heads(seat) == ["#3 procedural:deployment", "#2 episodic:deployment", "#1 semantic:preferences"]
+        assert heads(seat) == [
+            "#3 procedural:deployment",
+            "#2 episodic:deployment",
+            "#1 semantic:preferences",
+        ]
         await seat.pilot.press("ctrl+f")
         for words, found in wanted.items():
             seat.app.query_one(Input).value = words
@@ -485,8 +507,13 @@ def test_more_memories_than_fit_are_counted(desk, monkeypatch):
     sit(three_memories(desk), use)
 
 
-HOSTILE = "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example) <b>b</b> \x1b[2J\x07 [/nothing"
-AS_SHOWN = "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example) <b>b</b> �[2J� [/nothing"
+HOSTILE = (
+    "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example) <b>b</b> "
+    "\x1b[2J\x07 [/nothing"
+)
+AS_SHOWN = (
+    "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example) <b>b</b> �[2J� [/nothing"
+)
 
 
 def test_what_a_memory_says_is_shown_letter_by_letter(desk):
@@ -495,17 +522,26 @@ def test_what_a_memory_says_is_shown_letter_by_letter(desk):
 
     async def use(seat):
         # What the store keeps of it is its own affair; what it gives back is shown.
-        assert "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example)" in seat.memories()
+        assert (
+            "[red]not red[/red] [@click=app.quit]x[/] [a link](https://e.example)"
+            in seat.memories()
+        )
         assert "\x1b" not in seat.memories() and "\x07" not in seat.memories()
         await seat.say(HOSTILE)
         await seat.send("/memory")
         assert seat.lines("said") == [AS_SHOWN]
         shown = seat.screen()
         assert "\x1b" not in shown and "\x07" not in shown
-        # Once in the panel, in what was said, in the answer and in the list; the panel may break the line.
+        # Once in the panel, in what was said, in the answer and in the list; the panel may break
+        # the line.
         assert shown.count("[@click=app.quit]x[/] [a link](https://e.example)") >= 3
         assert shown.count("<b>b</b>") == 4
-        metas = [style.meta for line in seat.app.screen._compositor.render_strips() for _, style, _ in line if style]
+        metas = [
+            style.meta
+            for line in seat.app.screen._compositor.render_strips()
+            for _, style, _ in line
+            if style
+        ]
         assert not any(value for meta in metas for key, value in meta.items() if key == "@click")
 
     sit(conversation, use, size=(240, 40))
@@ -666,7 +702,9 @@ def run_with(monkeypatch, use):
     async def pilot_does(pilot):
         await use(Seat(pilot.app, pilot))
 
-    monkeypatch.setattr(ChatApp, "run", partialmethod(App.run, headless=True, size=WIDE, auto_pilot=pilot_does))
+    monkeypatch.setattr(
+        ChatApp, "run", partialmethod(App.run, headless=True, size=WIDE, auto_pilot=pilot_does)
+    )
 
 
 def counted(monkeypatch, conversation):
@@ -679,7 +717,9 @@ def counted(monkeypatch, conversation):
 @pytest.mark.parametrize("how", ["ctrl+d", "ctrl+q", "/end"])
 def test_the_session_ends_once_and_its_lines_come_back(desk, monkeypatch, how):
     conversation = desk.conversation()
-    conversation.agent.memory.remember("episodic", "Ann decided to use the blue theme because it is calm.")
+    conversation.agent.memory.remember(
+        "episodic", "Ann decided to use the blue theme because it is calm."
+    )
     ended, told = counted(monkeypatch, conversation), []
 
     async def use(seat):
@@ -735,7 +775,9 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
     conversation = desk.conversation(model=waiting.model, consolidation={"enabled": False})
     cancel, calls = conversation.agent.cancel, []
     # The first call comes too early, as it does before the turn waits.
-    monkeypatch.setattr(conversation.agent, "cancel", lambda: calls.append(1) or (len(calls) > 1 and cancel()))
+    monkeypatch.setattr(
+        conversation.agent, "cancel", lambda: calls.append(1) or (len(calls) > 1 and cancel())
+    )
 
     def fail():
         raise RuntimeError("out of paint")

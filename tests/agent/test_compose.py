@@ -36,19 +36,31 @@ class Stage:
         self.thread = None
 
     def role(self, name, *triggers, memory=MANUAL):
-        spec = {"role": f"You are {name}.", "model": {"provider": "offline"}, "triggers": triggers, "memory": memory}
+        spec = {
+            "role": f"You are {name}.",
+            "model": {"provider": "offline"},
+            "triggers": triggers,
+            "memory": memory,
+        }
         role = {**HEAD, "kind": "Agent", "metadata": {"name": name}, "spec": spec}
         (self.folder / f"{name}.yaml").write_text(json.dumps(role))
 
     def compose(self, services, **spec):
         named = {name: {"role": f"./{name}.yaml", **service} for name, service in services.items()}
-        whole = {**HEAD, "kind": "Compose", "metadata": {"name": "team"}, "spec": {"services": named, **spec}}
+        whole = {
+            **HEAD,
+            "kind": "Compose",
+            "metadata": {"name": "team"},
+            "spec": {"services": named, **spec},
+        }
         (self.folder / "compose.yaml").write_text(json.dumps(whole))
         return load_compose(self.folder / "compose.yaml")
 
     def model_for(self, service):
         def respond(messages, info):
-            prompt = next(part.content for part in messages[-1].parts if isinstance(part, UserPromptPart))
+            prompt = next(
+                part.content for part in messages[-1].parts if isinstance(part, UserPromptPart)
+            )
             answer = self.answers.get(service, lambda said: f"{service}({said})")
             return ModelResponse(parts=[TextPart(answer(prompt))])
 
@@ -89,7 +101,9 @@ class Stage:
     def memories(self, role, **memory):
         """What a role's memory holds, the oldest first."""
         whole = load_role(self.folder / f"{role}.yaml")
-        opened = RoleMemory(whole.with_memory(whole.spec.memory.model_copy(update=memory)), clock=self.clock)
+        opened = RoleMemory(
+            whole.with_memory(whole.spec.memory.model_copy(update=memory)), clock=self.clock
+        )
         try:
             return list(reversed(opened.listed(limit=None))), opened.hf.sessions()
         finally:
@@ -111,7 +125,10 @@ def test_an_answer_becomes_the_prompt_of_the_next_service(stage):
     stage.role("reader", HOOK)
     stage.role("writer")
     stage.role("critic")
-    stage.start({"reader": to("writer", "critic"), "writer": {}, "critic": {}}, shared_memory={"enabled": True})
+    stage.start(
+        {"reader": to("writer", "critic"), "writer": {}, "critic": {}},
+        shared_memory={"enabled": True},
+    )
     url = stage.until(r"^reader: listening for POST at (\S+)")[1]
     assert stage.send(url, "news") == 202
     stage.until(r"^reader: webhook: reader\(news\)$")
@@ -119,7 +136,10 @@ def test_an_answer_becomes_the_prompt_of_the_next_service(stage):
     assert done == {"writer(reader(news))", "critic(reader(news))"}
     stage.end()
     memories, sessions = stage.memories("reader", store_path=str(config.agent_store("team-shared")))
-    kinds = sorted((m.metadata["trigger_type"], m.metadata.get("from", ""), m.metadata["trust"]) for m in memories)
+    kinds = sorted(
+        (m.metadata["trigger_type"], m.metadata.get("from", ""), m.metadata["trust"])
+        for m in memories
+    )
     assert kinds == [
         ("delegate", "reader", "external"),
         ("delegate", "reader", "external"),
@@ -145,7 +165,10 @@ def test_without_a_shared_memory_each_has_its_own(stage):
 
 def test_a_shared_memory_lies_beside_the_compose_file_and_has_its_own_cap(stage):
     stage.role("reader", HOOK, memory=None)
-    stage.start({"reader": {}}, shared_memory={"enabled": True, "store_path": "./both.db", "max_memories": 5})
+    stage.start(
+        {"reader": {}},
+        shared_memory={"enabled": True, "store_path": "./both.db", "max_memories": 5},
+    )
     stage.until("http")
     stage.end()
     assert (stage.folder / "both.db").exists()
@@ -185,7 +208,10 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
     assert busy.wait(SOON)
     for text in ["two", "three"]:
         stage.send(url, text)
-    stage.until(r"^reader: an answer for writer was dropped, because writer had no room for 0.1 s: reader\(three")
+    stage.until(
+        r"^reader: an answer for writer was dropped, because writer had no room for 0.1 s: "
+        r"reader\(three"
+    )
     stage.stop.set()
     release.set()
     assert "writer: delegate: dropped, because it stops: reader(two)" in stage.end()
@@ -194,7 +220,9 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
 def test_services_start_in_order_and_end_in_reverse(stage):
     for name in ["a", "b", "c"]:
         stage.role(name, CRON, memory={**MANUAL, "store_path": "one.db", "consolidation": {}})
-        stage.answers[name] = lambda prompt: "fact: it is done" if "tick" not in prompt else "it is done"
+        stage.answers[name] = lambda prompt: (
+            "fact: it is done" if "tick" not in prompt else "it is done"
+        )
     stage.start({"a": {"depends_on": ["b"]}, "b": {"depends_on": ["c"]}, "c": {}})
     stage.until("^a: cron '")
     assert [line[0] for line in stage.lines] == ["c", "b", "a"]
@@ -208,8 +236,14 @@ def test_services_start_in_order_and_end_in_reverse(stage):
 @pytest.mark.parametrize(
     ("services", "said"),
     [
-        ({"a": {"depends_on": ["b"]}, "b": {"depends_on": ["c"]}, "c": {"depends_on": ["a"]}}, "a -> b -> c -> a"),
-        ({"a": {"depends_on": ["a"]}, "b": {}, "c": {}}, "depend on each other in a circle: a -> a"),
+        (
+            {"a": {"depends_on": ["b"]}, "b": {"depends_on": ["c"]}, "c": {"depends_on": ["a"]}},
+            "a -> b -> c -> a",
+        ),
+        (
+            {"a": {"depends_on": ["a"]}, "b": {}, "c": {}},
+            "depend on each other in a circle: a -> a",
+        ),
         ({"a": to("b"), "b": to("a"), "c": {}}, "without end: (a -> b -> a|b -> a -> b)"),
         ({"a": to("b"), "b": {}, "c": {}}, "Service 'idle' would never do anything"),
         ({"a": {"role": "gone.yaml"}, "b": {}, "c": {}}, "There is no file .*gone.yaml"),
@@ -250,7 +284,9 @@ def test_on_a_server_they_share_a_scope_of_their_own(stage, monkeypatch):
 
     stage.role("a", HOOK)
     url = "postgresql://db.example/team"
-    [role] = compose._roles(stage.compose({"a": {}}, shared_memory={"enabled": True, "store_path": url})).values()
+    [role] = compose._roles(
+        stage.compose({"a": {}}, shared_memory={"enabled": True, "store_path": url})
+    ).values()
     assert (role.spec.memory.store_path, role.spec.memory.scope) == (url, "shared:team")
     monkeypatch.setenv("HOLDFAST_STORE", url)
     [role] = compose._roles(stage.compose({"a": {}}, shared_memory={"enabled": True})).values()

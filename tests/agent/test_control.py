@@ -1,4 +1,6 @@
-"""What a person does to their memory from inside a conversation, in plain words and with /memory."""
+"""What a person does to their memory from inside a conversation, in plain words and with
+/memory.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +55,17 @@ def model():
 
 @pytest.fixture
 def begin(tmp_path, clock, model):
-    """Begins a conversation with the agent of a role file; the same file each time, as after a restart."""
+    """Begins a conversation with the agent of a role file; the same file each time, as after a
+    restart.
+    """
     opened = []
 
     def begin_(memory="{embeddings: {provider: none}}", *, use_memory=True):
         file = tmp_path / "role.yaml"
         file.write_text(ROLE.format(memory=memory))
-        agent = RoleAgent.open(load_role(file), model=model.model, clock=clock, use_memory=use_memory)
+        agent = RoleAgent.open(
+            load_role(file), model=model.model, clock=clock, use_memory=use_memory
+        )
         opened.append(agent)
         return Conversation(agent)
 
@@ -107,7 +113,11 @@ def test_what_is_no_command_is_never_taken_for_one(text):
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ru", "zh", "ja"])
 def test_nine_commands_of_ten_are_understood_and_none_as_another(language):
-    ours = [(label, name_of(text)) for code, label, text in LABELLED if code == language and label != "-"]
+    ours = [
+        (label, name_of(text))
+        for code, label, text in LABELLED
+        if code == language and label != "-"
+    ]
     assert [pair for pair in ours if pair[1] not in (None, pair[0])] == []
     assert sum(label == found for label, found in ours) >= 0.9 * len(ours)
 
@@ -144,7 +154,9 @@ def test_what_it_is_about_is_read_from_it(text, about):
     assert command(text).about == about
 
 
-@pytest.mark.parametrize("text", ["", " ", "?", "\n", "forget everything\nand this", "x" * 10_000, "forget " * 5_000])
+@pytest.mark.parametrize(
+    "text", ["", " ", "?", "\n", "forget everything\nand this", "x" * 10_000, "forget " * 5_000]
+)
 def test_any_text_can_be_asked_about(text):
     assert command(text) is None
 
@@ -152,11 +164,28 @@ def test_any_text_can_be_asked_about(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("y", "yes"), ("Yes!", "yes"), ("ja", "yes"), ("oui", "yes"), ("да", "yes"), ("是的", "yes"), ("はい", "yes"),
-        ("n", "no"), ("Nein.", "no"), ("forget it", "no"), ("不要", "no"), ("2", 2), ("#2", 2), ("２", 2), ("2番", 2),
-        ("all", "all"), ("undo", "undo"), ("I was 12 then", None), ("yesterday", None), ("", None),
+        ("y", "yes"),
+        ("Yes!", "yes"),
+        ("ja", "yes"),
+        ("oui", "yes"),
+        ("да", "yes"),
+        ("是的", "yes"),
+        ("はい", "yes"),
+        ("n", "no"),
+        ("Nein.", "no"),
+        ("forget it", "no"),
+        ("不要", "no"),
+        ("2", 2),
+        ("#2", 2),
+        ("２", 2),
+        ("2番", 2),
+        ("all", "all"),
+        ("undo", "undo"),
+        ("I was 12 then", None),
+        ("yesterday", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_short_answers(text, said):
     assert answer(text) == said
 
@@ -178,16 +207,26 @@ def test_anything_else_reaches_the_model(talk, model):
 
 def test_looking_makes_no_store(begin, tmp_path):
     talk = begin("{embeddings: {provider: none}, store_path: never.db}")
-    assert [say(talk, text) for text in ("What do you know about me?", "forget about tea", "forget everything")] == [
-        NOTHING, NO_MATCH, NOTHING,
-    ]  # fmt: skip
+    assert [
+        say(talk, text)
+        for text in ("What do you know about me?", "forget about tea", "forget everything")
+    ] == [
+        NOTHING,
+        NO_MATCH,
+        NOTHING,
+    ]
     assert "0 facts" in say(talk, "memory status")
     assert not talk.agent.memory.exists
 
 
 def test_guests_have_nothing_to_show_or_edit(begin, model):
     talk = begin(use_memory=False)
-    for text in ("What do you know about me?", "forget about tea", "remember that I like tea", "don't remember this"):
+    for text in (
+        "What do you know about me?",
+        "forget about tea",
+        "remember that I like tea",
+        "don't remember this",
+    ):
         assert say(talk, text) == GUEST
     assert talk.control.slash("list") == GUEST
     assert say(talk, "Hello") == "The model answers."
@@ -199,7 +238,9 @@ def test_the_list_is_numbered_by_sort_in_the_order_of_insertion(talk, hf):
     hf.remember("Talked about Porto", kind="episode")
     hf.remember("Plays chess")
     told = say(talk, "What do you remember about me?")
-    assert told.startswith("Facts:\n1. Likes tea\n2. Plays chess\n\nSessions:\n1. Talked about Porto\n\nRules:\n1. Ans")
+    assert told.startswith(
+        "Facts:\n1. Likes tea\n2. Plays chess\n\nSessions:\n1. Talked about Porto\n\nRules:\n1. Ans"
+    )
 
 
 def test_five_forgotten_facts_do_not_hide_the_sixth(talk, hf):
@@ -275,7 +316,10 @@ def test_what_it_was_learned_from_goes_with_it(talk, hf, clock):
 
     turn = hf.capture("s1", "user", "My sister Anna lives in Porto")
     fact = hf.remember("The user's sister Anna lives in Porto")
-    hf.write("link", lambda writer: writer.link(Edge(hf.scopes[0], fact.id, turn.id, "derived_from", clock())))
+    hf.write(
+        "link",
+        lambda writer: writer.link(Edge(hf.scopes[0], fact.id, turn.id, "derived_from", clock())),
+    )
     say(talk, "forget about Anna")
     assert "1 message" in say(talk, "yes")
     assert hf.recall("Where does Anna live?") == []
@@ -421,7 +465,9 @@ def test_what_the_last_turn_left_behind_is_not_kept(talk, hf, clock):
     hf.remember("Plays chess")
     clock.forward(minutes=1)
     say(talk, "My boss is terrible")
-    talk.agent.memory.remember("semantic", "The user's boss is terrible")  # as a tool of the agent does
+    talk.agent.memory.remember(
+        "semantic", "The user's boss is terrible"
+    )  # as a tool of the agent does
     assert "1 memory" in say(talk, "Don't remember this")
     assert active(hf) == ["Plays chess"]
     assert say(talk, "off the record") == "Okay, I won't keep that."
@@ -460,12 +506,16 @@ def test_slash_forms(talk, hf):
     assert say(talk, "clear").startswith("I forgot 1 memory")
 
 
-@pytest.mark.parametrize("rest", ["forget", "forget fact", "forget everything now", "clear", "clear it", "recall"])
+@pytest.mark.parametrize(
+    "rest", ["forget", "forget fact", "forget everything now", "clear", "clear it", "recall"]
+)
 def test_a_slash_form_that_is_wrong_says_what_is_right(talk, rest):
     assert "/memory forget fact|session|rule N" in talk.control.slash(rest)
 
 
-@pytest.mark.parametrize("rest", ["", "tea", "list of books", "status of the project", "recall of cars"])
+@pytest.mark.parametrize(
+    "rest", ["", "tea", "list of books", "status of the project", "recall of cars"]
+)
 def test_other_words_are_a_search(talk, rest):
     assert talk.control.slash(rest) is None
 
@@ -560,7 +610,9 @@ def test_settings_show_and_switch(talk, tmp_path, monkeypatch):
     assert talk.command("settings", "volume up").startswith("/settings ")
 
 
-def test_the_memory_of_a_project_is_switched_on_for_later_conversations_too(begin, tmp_path, monkeypatch):
+def test_the_memory_of_a_project_is_switched_on_for_later_conversations_too(
+    begin, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     talk = begin()
     assert "is on" in talk.command("settings", "project memory on")

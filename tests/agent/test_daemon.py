@@ -28,7 +28,9 @@ MEMORY = {"store_path": "memory.db", "embeddings": {"provider": "none"}}
 
 
 class Script:
-    """A model that answers every prompt with `Done: <prompt>`, or as it is told, and notes what it was asked."""
+    """A model that answers every prompt with `Done: <prompt>`, or as it is told, and notes what it
+    was asked.
+    """
 
     def __init__(self):
         self.asked = Queue()
@@ -36,7 +38,9 @@ class Script:
         self.model = FunctionModel(self._respond)
 
     def _respond(self, messages, info):
-        prompt = next(part.content for part in messages[-1].parts if isinstance(part, UserPromptPart))
+        prompt = next(
+            part.content for part in messages[-1].parts if isinstance(part, UserPromptPart)
+        )
         self.asked.put(prompt)
         return ModelResponse(parts=[TextPart(self.answer(prompt))])
 
@@ -52,10 +56,22 @@ def agent(tmp_path, clock, script):
     opened = []
 
     def make(*triggers, memory=MEMORY):
-        spec = {"role": "You help.", "model": {"provider": "offline"}, "triggers": triggers, "memory": memory}
+        spec = {
+            "role": "You help.",
+            "model": {"provider": "offline"},
+            "triggers": triggers,
+            "memory": memory,
+        }
         file = tmp_path / "role.yaml"
         file.write_text(
-            json.dumps({"apiVersion": "holdfast/v1", "kind": "Agent", "metadata": {"name": "ann"}, "spec": spec})
+            json.dumps(
+                {
+                    "apiVersion": "holdfast/v1",
+                    "kind": "Agent",
+                    "metadata": {"name": "ann"},
+                    "spec": spec,
+                }
+            )
         )
         opened.append(RoleAgent.open(load_role(file), clock=clock, model=script.model))
         return opened[-1]
@@ -109,7 +125,11 @@ def daemon(clock):
 
 def episodes(agent):
     """What is remembered of the runs, the oldest first."""
-    return [memory for memory in reversed(agent.memory.listed(type_="episodic")) if memory.category == "daemon_run"]
+    return [
+        memory
+        for memory in reversed(agent.memory.listed(type_="episodic"))
+        if memory.category == "daemon_run"
+    ]
 
 
 def test_each_kind_of_trigger_runs_the_agent_and_is_remembered(agent, daemon, tmp_path, clock):
@@ -129,14 +149,20 @@ def test_each_kind_of_trigger_runs_the_agent_and_is_remembered(agent, daemon, tm
     running.until("^webhook: Done: Hello$")
     running.end()
     remembered = episodes(ann)
-    assert [memory.metadata["trigger_type"] for memory in remembered] == ["cron", "file_watch", "webhook"]
+    assert [memory.metadata["trigger_type"] for memory in remembered] == [
+        "cron",
+        "file_watch",
+        "webhook",
+    ]
     assert remembered[0].content == "Daemon trigger (cron): Done: tick"
     assert remembered[0].metadata == {"trigger_type": "cron"}
     assert remembered[1].metadata["path"] == str(tmp_path / "notes" / "a.md")
     assert remembered[2].metadata["trust"] == "external"
 
 
-def test_a_run_that_fails_is_told_and_remembered_and_the_next_one_works(agent, daemon, script, clock):
+def test_a_run_that_fails_is_told_and_remembered_and_the_next_one_works(
+    agent, daemon, script, clock
+):
     answers = iter([RuntimeError("no such luck"), "better"])
 
     def answer(prompt):
@@ -201,7 +227,9 @@ def test_firings_beyond_the_room_are_refused(agent, clock):
 
 def test_the_session_ends_and_episodes_become_facts(agent, daemon, script, clock):
     ann = agent(CRON)
-    script.answer = lambda prompt: "fact: Ann prefers tea." if "tick" not in prompt else "Ann prefers tea."
+    script.answer = lambda prompt: (
+        "fact: Ann prefers tea." if "tick" not in prompt else "Ann prefers tea."
+    )
     running = daemon(ann)
     running.until("^cron '")
     clock.forward(minutes=1)
@@ -209,7 +237,9 @@ def test_the_session_ends_and_episodes_become_facts(agent, daemon, script, clock
     lines = running.end()
     [session] = ann.memory.hf.sessions()
     assert (session.metadata["mode"], session.end_reason) == ("daemon", "shutdown")
-    assert [memory.content for memory in ann.memory.listed(type_="semantic")] == ["Ann prefers tea."]
+    assert [memory.content for memory in ann.memory.listed(type_="semantic")] == [
+        "Ann prefers tea."
+    ]
     assert lines[-1] == "Created 1 semantic memories from episodic data."
 
 
@@ -261,7 +291,9 @@ threading.Event().wait()
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process")
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_and_another_interrupt_ends_it_at_once(first):
-    with subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(first)
         assert process.stdout.readline() == "stopping\n"

@@ -23,7 +23,9 @@ QUIET = {"embeddings": {"provider": "none"}}
 
 
 def relay(messages, info):
-    """Hands the prompt on by the first delegate tool there is, and answers with what comes back; else remembers it."""
+    """Hands the prompt on by the first delegate tool there is, and answers with what comes back;
+    else remembers it.
+    """
     last = messages[-1]
     assert isinstance(last, ModelRequest)
     for part in last.parts:
@@ -48,12 +50,22 @@ class Team:
 
     def role(self, name, *agents, folder=".", memory=None, guardrails=None, **delegate):
         tools = [{"type": "delegate", "agents": agents, **delegate}] if agents else []
-        spec = {"role": f"You are {name}.", "model": {"provider": "offline"}, "tools": tools, "memory": memory}
+        spec = {
+            "role": f"You are {name}.",
+            "model": {"provider": "offline"},
+            "tools": tools,
+            "memory": memory,
+        }
         if guardrails:
             spec["guardrails"] = guardrails
         file = self.folder / folder / f"{name}.yaml"
         file.parent.mkdir(exist_ok=True)
-        role = {"apiVersion": "holdfast/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
+        role = {
+            "apiVersion": "holdfast/v1",
+            "kind": "Agent",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
         file.write_text(json.dumps(role))
         return load_role(file)
 
@@ -116,14 +128,19 @@ def test_delegation_goes_as_deep_as_allowed_and_no_deeper(team):
 
 def test_an_agent_that_calls_itself_comes_to_an_end(team):
     echo = team.role("echo", agent("echo"), max_depth=2)
-    assert "Delegation depth 3 exceeds max_depth 2 (chain: echo -> echo -> echo)" in team.open(echo).run("x").text
+    assert (
+        "Delegation depth 3 exceeds max_depth 2 (chain: echo -> echo -> echo)"
+        in team.open(echo).run("x").text
+    )
 
 
 def test_an_agent_that_cannot_be_loaded(team):
     lead = team.role("lead", agent("x"), agent("broken"))
     (team.folder / "broken.yaml").write_text("apiVersion: [")
     said = team.call(lead, "delegate_to_x")
-    assert said.startswith("[DELEGATION ERROR] Failed to load agent from ./x.yaml: There is no file")
+    assert said.startswith(
+        "[DELEGATION ERROR] Failed to load agent from ./x.yaml: There is no file"
+    )
     said = team.call(lead, "delegate_to_broken")
     assert said.startswith("[DELEGATION ERROR] Failed to load agent from ./broken.yaml: ")
 
@@ -134,7 +151,9 @@ def test_an_agent_that_fails(team):
 
     team.role("x")
     team.model = FunctionModel(fail)
-    assert team.call(team.role("lead", agent("x")), "delegate_to_x") == ("[DELEGATION ERROR] Agent 'x' failed: no luck")
+    assert team.call(team.role("lead", agent("x")), "delegate_to_x") == (
+        "[DELEGATION ERROR] Agent 'x' failed: no luck"
+    )
 
 
 def test_an_agent_that_cannot_be_opened(team):
@@ -145,10 +164,14 @@ def test_an_agent_that_cannot_be_opened(team):
     role["spec"]["security"] = {"tools": {"restrict_db_paths": True}}
     file.write_text(json.dumps(role))
     said = team.call(lead, "delegate_to_x")
-    assert said.startswith("[DELEGATION ERROR] Agent 'x' failed: Store path '/elsewhere.db' is outside")
+    assert said.startswith(
+        "[DELEGATION ERROR] Agent 'x' failed: Store path '/elsewhere.db' is outside"
+    )
 
 
-@pytest.mark.parametrize("limits", [{"timeout_seconds": 0.5}, {"guardrails": {"timeout_seconds": 0.5}}])
+@pytest.mark.parametrize(
+    "limits", [{"timeout_seconds": 0.5}, {"guardrails": {"timeout_seconds": 0.5}}]
+)
 def test_an_agent_that_takes_too_long_is_stopped(team, limits):
     asked, stopped = threading.Event(), threading.Event()
 
@@ -164,7 +187,9 @@ def test_an_agent_that_takes_too_long_is_stopped(team, limits):
     team.model = FunctionModel(hang)
     said = team.call(team.role("lead", agent("x"), **limits), "delegate_to_x")
     assert said == "[DELEGATION ERROR] Agent 'x' timed out after 0.5 seconds"
-    assert stopped.is_set() == asked.is_set()  # on a crowded machine the time may be over before the model is asked
+    assert (
+        stopped.is_set() == asked.is_set()
+    )  # on a crowded machine the time may be over before the model is asked
 
 
 def test_a_time_limit_of_somebody_else_is_a_failure(team):

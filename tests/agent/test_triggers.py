@@ -42,7 +42,14 @@ class Bench:
             spec["memory"] = memory
         file = self.folder / "role.yaml"
         file.write_text(
-            json.dumps({"apiVersion": "holdfast/v1", "kind": "Agent", "metadata": {"name": "ann"}, "spec": spec})
+            json.dumps(
+                {
+                    "apiVersion": "holdfast/v1",
+                    "kind": "Agent",
+                    "metadata": {"name": "ann"},
+                    "spec": spec,
+                }
+            )
         )
         return load_role(file)
 
@@ -106,10 +113,17 @@ def test_cron_fires_when_its_time_has_come_and_not_before(bench, clock):
 
 
 def test_cron_goes_by_its_timezone_across_a_change_to_summer_time(bench, clock):
-    nine = {"type": "cron", "schedule": "0 9 * * *", "prompt": "Guten Morgen.", "timezone": "Europe/Berlin"}
+    nine = {
+        "type": "cron",
+        "schedule": "0 9 * * *",
+        "prompt": "Guten Morgen.",
+        "timezone": "Europe/Berlin",
+    }
     clock.now = from_datetime(datetime(2026, 3, 28, 12, tzinfo=UTC))
     [thread] = bench.start(nine)
-    assert thread.about.endswith("2026-03-29T07:00:00+00:00")  # the day before it would have been 08:00
+    assert thread.about.endswith(
+        "2026-03-29T07:00:00+00:00"
+    )  # the day before it would have been 08:00
 
 
 def test_cron_fires_once_after_the_machine_has_slept(bench, clock):
@@ -135,7 +149,9 @@ def test_cron_tells_when_there_is_no_room(bench, clock):
     bench.room = False
     bench.start(EVERY_MINUTE)
     clock.forward(minutes=1)
-    assert bench.told.get(timeout=SOON) == "cron: refused, too much is waiting already: Look around."
+    assert (
+        bench.told.get(timeout=SOON) == "cron: refused, too much is waiting already: Look around."
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,7 +191,9 @@ def test_new_and_changed_files_fire_and_deleted_ones_do_not(bench, notes):
     bench.start(watching(prompt_template='Read {path}, answer as {"json": {}}.'))
     (notes / "new.md").write_text("new")
     assert bench.next() == Firing(
-        "file_watch", f'Read {notes / "new.md"}, answer as {{"json": {{}}}}.', {"path": str(notes / "new.md")}
+        "file_watch",
+        f'Read {notes / "new.md"}, answer as {{"json": {{}}}}.',
+        {"path": str(notes / "new.md")},
     )
     (notes / "doomed.md").unlink()
     (notes / "old.md").write_text("changed")
@@ -215,7 +233,10 @@ def test_existing_files_fire_once_when_wanted(bench, notes):
     for name in ["b.md", "a.md", "c.txt"]:
         (notes / name).write_text("x")
     bench.start(watching(extensions=["md"], process_existing=True))
-    assert [bench.next().metadata["path"] for _ in range(2)] == [str(notes / "a.md"), str(notes / "b.md")]
+    assert [bench.next().metadata["path"] for _ in range(2)] == [
+        str(notes / "a.md"),
+        str(notes / "b.md"),
+    ]
     (notes / "z.md").write_text("x")
     assert bench.next().metadata["path"] == str(notes / "z.md")
 
@@ -236,7 +257,10 @@ def test_several_changes_within_the_debounce_fire_once(bench, notes):
     for text in ["one", "two", "three"]:
         (notes / "a.md").write_text(text)
         (notes / "tick").write_text(text)
-    assert {bench.next().metadata["path"] for _ in range(2)} == {str(notes / "a.md"), str(notes / "tick")}
+    assert {bench.next().metadata["path"] for _ in range(2)} == {
+        str(notes / "a.md"),
+        str(notes / "tick"),
+    }
     (notes / "b.md").write_text("x")
     assert bench.next().metadata["path"] == str(notes / "b.md")
 
@@ -247,7 +271,10 @@ def test_changes_that_had_no_turn_are_told_at_the_end(bench, notes):
     (notes / "a.md").write_text("x")
     assert bench.offered.wait(SOON)
     bench.end()
-    assert bench.told.get(timeout=SOON) == "file_watch: stopped before 1 changed file had their turn: a.md"
+    assert (
+        bench.told.get(timeout=SOON)
+        == "file_watch: stopped before 1 changed file had their turn: a.md"
+    )
 
 
 def test_the_agents_own_memory_does_not_set_it_in_motion(bench, notes):
@@ -275,11 +302,15 @@ def test_the_store_of_an_agent_that_may_not_have_it_there_is_a_file_like_any_oth
     said["spec"]["security"] = {"tools": {"restrict_db_paths": True}}
     file.write_text(json.dumps(said))
     role = load_role(file)
-    [thread] = triggers.prepare(role, bench.fire, clock=bench.time, stop=bench.stop, environ={}, told=bench.told.put)
+    [thread] = triggers.prepare(
+        role, bench.fire, clock=bench.time, stop=bench.stop, environ={}, told=bench.told.put
+    )
     thread.release()
 
 
-def test_a_folder_that_goes_away_while_it_is_looked_at_does_not_end_the_watch(bench, notes, tmp_path, monkeypatch):
+def test_a_folder_that_goes_away_while_it_is_looked_at_does_not_end_the_watch(
+    bench, notes, tmp_path, monkeypatch
+):
     (tmp_path / "new" / "gone").mkdir(parents=True)
     (tmp_path / "new" / "a.md").write_text("x")
     scandir = os.scandir
@@ -331,7 +362,9 @@ class Sender:
     def __init__(self, bench, **more):
         [self.thread] = bench.start(hook(**more), environ={"HOOK_SECRET": "geheim"})
         assert isinstance(self.thread, WebhookThread)
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.thread.port}", trust_env=False, timeout=SOON)
+        self.http = httpx.Client(
+            base_url=f"http://127.0.0.1:{self.thread.port}", trust_env=False, timeout=SOON
+        )
 
     def __call__(self, body="Hello", *, method="POST", path="/webhook", **headers):
         data = body.encode() if isinstance(body, str) else body
@@ -396,12 +429,25 @@ def signature(body, secret="geheim"):
 
 def test_with_a_secret_only_signed_requests_are_accepted(bench, sender):
     send = sender(secret="${HOOK_SECRET}")
-    wrong = [None, "", "sha256=", "sha256=é", signature("Bye"), signature("Hello", "${HOOK_SECRET}"), "sha256=0" * 64]
+    wrong = [
+        None,
+        "",
+        "sha256=",
+        "sha256=é",
+        signature("Bye"),
+        signature("Hello", "${HOOK_SECRET}"),
+        "sha256=0" * 64,
+    ]
     for value in wrong:
         headers = {} if value is None else {"X-Hub-Signature-256": value.encode()}
         assert send(**headers).status_code == 403, value
     assert bench.fired.empty()
-    assert send(**{"X-Hub-Signature-256": signature("Hello"), "Origin": "https://ok.example"}).status_code == 202
+    assert (
+        send(
+            **{"X-Hub-Signature-256": signature("Hello"), "Origin": "https://ok.example"}
+        ).status_code
+        == 202
+    )
 
 
 def test_too_many_requests_have_to_wait(bench, sender, clock):
@@ -447,7 +493,9 @@ def test_the_port_is_free_again_after_the_end(bench, sender):
     assert send().status_code == 202
     bench.end()
     with pytest.raises(httpx.ConnectError):
-        httpx.post(f"http://127.0.0.1:{send.thread.port}/webhook", content="x", trust_env=False, timeout=60)
+        httpx.post(
+            f"http://127.0.0.1:{send.thread.port}/webhook", content="x", trust_env=False, timeout=60
+        )
 
 
 # All together

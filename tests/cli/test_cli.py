@@ -1,4 +1,6 @@
-"""The command line: every command, what it prints for people and for scripts, and its exit codes."""
+"""The command line: every command, what it prints for people and for scripts, and its exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,31 @@ from holdfast import __version__
 
 ESCAPE = "\x1b"
 COMMANDS = [
-    "remember", "recall", "list", "show", "correct", "confirm", "archive", "restore", "forget", "purge", "history",
-    "why", "undo", "log", "stats", "capture", "context", "export", "import", "doctor", "reembed", "settings",
-    "demo", "bench",
-]  # fmt: skip
+    "remember",
+    "recall",
+    "list",
+    "show",
+    "correct",
+    "confirm",
+    "archive",
+    "restore",
+    "forget",
+    "purge",
+    "history",
+    "why",
+    "undo",
+    "log",
+    "stats",
+    "capture",
+    "context",
+    "export",
+    "import",
+    "doctor",
+    "reembed",
+    "settings",
+    "demo",
+    "bench",
+]
 
 
 @pytest.fixture
@@ -36,7 +59,9 @@ def js(cli):
 def program(*args, **options):
     """Runs the real program in a process of its own."""
     command = [sys.executable, "-m", "holdfast", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, **options
+    )
 
 
 # Remember and recall
@@ -45,7 +70,11 @@ def program(*args, **options):
 def test_remember_prints_one_object_with_an_id(js):
     memory = js("remember", "Prefers green tea", "--category", "taste", "--tag", "a", "--tag", "b")
     assert memory["id"].startswith("fact_")
-    assert (memory["content"], memory["category"], memory["tags"]) == ("Prefers green tea", "taste", ["a", "b"])
+    assert (memory["content"], memory["category"], memory["tags"]) == (
+        "Prefers green tea",
+        "taste",
+        ["a", "b"],
+    )
     assert (memory["scope"], memory["kind"], memory["layer"], memory["source"]) == (
         "user:ann",
         "fact",
@@ -72,7 +101,12 @@ def test_remember_says_how_to_undo_and_recall_shows_a_line_per_hit(cli):
     said = cli("remember", "Prefers green tea").out
     run_id = re.fullmatch(r"Remembered fact_\w+\. Undo with: holdfast undo (run_\w+)\n", said)[1]
     score, id_, kind, when, text = cli("recall", "tea").out.rstrip("\n").split("\t")
-    assert (0 <= float(score) <= 1, id_[:5], kind, text) == (True, "fact_", "fact", "Prefers green tea")
+    assert (0 <= float(score) <= 1, id_[:5], kind, text) == (
+        True,
+        "fact_",
+        "fact",
+        "Prefers green tea",
+    )
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", when)
     assert cli("undo", run_id).code == 0
     assert cli("recall", "tea") == (0, "Nothing found.\n", "")
@@ -80,12 +114,35 @@ def test_remember_says_how_to_undo_and_recall_shows_a_line_per_hit(cli):
 
 def test_every_option_of_remember_reaches_the_memory(js):
     memory = js(
-        "remember", "Tea is on sale", "--kind", "rule", "--title", "Sale", "--author", "Ann", "--confidence", "0.5",
-        "--at", "2026-01-02T03:04:05+00:00", "--valid-from", "2026-01-01T00:00+00:00",
-        "--valid-until", "2036-01-01T00:00+00:00", "--metadata", '{"ticket": 12}',
-    )  # fmt: skip
-    assert (memory["kind"], memory["title"], memory["author"], memory["confidence"]) == ("rule", "Sale", "Ann", 0.5)
-    assert (memory["event_time"], memory["metadata"]) == ("2026-01-02T03:04:05+00:00", {"ticket": 12})
+        "remember",
+        "Tea is on sale",
+        "--kind",
+        "rule",
+        "--title",
+        "Sale",
+        "--author",
+        "Ann",
+        "--confidence",
+        "0.5",
+        "--at",
+        "2026-01-02T03:04:05+00:00",
+        "--valid-from",
+        "2026-01-01T00:00+00:00",
+        "--valid-until",
+        "2036-01-01T00:00+00:00",
+        "--metadata",
+        '{"ticket": 12}',
+    )
+    assert (memory["kind"], memory["title"], memory["author"], memory["confidence"]) == (
+        "rule",
+        "Sale",
+        "Ann",
+        0.5,
+    )
+    assert (memory["event_time"], memory["metadata"]) == (
+        "2026-01-02T03:04:05+00:00",
+        {"ticket": 12},
+    )
     assert (memory["valid_from"][:10], memory["valid_until"][:10]) == ("2026-01-01", "2036-01-01")
 
 
@@ -128,7 +185,9 @@ def test_scopes_keep_apart_and_reads_may_name_several(js):
 def test_the_store_and_the_scope_come_from_options_settings_and_login(js, monkeypatch, tmp_path):
     js("remember", "elsewhere", "--store", tmp_path / "other.db")
     assert js("list") == []
-    assert [memory["content"] for memory in js("list", "--store", tmp_path / "other.db")] == ["elsewhere"]
+    assert [memory["content"] for memory in js("list", "--store", tmp_path / "other.db")] == [
+        "elsewhere"
+    ]
     monkeypatch.setenv("HOLDFAST_SCOPE", "project:acme")
     assert js("remember", "x")["scope"] == "project:acme"
 
@@ -146,7 +205,9 @@ def test_an_id_is_whole_on_a_screen_of_any_width(js, terminal, columns):
     """Only so it can be copied; a long text goes below where there is no room beside."""
     from terminals import bare  # needs a Unix
 
-    tea = js("remember", "Prefers green tea in the morning, and black tea with milk when it rains")["id"]
+    tea = js("remember", "Prefers green tea in the morning, and black tea with milk when it rains")[
+        "id"
+    ]
     shown = bare(terminal("list", COLUMNS=str(columns)).hear("rains"))
     assert tea in shown
     assert max(len(line.rstrip()) for line in shown.splitlines()) <= columns
@@ -158,7 +219,11 @@ def test_list_pages_and_filters(js, cli):
     page = js("list", "-n", "2")
     assert [memory["content"] for memory in page] == ["three", "two"]
     assert [memory["content"] for memory in js("list", "--after", page[-1]["seq"])] == ["one"]
-    assert [line.split("\t")[-1] for line in cli("list").out.splitlines()] == ["three", "two", "one"]
+    assert [line.split("\t")[-1] for line in cli("list").out.splitlines()] == [
+        "three",
+        "two",
+        "one",
+    ]
     js("archive", "1")
     assert [memory["content"] for memory in js("list", "--status", "archived")] == ["one"]
     assert cli("list", "--kind", "rule").out == "No memories.\n"
@@ -228,7 +293,9 @@ def test_metadata_is_shown_as_json(cli, js):
 def test_undo_takes_back_the_latest_run_and_says_how_to_redo_it(js, cli, tea):
     js("archive", tea)
     done = cli("undo")
-    assert re.fullmatch(r"Undid archive \(run_\w+\): 1 change\. Redo with: holdfast undo run_\w+\n", done.out)
+    assert re.fullmatch(
+        r"Undid archive \(run_\w+\): 1 change\. Redo with: holdfast undo run_\w+\n", done.out
+    )
     assert js("show", tea)["status"] == "active"
     again = js("undo")
     assert (again["changes"], again["run"][:4], again["undone"][:4]) == (1, "run_", "run_")
@@ -257,7 +324,11 @@ def test_why_names_the_stage_and_needs_to_know_what_was_expected(js, cli, tea):
 
 def test_stats_count(js, cli, tea):
     stats = js("stats")
-    assert (stats["active"], stats["memories"], stats["problems"]) == (1, {"fact": {"active": 1}}, {})
+    assert (stats["active"], stats["memories"], stats["problems"]) == (
+        1,
+        {"fact": {"active": 1}},
+        {},
+    )
     assert "fact         1 active" in cli("stats").out
 
 
@@ -273,9 +344,23 @@ def test_context_prints_fenced_blocks(js, cli, tea):
 
 def test_capture_takes_one_turn_from_the_arguments(js):
     (turn,) = js(
-        "capture", "I moved to Lisbon", "--session", "s1", "--role", "user", "--author", "Ann", "--at", "2026-01-01"
+        "capture",
+        "I moved to Lisbon",
+        "--session",
+        "s1",
+        "--role",
+        "user",
+        "--author",
+        "Ann",
+        "--at",
+        "2026-01-01",
     )
-    assert (turn["kind"], turn["session"], turn["position"], turn["author"]) == ("turn", "s1", 0, "Ann")
+    assert (turn["kind"], turn["session"], turn["position"], turn["author"]) == (
+        "turn",
+        "s1",
+        0,
+        "Ann",
+    )
 
 
 def test_capture_takes_many_turns_as_json_lines(js):
@@ -290,10 +375,17 @@ def test_capture_takes_many_turns_as_json_lines(js):
 
 @pytest.mark.parametrize(
     ("stdin", "complaint"),
-    [("nope", "Line 1 is not JSON"), ("[]", "not a JSON object"), ('{"text": "x"}', "is missing"), ('{"a"', "Line 1")],
+    [
+        ("nope", "Line 1 is not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"text": "x"}', "is missing"),
+        ('{"a"', "Line 1"),
+    ],
 )
 def test_a_line_that_is_no_turn_stops_the_capture(cli, js, stdin, complaint):
-    done = cli("capture", stdin='{"session":"s","role":"user","text":"fine"}\n' * (stdin[0] == "{") + stdin)
+    done = cli(
+        "capture", stdin='{"session":"s","role":"user","text":"fine"}\n' * (stdin[0] == "{") + stdin
+    )
     assert done.code == 2
     assert complaint.replace("Line 1", "Line 2" if stdin[0] == "{" else "Line 1") in done.err
     assert js("list") == []
@@ -316,10 +408,15 @@ def test_purge_needs_a_yes_where_nobody_can_be_asked(cli, js, tea):
 
 
 def test_purge_with_yes_erases(cli, js, tea):
-    assert cli("purge", tea, "--yes").out.startswith("Erased 1 memory, 1 journal entry.\nReceipt receipt_")
+    assert cli("purge", tea, "--yes").out.startswith(
+        "Erased 1 memory, 1 journal entry.\nReceipt receipt_"
+    )
     assert cli("show", tea).code == 1
     js("remember", "x")
-    assert json.loads(cli("purge", "2", "--yes", "--json").out)["erased"] == {"journal": 1, "memories": 1}
+    assert json.loads(cli("purge", "2", "--yes", "--json").out)["erased"] == {
+        "journal": 1,
+        "memories": 1,
+    }
 
 
 # Export, import
@@ -448,7 +545,13 @@ def test_bench_prints_figures_by_category(cli, js, tmp_path):
 
 def test_bench_refuses_a_file_that_it_could_not_write_before_it_measures_anything(cli, tmp_path):
     """The set is not even there: nothing was read yet."""
-    done = cli("bench", "locomo", tmp_path / "missing.json", "--questions", tmp_path / "nowhere" / "q.jsonl")
+    done = cli(
+        "bench",
+        "locomo",
+        tmp_path / "missing.json",
+        "--questions",
+        tmp_path / "nowhere" / "q.jsonl",
+    )
     assert (done.code, f"The folder {tmp_path / 'nowhere'} does not exist" in done.err) == (2, True)
 
 
@@ -468,12 +571,20 @@ def test_the_demo_tells_its_story_and_keeps_to_its_own_file(cli, js, tmp_path):
 @pytest.mark.parametrize(
     "args",
     [
-        ("show", "fact_missing"), ("correct", "fact_missing", "x"), ("confirm", "9"),
-        ("archive", "9"), ("restore", "9"), ("forget", "9"), ("purge", "9", "--yes"), ("history", "9"),
-        ("undo", "run_missing"), ("undo",),
-        ("why", "x", "--expect", "9"), ("export", "--all"),
+        ("show", "fact_missing"),
+        ("correct", "fact_missing", "x"),
+        ("confirm", "9"),
+        ("archive", "9"),
+        ("restore", "9"),
+        ("forget", "9"),
+        ("purge", "9", "--yes"),
+        ("history", "9"),
+        ("undo", "run_missing"),
+        ("undo",),
+        ("why", "x", "--expect", "9"),
+        ("export", "--all"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_there_exits_1_with_a_message_on_stderr(cli, args):
     done = cli(*args)
     assert (done.code, done.out) == (1, "")
@@ -483,14 +594,23 @@ def test_what_is_not_there_exits_1_with_a_message_on_stderr(cli, args):
 @pytest.mark.parametrize(
     "args",
     [
-        ("nosuch",), ("recall", "x", "--nosuch"), ("recall", "x", "--limit", "0"), ("recall", "x", "--limit", "ten"),
-        ("show",), ("remember", "x", "--kind", "thought"), ("remember", "x", "--confidence", "2"), ("remember", " "),
-        ("remember", "x", "--metadata", "{"), ("remember", "x", "--metadata", "[]"),
+        ("nosuch",),
+        ("recall", "x", "--nosuch"),
+        ("recall", "x", "--limit", "0"),
+        ("recall", "x", "--limit", "ten"),
+        ("show",),
+        ("remember", "x", "--kind", "thought"),
+        ("remember", "x", "--confidence", "2"),
+        ("remember", " "),
+        ("remember", "x", "--metadata", "{"),
+        ("remember", "x", "--metadata", "[]"),
         ("remember", "x", "--at", "soonish"),
-        ("list", "--status", "lost"), ("recall", "x", "--scope", "ann"), ("recall", "x", "--since", "soonish"),
+        ("list", "--status", "lost"),
+        ("recall", "x", "--scope", "ann"),
+        ("recall", "x", "--since", "soonish"),
         ("remember",),
     ],
-)  # fmt: skip
+)
 def test_wrong_usage_exits_2_with_a_message_on_stderr_and_writes_nothing(cli, js, args):
     done = cli(*args)
     assert (done.code, done.out) == (2, "")
@@ -574,13 +694,18 @@ def test_the_version_is_printed(cli):
 
 
 def test_a_reader_that_goes_away_is_no_error(cli):
-    lines = "\n".join(json.dumps({"session": "s", "role": "user", "text": f"{n} " + "tea " * 50}) for n in range(800))
+    lines = "\n".join(
+        json.dumps({"session": "s", "role": "user", "text": f"{n} " + "tea " * 50})
+        for n in range(800)
+    )
     assert cli("capture", stdin=lines).code == 0
     for args in (["export"], ["list", "-n", "800"], ["list", "-n", "1"]):
         read_end, write_end = os.pipe()
         os.close(read_end)
         command = [sys.executable, "-m", "holdfast", *args]
-        done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            command, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
         os.close(write_end)
         assert (done.returncode, done.stderr) == (0, "")
 
@@ -594,7 +719,11 @@ def test_output_in_an_encoding_that_lacks_a_character_is_no_error():
 
 def test_the_completion_script_can_be_shown():
     env = {**os.environ, "_HOLDFAST_COMPLETE": "source_bash"}
-    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'holdfast'; from holdfast.cli import main; main()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.argv[0] = 'holdfast'; from holdfast.cli import main; main()",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
     assert "_HOLDFAST_COMPLETE" in done.stdout
     assert "complete" in done.stdout

@@ -1,4 +1,6 @@
-"""`holdfast purge`, `audit` and `feedback`: what they print, what they leave, and their exit codes."""
+"""`holdfast purge`, `audit` and `feedback`: what they print, what they leave, and their exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,19 @@ def test_a_purge_writes_its_receipt(cli, js, tea, tmp_path):
     filed = (tmp_path / "receipt.json").read_text()
     assert json.loads(filed) == printed
     assert "green tea" not in filed
-    assert Receipt.from_json(filed).covers("Prefers green tea") and not Receipt.from_json(filed).covers("coffee")
+    assert Receipt.from_json(filed).covers("Prefers green tea") and not Receipt.from_json(
+        filed
+    ).covers("coffee")
     assert (tmp_path / "receipt.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_purge_wants_to_know_what(cli, tea):
-    assert cli("purge").code == cli("purge", tea, "--session", "s1").code == cli("purge", tea, "--finish").code == 2
+    assert (
+        cli("purge").code
+        == cli("purge", tea, "--session", "s1").code
+        == cli("purge", tea, "--finish").code
+        == 2
+    )
 
 
 def test_an_owner_is_purged_with_what_is_kept_apart(cli, js, tea, tmp_path):

@@ -14,7 +14,10 @@ from holdfast.types import DAY, system_clock
 @pytest.fixture
 def hf(tmp_path, clock):
     with Holdfast.open(
-        tmp_path / "memory.db", scope="user:ann", settings=Settings(embedding_models="none"), clock=clock
+        tmp_path / "memory.db",
+        scope="user:ann",
+        settings=Settings(embedding_models="none"),
+        clock=clock,
     ) as hf:
         yield hf
 
@@ -25,7 +28,9 @@ def test_decay_shows_its_plan_before_it_does_anything(cli, hf):
     assert (planned["id"], planned["fades"]) == (fact.id, True)
     assert "Likes tea" in cli("decay", "--plan").out
     assert hf.get(fact.id).status == "active"
-    assert cli("decay").out.startswith("Less sure than before: 1. Faded: 1.\n`holdfast list --status faded` shows")
+    assert cli("decay").out.startswith(
+        "Less sure than before: 1. Faded: 1.\n`holdfast list --status faded` shows"
+    )
     assert "Likes tea" in cli("list", "--status", "faded").out
     assert hf.get(fact.id).status == "faded"
     assert cli("decay", "--plan").out == "Nothing here fades.\n"
@@ -44,7 +49,11 @@ def test_a_forecast_draws_the_curve_of_a_fact(cli, hf):
 def test_entities_are_listed_shown_merged_renamed_split_and_undone(cli, hf):
     hf.remember("@bob shipped #apollo")
     hf.remember("@robert shipped it too")
-    assert {one["name"] for one in json.loads(cli("entity", "list", "--json").out)} == {"bob", "apollo", "robert"}
+    assert {one["name"] for one in json.loads(cli("entity", "list", "--json").out)} == {
+        "bob",
+        "apollo",
+        "robert",
+    }
     assert "shipped #apollo" in cli("entity", "show", "@bob").out
     assert cli("entity", "merge", "bob", "robert").code == 0
     merged = json.loads(cli("entity", "show", "robert", "--json").out)
@@ -68,9 +77,13 @@ def test_an_entity_that_nobody_mentions_is_not_found(cli, hf):
 def test_maintain_once_does_what_is_due(cli, hf):
     hf.capture("s1", "user", "I love green tea.")
     hf.end_session("s1")
-    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out.startswith("Done: learn s1")
+    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out.startswith(
+        "Done: learn s1"
+    )
     assert "tea" in cli("list", "--kind", "fact").out
-    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
+    assert (
+        cli("maintain", "--once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
+    )
     assert cli("maintain", "--once", "sleep").code == 2
 
 
@@ -83,9 +96,10 @@ def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkey
     told = cli("maintain", "--plan", "--once", "consolidate", "--scope", "user:ann").out
     assert "The language model would be asked once, about " in told
     (told,) = [
-        one for one in json.loads(cli("maintain", "--plan", "--scope", "user:ann", "--json").out)
+        one
+        for one in json.loads(cli("maintain", "--plan", "--scope", "user:ann", "--json").out)
         if one["task"] == "consolidate"
-    ]  # fmt: skip
+    ]
     assert (told["scope"], told["key"], told["calls"]) == ("user:ann", "s1", 1)
     assert hf.store.unread(hf.scopes), "nothing was done"
     assert cli("maintain", "--plan", "--once", "sleep").code == 2
@@ -96,7 +110,10 @@ def test_what_is_due_is_told_in_words_under_headings(cli, hf):
     hf.end_session("s1")
     assert cli("maintain", "--plan", "--scope", "user:ann").out.splitlines() == [
         "task\tscope\tlanguage model\ttext",
-        "enrich\tuser:ann\tnot asked\tTake a second look for people, places and projects in memories that name few.",
+        (
+            "enrich\tuser:ann\tnot asked\tTake a second look for people, places and projects in "
+            "memories that name few."
+        ),
         "consolidate\tuser:ann\tnot asked\tRead session s1, and keep what it teaches.",
         "No language model would be asked.",
     ]
@@ -117,7 +134,10 @@ def test_stats_say_what_the_model_was_asked_today(cli, hf):
 
 @pytest.mark.parametrize(
     "words",
-    [["remember", "My sister Ines lives in Lisbon"], ["capture", "--session", "s1", "My sister Ines lives in Lisbon"]],
+    [
+        ["remember", "My sister Ines lives in Lisbon"],
+        ["capture", "--session", "s1", "My sister Ines lives in Lisbon"],
+    ],
     ids=["remember", "capture"],
 )
 def test_who_is_mentioned_is_known_as_soon_as_it_is_said(cli, words):
@@ -129,7 +149,14 @@ def test_who_is_mentioned_is_known_as_soon_as_it_is_said(cli, words):
 
 
 def test_what_an_assistant_names_waits_for_the_second_look(cli):
-    cli("capture", "--session", "s1", "--role", "assistant", "Maria and John wrote good books on that")
+    cli(
+        "capture",
+        "--session",
+        "s1",
+        "--role",
+        "assistant",
+        "Maria and John wrote good books on that",
+    )
     assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
     assert cli("maintain", "--once", "enrich").code == 0
     assert {"Maria", "John"} <= {*cli("entity", "list").out.split()}

@@ -20,7 +20,17 @@ PLAIN = (
     ["what does she drink?", "--limit", "3"],
     ["--why", "tea"],
     ["tea", "--kind", "fact", "--kind", "rule", "--category", "drinks", "--tag", "hot"],
-    ["tea", "--since", "last week", "--until", "2026-03-31", "--as-of", "2026-04-01", "--tokens", "200"],
+    [
+        "tea",
+        "--since",
+        "last week",
+        "--until",
+        "2026-03-31",
+        "--as-of",
+        "2026-04-01",
+        "--tokens",
+        "200",
+    ],
     ["--store", "x.db", "--scope", "user:ann", "--scope", "project", "tea", "--json"],
     ["tea", "--format", "prompt"],
 )
@@ -43,7 +53,9 @@ DOUBTFUL = (
     ["--return", "tea"],
 )
 OTHERWISE = {"as_json": "json", "format_": "format"}
-"""What the parser's parameters are called, where their options are words of Python or names of modules."""
+"""What the parser's parameters are called, where their options are words of Python or names of
+modules.
+"""
 
 
 def parser() -> Any:
@@ -54,10 +66,16 @@ def parser() -> Any:
 @pytest.mark.parametrize("words", PLAIN, ids=" ".join)
 def test_plain_words_mean_what_the_parser_makes_of_them(words: list[str]) -> None:
     parsed = parser().make_context("recall", list(words)).params
-    wanted = {OTHERWISE.get(name, name): value for name, value in parsed.items() if value not in (None, False, ())}
+    wanted = {
+        OTHERWISE.get(name, name): value
+        for name, value in parsed.items()
+        if value not in (None, False, ())
+    }
     given = understood(recall, words)
     assert given is not None
-    assert {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()} == {
+    assert {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    } == {
         name: tuple(value) if isinstance(value, list) else value for name, value in wanted.items()
     }
 
@@ -73,7 +91,9 @@ def test_every_option_of_the_parser_is_known() -> None:
 
 
 def test_other_commands_are_not_answered() -> None:
-    assert [answered(words) for words in ([], ["list"], ["--help"], ["recall", "--help"])] == [None] * 4
+    assert [answered(words) for words in ([], ["list"], ["--help"], ["recall", "--help"])] == [
+        None
+    ] * 4
 
 
 def test_both_ways_find_and_fail_alike(
@@ -81,7 +101,12 @@ def test_both_ways_find_and_fail_alike(
 ) -> None:
     store = ["--store", str(tmp_path / "memory.db"), "--scope", "user:ann"]
     assert app_.run(["remember", "Drinks green tea", *store]) == 0
-    for words in (["green tea"], ["tea", "--json"], ["tea", "--since", "someday"], ["tea", "--kind", "nonsense"]):
+    for words in (
+        ["green tea"],
+        ["tea", "--json"],
+        ["tea", "--since", "someday"],
+        ["tea", "--kind", "nonsense"],
+    ):
         capsys.readouterr()
         by_parser = app_.run(["recall", *words, *store]), capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["holdfast", "recall", *words, *store])
@@ -104,13 +129,20 @@ def test_each_command_is_where_the_table_says() -> None:
         assert app_.name_of(info) in app_.COMMANDS[module].split()
 
 
-def test_help_shows_all_commands_in_order_whichever_was_loaded_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_all_commands_in_order_whichever_was_loaded_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     import subprocess
 
     show = "from holdfast.cli.app import run; run(['--help'])"
-    first = "from holdfast.cli.app import load_commands; load_commands('store'); load_commands('reading'); "
+    first = (
+        "from holdfast.cli.app import load_commands; load_commands('store'); "
+        "load_commands('reading'); "
+    )
     usual, other = (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
         for code in (show, first + show)
     )
     assert usual == other and "remember" in usual

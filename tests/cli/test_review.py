@@ -36,7 +36,9 @@ def ann(tmp_path):
 
 def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, terminal):
     known = ann.remember("Ann drinks green tea in the morning")
-    tea = agent.propose("Ann drinks black tea in the morning", reason="said it today", quote="black tea for me")
+    tea = agent.propose(
+        "Ann drinks black tea in the morning", reason="said it today", quote="black tea for me"
+    )
     chess = agent.propose("Ann plays chess every day")
     wrong = agent.propose("Ann owns a zeppelin")
     later = agent.propose("Ann might move to Porto")
@@ -44,7 +46,14 @@ def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, termina
     screen = terminal("review", EDITOR=write)
     shown = screen.hear("? help")
     assert "\x1b[32mblack" in shown, "the difference is coloured"
-    for words in ("1 of 4", tea.id, "agent:helper", "said it today", "“black tea for me”", f"nearest      {known.id}"):
+    for words in (
+        "1 of 4",
+        tea.id,
+        "agent:helper",
+        "said it today",
+        "“black tea for me”",
+        f"nearest      {known.id}",
+    ):
         assert words in bare(shown)
     screen.type("?")
     screen.hear("not proposed again in these words")
@@ -62,8 +71,11 @@ def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, termina
     assert "1 memory waits for you" in bare(screen.hear("holdfast review"))
     assert screen.end() == 0
     assert [ann.get(one.id).status for one in (tea, chess, wrong, later)] == [
-        "active", "superseded", "archived", "proposed",
-    ]  # fmt: skip
+        "active",
+        "superseded",
+        "archived",
+        "proposed",
+    ]
     assert ann.get(wrong.id).status_reason == "rejected: she has none"
 
 
@@ -123,7 +135,10 @@ def test_a_proposal_cannot_steer_the_terminal(agent, ann, terminal):
 
 def test_the_list_says_who_when_and_why(agent, cli):
     tea = agent.propose("Ann likes tea", reason="said so")
-    assert all(word in cli("review", "--list").out for word in (tea.id, "agent:helper", "Ann likes tea", "said so"))
+    assert all(
+        word in cli("review", "--list").out
+        for word in (tea.id, "agent:helper", "Ann likes tea", "said so")
+    )
     (shown,) = json.loads(cli("review", "--json").out)
     assert (shown["id"], shown["outlook"], shown["nearest"]) == (tea.id, "add", None)
 
@@ -136,11 +151,22 @@ def test_nobody_can_be_asked_in_a_pipe(agent, cli):
 
 
 def test_approving_and_rejecting_by_ids(agent, ann, cli):
-    tea, chess, zeppelin = (agent.propose(f"Ann likes {what}") for what in ("tea", "chess", "zeppelins"))
-    assert cli("review", "approve", tea.id, chess.seq).out.count("Undo with: holdfast undo run_") == 2
+    tea, chess, zeppelin = (
+        agent.propose(f"Ann likes {what}") for what in ("tea", "chess", "zeppelins")
+    )
+    assert (
+        cli("review", "approve", tea.id, chess.seq).out.count("Undo with: holdfast undo run_") == 2
+    )
     assert cli("review", "reject", zeppelin.id, "--reason", "she does not").code == 0
-    assert [ann.get(one.id).status for one in (tea, chess, zeppelin)] == ["active", "active", "archived"]
-    assert cli("review", "approve", tea.id).err == f"Error: {tea.id} does not wait for a decision: it is active.\n"
+    assert [ann.get(one.id).status for one in (tea, chess, zeppelin)] == [
+        "active",
+        "active",
+        "archived",
+    ]
+    assert (
+        cli("review", "approve", tea.id).err
+        == f"Error: {tea.id} does not wait for a decision: it is active.\n"
+    )
 
 
 def test_one_that_does_not_wait_stops_all(agent, ann, cli):
@@ -151,9 +177,9 @@ def test_one_that_does_not_wait_stops_all(agent, ann, cli):
 
 def test_approving_in_other_words(agent, ann, cli):
     tea = agent.propose("Ann hates coffee")
-    assert json.loads(cli("review", "approve", tea.id, "--text", "Ann avoids coffee", "--json").out)["content"] == (
-        "Ann avoids coffee"
-    )
+    assert json.loads(
+        cli("review", "approve", tea.id, "--text", "Ann avoids coffee", "--json").out
+    )["content"] == ("Ann avoids coffee")
     assert cli("review", "approve", tea.id, tea.id, "--text", "x").code == 2
 
 
@@ -182,8 +208,11 @@ text = text[:text.index('[keep] {later.id}')]
     assert (done.code, "1 memory waits for you" in done.out) == (0, True)
     assert sorted(one.content for one in ann.list()) == ["Ann likes chess", "Ann likes green tea"]
     assert [ann.get(one.id).status for one in (tea, chess, zeppelin, later)] == [
-        "superseded", "active", "archived", "proposed",
-    ]  # fmt: skip
+        "superseded",
+        "active",
+        "archived",
+        "proposed",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +224,9 @@ text = text[:text.index('[keep] {later.id}')]
         ("sys.exit(3)", "code 3"),
     ],
 )
-def test_a_sheet_that_cannot_be_understood_decides_nothing(agent, ann, cli, monkeypatch, tmp_path, code, complaint):
+def test_a_sheet_that_cannot_be_understood_decides_nothing(
+    agent, ann, cli, monkeypatch, tmp_path, code, complaint
+):
     agent.propose("Ann plays chess")
     agent.propose("Ann likes tea")
     monkeypatch.setenv("EDITOR", editor(tmp_path, code))
@@ -204,10 +235,14 @@ def test_a_sheet_that_cannot_be_understood_decides_nothing(agent, ann, cli, monk
     assert len(ann.proposals()) == 2
 
 
-def test_the_file_in_the_editor_is_for_nobody_else_and_gone_afterwards(agent, cli, monkeypatch, tmp_path):
+def test_the_file_in_the_editor_is_for_nobody_else_and_gone_afterwards(
+    agent, cli, monkeypatch, tmp_path
+):
     agent.propose("Ann likes tea")
     note = tmp_path / "note.txt"
-    code = f"pathlib.Path({str(note)!r}).write_text(f'{{sys.argv[1]}} {{f.stat().st_mode & 0o777:o}}')"
+    code = (
+        f"pathlib.Path({str(note)!r}).write_text(f'{{sys.argv[1]}} {{f.stat().st_mode & 0o777:o}}')"
+    )
     monkeypatch.setenv("EDITOR", editor(tmp_path, code))
     cli("review", "edit-all")
     name, mode = note.read_text().split()
@@ -216,7 +251,9 @@ def test_the_file_in_the_editor_is_for_nobody_else_and_gone_afterwards(agent, cl
 
 lines = st.one_of(
     st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20),
-    st.sampled_from([";; note", "[approve] fact_1", "\\[keep] fact_1", "\\\\;; x", "[reject] fact_2", "\\"]),
+    st.sampled_from(
+        [";; note", "[approve] fact_1", "\\[keep] fact_1", "\\\\;; x", "[reject] fact_2", "\\"]
+    ),
 )
 texts = st.lists(lines, min_size=1, max_size=5).map("\n".join).map(str.strip).filter(bool)
 
@@ -225,13 +262,23 @@ texts = st.lists(lines, min_size=1, max_size=5).map("\n".join).map(str.strip).fi
 def test_a_sheet_that_is_not_touched_gives_every_text_back(one, two):
     def proposal(number, content):
         return Memory(
-            id=f"fact_{number}", scope=Scope("user", "ann"), kind="fact", content=content, created_at=0, updated_at=0,
-            event_time=0, status="proposed", metadata={"proposed_by": "agent:x"},
-        )  # fmt: skip
+            id=f"fact_{number}",
+            scope=Scope("user", "ann"),
+            kind="fact",
+            content=content,
+            created_at=0,
+            updated_at=0,
+            event_time=0,
+            status="proposed",
+            metadata={"proposed_by": "agent:x"},
+        )
 
     new = Weighed(Add(Candidate("x", "x")), None)
     written = sheet([(proposal(1, one), new), (proposal(2, two), new)])
-    assert read_sheet(written, {"fact_1", "fact_2"}) == [("keep", "fact_1", one), ("keep", "fact_2", two)]
+    assert read_sheet(written, {"fact_1", "fact_2"}) == [
+        ("keep", "fact_1", one),
+        ("keep", "fact_2", two),
+    ]
 
 
 # The difference

@@ -1,4 +1,6 @@
-"""`holdfast store`: set up, migrate, look at and copy stores, on files and on a real server, and what goes wrong."""
+"""`holdfast store`: set up, migrate, look at and copy stores, on files and on a real server, and
+what goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,19 @@ def one_more_migration(monkeypatch):
 
     def known(backend):
         steps = migrations(backend)
-        return (*steps, Migration(len(steps) + 1, "9999_later.sql", "CREATE TABLE later (number bigint)"))
+        return (
+            *steps,
+            Migration(len(steps) + 1, "9999_later.sql", "CREATE TABLE later (number bigint)"),
+        )
 
     return lambda: monkeypatch.setattr(migrations_runner, "migrations", known)
 
 
 @pytest.fixture
 def owner(postgres_server, postgres_store_url):
-    """A login that may use our roles and pass them on, but may not install extensions; dropped at the end."""
+    """A login that may use our roles and pass them on, but may not install extensions; dropped at
+    the end.
+    """
     name = f"owner_{uuid4().hex[:8]}"
     execute(postgres_store_url, f"CREATE ROLE {name} LOGIN CREATEROLE")
     execute(postgres_store_url, f"GRANT holdfast_app, holdfast_worker TO {name} WITH ADMIN OPTION")
@@ -96,7 +103,10 @@ def test_init_says_when_pgvector_cannot_be_had(cli, js, owner, postgres_url):
     url = as_login(postgres_url, owner)
     execute(postgres_url, f"GRANT CREATE ON DATABASE {postgres_url.rsplit('/')[-1]} TO {owner}")
     done = cli("store", "init", url)
-    assert (done.code, "pgvector: The extension 'vector' (pgvector) is not installed" in done.out) == (0, True)
+    assert (
+        done.code,
+        "pgvector: The extension 'vector' (pgvector) is not installed" in done.out,
+    ) == (0, True)
     assert js("status", url)["pgvector"] is None
     assert "is not installed and this login cannot install it" in cli("store", "status", url).out
 
@@ -143,8 +153,12 @@ def test_migrate_starts_to_use_pgvector_when_it_has_appeared(cli, js, owner, pos
     store.close()
     execute(postgres_url, "CREATE EXTENSION vector")
     assert "not in use yet: run `holdfast store migrate`" in cli("store", "status", url).out
-    assert cli("store", "migrate", url, "--plan").out.startswith("Pending: vectors become pgvector's type\n")
-    assert cli("store", "migrate", url).out.startswith("Done: vectors become pgvector's type\npgvector: 0.")
+    assert cli("store", "migrate", url, "--plan").out.startswith(
+        "Pending: vectors become pgvector's type\n"
+    )
+    assert cli("store", "migrate", url).out.startswith(
+        "Done: vectors become pgvector's type\npgvector: 0."
+    )
     store = PostgresStore(url)
     assert store.has_extension
     assert store.vectors([ANN], "m", [one.seq])[one.seq].tobytes() == unit(1).tobytes()
@@ -168,11 +182,26 @@ def test_status_of_a_file(cli, js, file):
     store.enqueue(ANN, "embed", "k", watermark=1)
     store.close()
     now = js("status")
-    assert (now["kind"], now["location"], now["schema"], now["pending"]) == ("sqlite", str(file), latest("sqlite"), [])
-    assert (now["scopes"], now["rows"]["memory"], now["rows"]["event"], now["rows"]["vector"]) == (1, 2, 2, 1)
+    assert (now["kind"], now["location"], now["schema"], now["pending"]) == (
+        "sqlite",
+        str(file),
+        latest("sqlite"),
+        [],
+    )
+    assert (now["scopes"], now["rows"]["memory"], now["rows"]["event"], now["rows"]["vector"]) == (
+        1,
+        2,
+        2,
+        1,
+    )
     assert (now["jobs"], now["bytes"]) == ({"pending": 1}, file.stat().st_size)
     said = dict(line.split(maxsplit=1) for line in cli("store", "status").out.splitlines())
-    assert (said["kind"], said["memories"], said["journal"], said["vectors"]) == ("sqlite", "2", "2", "1")
+    assert (said["kind"], said["memories"], said["journal"], said["vectors"]) == (
+        "sqlite",
+        "2",
+        "2",
+        "1",
+    )
     assert (said["jobs"], said["schema"]) == ("1 pending", f"{latest('sqlite')}, up to date")
     assert said["size"].endswith(" kB")
 
@@ -183,10 +212,23 @@ def test_status_of_a_database(cli, js, postgres_store_url):
     store.enqueue(ANN, "embed", "k", watermark=1)
     store.close()
     now = js("status", postgres_store_url)
-    assert (now["kind"], now["location"], now["pending"], now["citus"]) == ("postgres", postgres_store_url, [], False)
-    assert (now["scopes"], now["rows"]["memory"], now["rows"]["event"], now["jobs"]) == (1, 2, 2, {"pending": 1})
+    assert (now["kind"], now["location"], now["pending"], now["citus"]) == (
+        "postgres",
+        postgres_store_url,
+        [],
+        False,
+    )
+    assert (now["scopes"], now["rows"]["memory"], now["rows"]["event"], now["jobs"]) == (
+        1,
+        2,
+        2,
+        {"pending": 1},
+    )
     assert now["bytes"] > 100_000
-    said = dict(line.split(maxsplit=1) for line in cli("store", "status", postgres_store_url).out.splitlines())
+    said = dict(
+        line.split(maxsplit=1)
+        for line in cli("store", "status", postgres_store_url).out.splitlines()
+    )
     assert (said["memories"], said["citus"], said["pgvector"]) == ("2", "no", now["pgvector"])
 
 
@@ -220,7 +262,9 @@ def test_a_password_is_never_shown(cli, js, postgres_store_url, tmp_path):
     assert "hunter" not in json.dumps([js("status", url), js("copy", tmp_path / "b.db", url)])
 
 
-def test_a_login_without_upkeep_sees_how_the_store_stands_but_not_what_is_in_it(cli, js, owner, postgres_store_url):
+def test_a_login_without_upkeep_sees_how_the_store_stands_but_not_what_is_in_it(
+    cli, js, owner, postgres_store_url
+):
     execute(postgres_store_url, f"REVOKE holdfast_worker FROM {owner}")
     url = as_login(postgres_store_url, owner)
     assert (js("status", url)["rows"], js("status", url)["schema"]) == (None, latest("postgres"))
@@ -234,7 +278,9 @@ def test_a_login_without_upkeep_sees_how_the_store_stands_but_not_what_is_in_it(
 def filled(file):
     """A file with three memories in two scopes."""
     store = SQLiteStore(file)
-    tea, *_ = put(store, fact("green tea"), fact("coffee"), fact("theirs", scope=ANN._replace(key="bob")))
+    tea, *_ = put(
+        store, fact("green tea"), fact("coffee"), fact("theirs", scope=ANN._replace(key="bob"))
+    )
     store.add_vectors([ANN], "m", {tea.seq: unit(1)})
     store.close()
     return file
@@ -245,18 +291,24 @@ def test_copy_to_a_server_and_back(cli, js, filled, postgres_store_url, tmp_path
     assert (done.code, done.err) == (0, "")
     copied, equal, switch = done.out.splitlines()
     assert copied == (
-        f"Copied 3 memories, 3 journal entries, 1 vector and 0 other rows from {filled} to {postgres_store_url}; "
+        f"Copied 3 memories, 3 journal entries, 1 vector and 0 other rows from {filled} to "
+        f"{postgres_store_url}; "
         "0 rows were already there."
     )
     assert equal.startswith("Both sides are equal, SHA-256 ")
     assert switch == f"Switch over with: HOLDFAST_STORE={postgres_store_url}"
     back = js("copy", postgres_store_url, tmp_path / "back.db")
-    assert (back["scopes"], back["copied"]["memory"], back["vectors"]) == (["user:ann", "user:bob"], 3, 1)
+    assert (back["scopes"], back["copied"]["memory"], back["vectors"]) == (
+        ["user:ann", "user:bob"],
+        3,
+        1,
+    )
     assert back["sha256"] in equal
     again = js("copy", filled, postgres_store_url)
     assert (sum(again["copied"].values()), sum(again["already_there"].values())) == (0, 7)
     assert [
-        hit["content"] for hit in json.loads(cli("recall", "tea", "--store", postgres_store_url, "--json").out)
+        hit["content"]
+        for hit in json.loads(cli("recall", "tea", "--store", postgres_store_url, "--json").out)
     ] == ["green tea"]
 
 
@@ -272,7 +324,10 @@ def test_copy_refuses_one_store_under_two_names(cli, filled, postgres_store_url,
     monkeypatch.chdir(filled.parent)
     for one, other in (
         (filled, "memory.db"),
-        (postgres_store_url, postgres_store_url.replace("admin@", "admin:x@") + "?application_name=y"),
+        (
+            postgres_store_url,
+            postgres_store_url.replace("admin@", "admin:x@") + "?application_name=y",
+        ),
     ):
         done = cli("store", "copy", one, other)
         assert (done.code, "FROM and TO are one store" in done.err) == (2, True)
@@ -337,7 +392,10 @@ def test_a_login_without_rights_is_told_what_it_lacks(cli, owner, postgres_url, 
 
 @pytest.mark.parametrize("command", [("init",), ("migrate",), ("status",), ("copy", "memory.db")])
 def test_without_the_driver_it_says_how_to_install_it(command):
-    script = "import sys; sys.modules['psycopg'] = None; from holdfast.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    script = (
+        "import sys; sys.modules['psycopg'] = None; from holdfast.cli.app import run; "
+        "sys.exit(run(sys.argv[1:]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script, "store", *command, "postgresql://host/db"],
         capture_output=True,
@@ -353,7 +411,11 @@ def test_every_command_explains_itself(cli):
     for command in ("init", "migrate", "status", "copy", "tend", "distribute"):
         assert command in overview.out
         done = cli("store", command, "--help")
-        assert (done.code, f"Usage: holdfast store {command}" in done.out, "--json" in done.out) == (0, True, True)
+        assert (
+            done.code,
+            f"Usage: holdfast store {command}" in done.out,
+            "--json" in done.out,
+        ) == (0, True, True)
 
 
 def test_tending_says_what_it_did(cli, filled, postgres_store_url):
@@ -364,20 +426,32 @@ def test_tending_says_what_it_did(cli, filled, postgres_store_url):
 
 def test_spreading_shows_its_plan_and_needs_citus(cli, filled, postgres_store_url):
     plan = cli("store", "distribute", postgres_store_url, "--plan")
-    assert (plan.code, "create_distributed_table('holdfast.memories', 'scope'" in plan.out) == (0, True)
+    assert (plan.code, "create_distributed_table('holdfast.memories', 'scope'" in plan.out) == (
+        0,
+        True,
+    )
     refused = cli("store", "distribute", postgres_store_url)
     assert (refused.code, "CREATE EXTENSION citus" in refused.err) == (1, True)
     assert cli("store", "distribute", filled).code == 2
 
 
-def test_the_commands_of_the_how_to_work_on_a_server(cli, filled, postgres_store_url, tmp_path, monkeypatch):
+def test_the_commands_of_the_how_to_work_on_a_server(
+    cli, filled, postgres_store_url, tmp_path, monkeypatch
+):
     """The tests of the docs have no server, so they leave these out."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "postgres.md").read_text("utf-8")
-    commands = [line.split("#")[0].split()[1:] for line in page.splitlines() if line.startswith("holdfast store ")]
+    commands = [
+        line.split("#")[0].split()[1:]
+        for line in page.splitlines()
+        if line.startswith("holdfast store ")
+    ]
     assert {command[1] for command in commands} == {"init", "migrate", "status", "copy", "tend"}
     monkeypatch.chdir(tmp_path)
     for command in commands:
-        words = [postgres_store_url if "://" in word else word.replace("alice", "ann") for word in command]
+        words = [
+            postgres_store_url if "://" in word else word.replace("alice", "ann")
+            for word in command
+        ]
         assert cli(*words).code == 0, command
 
 
@@ -385,7 +459,9 @@ def test_the_commands_of_the_how_to_work_on_a_server(cli, filled, postgres_store
 
 
 def test_a_copy_of_a_store_that_is_being_written_is_one_moment_of_it(cli, tmp_path):
-    """Each run writes a fact and what it was learned from; a backup has both of them or neither, and is sound."""
+    """Each run writes a fact and what it was learned from; a backup has both of them or neither,
+    and is sound.
+    """
     place, target = tmp_path / "memory.db", tmp_path / "backup.db"
     started, stop = threading.Event(), threading.Event()
 
@@ -431,7 +507,9 @@ def test_a_backup_that_takes_the_place_of_a_store_restores_it(cli, tmp_path):
 
 def test_an_older_backup_is_not_overwritten_by_a_newer_one(cli, tmp_path):
     place, backup = tmp_path / "memory.db", tmp_path / "backup.db"
-    key = json.loads(cli("remember", "The key is under the pot", "--store", place, "--json").out)["id"]
+    key = json.loads(cli("remember", "The key is under the pot", "--store", place, "--json").out)[
+        "id"
+    ]
     assert cli("store", "copy", place, backup).code == 0
     cli("correct", key, "The key is in the shed", "--store", place)
     assert cli("store", "copy", place, backup).code == 1

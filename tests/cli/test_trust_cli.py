@@ -26,7 +26,9 @@ def said(ask):
     ask("capture", "--session", "s1", "Don't ask if I'm safe, ever again.")
 
 
-def test_what_is_considered_is_shown_with_its_reason_and_what_is_dropped_without_its_words(ask, said):
+def test_what_is_considered_is_shown_with_its_reason_and_what_is_dropped_without_its_words(
+    ask, said
+):
     told = ask("consider", "s1", "--json")
     assert [(one["action"], one["quote"]) for one in told["decisions"]] == [
         ("commit_now", "My sister Ines lives in Lisbon"),
@@ -39,7 +41,12 @@ def test_what_is_considered_is_shown_with_its_reason_and_what_is_dropped_without
 def test_why_a_memory_is_stored_is_told_with_its_quote_and_its_turn(ask, said):
     ask("consider", "s1")
     told = ask("why-stored", "3")
-    for line in ("action       commit_now", "policy       rules_v1", "“My sister Ines lives in Lisbon”", "rests on"):
+    for line in (
+        "action       commit_now",
+        "policy       rules_v1",
+        "“My sister Ines lives in Lisbon”",
+        "rests on",
+    ):
         assert line in told
     whole = ask("why-stored", "3", "--json")
     assert whole["decision"]["timing"] == "immediate"
@@ -58,7 +65,12 @@ def test_a_session_is_listed_shown_and_ended_once(ask, said):
     (one,) = ask("session", "list", "--json")
     assert (one["id"], one["learned"], one["ended_at"]) == ("s1", False, None)
     assert "open" in ask("session", "show", "s1")
-    assert ask("session", "end", "s1", "--json") == {"ended": True, "new": 1, "refused": 0, "arcs": 0}
+    assert ask("session", "end", "s1", "--json") == {
+        "ended": True,
+        "new": 1,
+        "refused": 0,
+        "arcs": 0,
+    }
     assert "had ended before" in ask("session", "end", "s1")
     assert "learned from" in ask("session", "list")
     kinds = [one["kind"] for one in ask("session", "show", "s1", "--json")["memories"]]
@@ -72,10 +84,14 @@ def test_a_session_that_is_not_there_is_said(ask, said, command):
 
 def test_what_is_set_for_an_owner_is_shown_and_changed(ask):
     assert ask("profile", "--json") == {"proactive_recall": False, "enabled": True}
-    assert ask("profile", "--recall", "on", "--memory", "off") == "recall       on\nmemory       off\n"
+    assert (
+        ask("profile", "--recall", "on", "--memory", "off") == "recall       on\nmemory       off\n"
+    )
     assert ask("profile", "--json") == {"proactive_recall": True, "enabled": False}
 
 
 def test_a_vocabulary_that_is_not_there_is_said(ask, said, monkeypatch):
     monkeypatch.setenv("HOLDFAST_VOCABULARY", "sofa")
-    assert "There is no vocabulary 'sofa'. Use one of: couch, general" in ask("consider", "s1", fails=True)
+    assert "There is no vocabulary 'sofa'. Use one of: couch, general" in ask(
+        "consider", "s1", fails=True
+    )

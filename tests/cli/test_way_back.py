@@ -24,7 +24,12 @@ def typed(cli):
 
 @pytest.mark.parametrize(
     "where",
-    [(), ("--scope", "project:bridge"), ("--store", "other.db"), ("--store", "other.db", "--scope", "user:bob")],
+    [
+        (),
+        ("--scope", "project:bridge"),
+        ("--store", "other.db"),
+        ("--store", "other.db", "--scope", "user:bob"),
+    ],
     ids=" ".join,
 )
 def test_it_can_be_typed_as_it_stands(cli, typed, where, tmp_path, monkeypatch):
@@ -57,7 +62,9 @@ def test_it_is_named_after_turns_and_records_too(cli, typed, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     captured = cli("capture", "--session", "s1", "--scope", "user:bob", "The bridge is closed")
     assert typed(captured).out.startswith("Undid capture")
-    added = cli("record", "add", "The bridge is closed", "--category", "incidents", "--store", "other.db")
+    added = cli(
+        "record", "add", "The bridge is closed", "--category", "incidents", "--store", "other.db"
+    )
     assert typed(added).out.startswith("Undid record")
     assert json.loads(cli("record", "list", "--store", "other.db", "--json").out) == []
 
@@ -88,7 +95,9 @@ def test_an_import_of_sessions_can_be_taken_back_and_made_again(cli, typed):
     assert len(json.loads(cli("list", "--scope", "user:bob", "--json").out)) == 3
     assert cli("import", CHATS, "--into", "user:bob").out.startswith("Nothing new for user:bob in ")
     cli("undo", "--scope", "user:bob")
-    assert cli("import", CHATS, "--into", "user:bob").out.startswith("Imported 1 session with 3 turns into user:bob.")
+    assert cli("import", CHATS, "--into", "user:bob").out.startswith(
+        "Imported 1 session with 3 turns into user:bob."
+    )
 
 
 def test_an_import_from_another_memory_names_its_run(cli, typed, tmp_path):
@@ -103,7 +112,9 @@ def test_a_backup_comes_back_where_records_have_changed_since(cli, changed, tmp_
     """A record is what its file says, so it keeps nothing else of a bundle out."""
     monkeypatch.chdir(tmp_path)
     cli("remember", "The ferry still runs")
-    added = json.loads(cli("record", "add", "The bridge is closed", "--category", "incidents", "--json").out)
+    added = json.loads(
+        cli("record", "add", "The bridge is closed", "--category", "incidents", "--json").out
+    )
     verb, *text = changed
     cli("record", verb, added["id"])
     cli("record", "unarchive", added["id"])
@@ -127,7 +138,10 @@ def test_after_a_purge_other_runs_are_named(cli, words):
     cli("purge", *words, "--yes")
     done = cli("undo")
     assert done.code == 1
-    assert "purged cannot come back. Nothing was undone. `holdfast log` lists the other runs" in done.err
+    assert (
+        "purged cannot come back. Nothing was undone. `holdfast log` lists the other runs"
+        in done.err
+    )
     assert "[" not in done.err
 
 
@@ -135,6 +149,11 @@ def test_incognito_there_is_nothing_to_take_back(cli, tmp_path, monkeypatch):
     """What is remembered ends with the command, and what is kept is not looked at."""
     monkeypatch.setenv("HOLDFAST_MEMORY_MODE", "incognito")
     for words in (("remember",), ("capture", "--session", "s1")):
-        assert cli(*words, "The bridge is closed").out.endswith(". Memory is incognito: it ends with this command.\n")
+        assert cli(*words, "The bridge is closed").out.endswith(
+            ". Memory is incognito: it ends with this command.\n"
+        )
     found = cli("recall", "bridge", "--store", tmp_path / "nowhere.db")
-    assert (found.out, found.err) == ("Nothing found.\n", "Memory is incognito: nothing that is kept is looked at.\n")
+    assert (found.out, found.err) == (
+        "Nothing found.\n",
+        "Memory is incognito: nothing that is kept is looked at.\n",
+    )

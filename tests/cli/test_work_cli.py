@@ -1,4 +1,6 @@
-"""`holdfast work` and `holdfast jobs`: what they do, print and return, alone and as several processes."""
+"""`holdfast work` and `holdfast jobs`: what they do, print and return, alone and as several
+processes.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,11 @@ def command(*args):
 
 def test_once_does_what_is_due_in_every_scope_and_stops(cli, store):
     remember("user:ann", "user:bob")
-    assert cli("work", "--once") == (0, f"Done: embed {MODEL} for user:ann.\nDone: embed {MODEL} for user:bob.\n", "")
+    assert cli("work", "--once") == (
+        0,
+        f"Done: embed {MODEL} for user:ann.\nDone: embed {MODEL} for user:bob.\n",
+        "",
+    )
     assert store.coverage() == {MODEL: 2}
     assert cli("work", "--once") == (0, "Nothing is due.\n", "")
     assert cli("work", "--once", "--json") == (0, "", "")
@@ -77,9 +83,14 @@ def test_once_does_what_is_due_in_every_scope_and_stops(cli, store):
 def test_scopes_narrow_the_work_and_the_list(cli, store):
     remember("user:ann", "user:bob", "user:eve")
     done = cli("work", "--once", "--json", "--scope", "user:bob", "--scope", "user:eve")
-    assert [(job["scope"], job["status"]) for job in lines(done.out)] == [("user:bob", "done"), ("user:eve", "done")]
+    assert [(job["scope"], job["status"]) for job in lines(done.out)] == [
+        ("user:bob", "done"),
+        ("user:eve", "done"),
+    ]
     assert store.coverage([ANN]) == {}
-    assert [job["scope"] for job in json.loads(cli("jobs", "--json", "--scope", "user:eve").out)] == ["user:eve"]
+    assert [
+        job["scope"] for job in json.loads(cli("jobs", "--json", "--scope", "user:eve").out)
+    ] == ["user:eve"]
 
 
 def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
@@ -87,13 +98,30 @@ def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
     assert json.loads(cli("jobs", "--json").out) == []
     remember("user:ann")
     cli("work", "--once")
-    assert cli("jobs").out.rstrip("\n").split("\t") == ["user:ann", "embed", MODEL, "done", "3", "", "", "", ""]
+    assert cli("jobs").out.rstrip("\n").split("\t") == [
+        "user:ann",
+        "embed",
+        MODEL,
+        "done",
+        "3",
+        "",
+        "",
+        "",
+        "",
+    ]
     assert json.loads(cli("jobs", "--json").out) == [
         {
-            "scope": "user:ann", "kind": "embed", "key": MODEL, "status": "done", "retries_left": 3,
-            "lease_until": None, "retry_at": None, "worker": "", "error": "",
+            "scope": "user:ann",
+            "kind": "embed",
+            "key": MODEL,
+            "status": "done",
+            "retries_left": 3,
+            "lease_until": None,
+            "retry_at": None,
+            "worker": "",
+            "error": "",
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_a_job_whose_worker_was_lost_says_so(cli, store):
@@ -112,13 +140,19 @@ def test_a_job_that_failed_is_told_with_its_reason_and_its_next_try(cli, store, 
     said = f"Failed: embed {MODEL} for user:ann. {MODEL} cannot be reached. Next try after 20"
     assert done.out.startswith(said)
     (job,) = json.loads(cli("jobs", "--json").out)
-    assert (job["status"], job["error"], job["retries_left"]) == ("error", f"{MODEL} cannot be reached.", 2)
+    assert (job["status"], job["error"], job["retries_left"]) == (
+        "error",
+        f"{MODEL} cannot be reached.",
+        2,
+    )
     assert job["retry_at"]
     assert cli("work", "--once").out == "Nothing is due.\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(cli, store, monkeypatch, number):
+def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(
+    cli, store, monkeypatch, number
+):
     class Interrupted(FakeEmbedder):
         """The first request of a model is also the moment of the signal."""
 
@@ -140,7 +174,9 @@ def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(cli, store
 @contextmanager
 def working(*args):
     """A worker in a process of its own, as soon as it has begun."""
-    process = subprocess.Popen(command("work", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command("work", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         first = process.stderr.readline()
         assert first.startswith("Working on "), first
@@ -176,11 +212,15 @@ def test_several_workers_do_every_job_exactly_once(place, store):
     crew = [subprocess.Popen(command("work", "--once", "--json"), **options) for _ in range(3)]
     finished = [job for process in crew for job in lines(process.communicate(timeout=120)[0])]
     assert [process.returncode for process in crew] == [0, 0, 0]
-    assert Counter((job["status"], job["scope"]) for job in finished) == Counter(("done", scope) for scope in scopes)
+    assert Counter((job["status"], job["scope"]) for job in finished) == Counter(
+        ("done", scope) for scope in scopes
+    )
     assert store.coverage() == {MODEL: 12 * 5}
 
 
-def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(cli, monkeypatch, postgres_server, postgres_store_url):
+def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(
+    cli, monkeypatch, postgres_server, postgres_store_url
+):
     import psycopg
 
     name = f"app_{uuid4().hex}"
@@ -192,7 +232,10 @@ def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(cli, monkeypatch
             done = cli(*args)
             assert (done.code, done.out) == (1, "")
             assert "GRANT holdfast_app, holdfast_worker TO" in done.err
-        assert cli("work", "--once", "--scope", "user:ann").out == f"Done: embed {MODEL} for user:ann.\n"
+        assert (
+            cli("work", "--once", "--scope", "user:ann").out
+            == f"Done: embed {MODEL} for user:ann.\n"
+        )
         assert cli("jobs", "--scope", "user:ann").out.startswith("user:ann\tembed")
         connection.execute(f"DROP ROLE {name}")
 
@@ -200,7 +243,11 @@ def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(cli, monkeypatch
 def test_both_commands_explain_themselves(cli):
     for name in ("work", "jobs"):
         done = cli(name, "--help")
-        assert (done.code, f"Usage: holdfast {name}" in done.out, "--json" in done.out) == (0, True, True)
+        assert (done.code, f"Usage: holdfast {name}" in done.out, "--json" in done.out) == (
+            0,
+            True,
+            True,
+        )
 
 
 def test_an_interval_of_nothing_is_refused(cli):

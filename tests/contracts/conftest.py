@@ -1,4 +1,6 @@
-"""What the tests of the role contracts share: role files, agents of them, and the real command in a real process."""
+"""What the tests of the role contracts share: role files, agents of them, and the real command in a
+real process.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def memory_of(clock):
     opened = []
 
     def open_(path, *, complete=None):
-        memory = RoleMemory(load_role(path), clock=clock, complete=(lambda: complete) if complete else None)
+        memory = RoleMemory(
+            load_role(path), clock=clock, complete=(lambda: complete) if complete else None
+        )
         opened.append(memory)
         return memory
 
@@ -179,7 +183,9 @@ def process(tmp_path):
 def ann(tmp_path, clock):
     """Ann's memory, in which words must do."""
     path = tmp_path / "memory.db"
-    with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="none"), clock=clock) as hf:
+    with Holdfast.open(
+        path, scope="user:ann", settings=Settings(embedding_models="none"), clock=clock
+    ) as hf:
         yield hf
 
 
@@ -192,4 +198,7 @@ def keeper(ann):
 @pytest.fixture
 def tools(keeper):
     """The twelve tools by name."""
-    return {function.__name__: function for function in (*keeper.get_tools(), *keeper.get_consolidator_tools())}
+    return {
+        function.__name__: function
+        for function in (*keeper.get_tools(), *keeper.get_consolidator_tools())
+    }

@@ -1,4 +1,6 @@
-"""What the tests of trusted memory share: somebody talks, and a model that was told what to find."""
+"""What the tests of trusted memory share: somebody talks, and a model that was told what to
+find.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def known(hf, kind="fact", status="active"):
 
 
 class Model:
-    """A model that finds what the test told it to, by quotes, and says what it was told to say to other prompts."""
+    """A model that finds what the test told it to, by quotes, and says what it was told to say to
+    other prompts.
+    """
 
     def __init__(self, *found, arc=None, compared=()):
         self.found, self.arc, self.compared = found, arc, compared
@@ -48,7 +52,14 @@ class Model:
         if "Below are new statements" in prompt:
             return json.dumps(list(self.compared))
         lines = _LINE.findall(prompt)
-        return json.dumps([{"turn": int(n), **one} for n, text in lines for one in self.found if one["quote"] in text])
+        return json.dumps(
+            [
+                {"turn": int(n), **one}
+                for n, text in lines
+                for one in self.found
+                if one["quote"] in text
+            ]
+        )
 
 
 def finds(quote, content=None, **fields):

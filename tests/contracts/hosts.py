@@ -1,4 +1,5 @@
-"""Claude Code and Codex as a hook sees them: the JSON that they send, the answers that they take, and the real command.
+"""Claude Code and Codex as a hook sees them: the JSON that they send, the answers that they take,
+and the real command.
 
 The shapes are those of Claude Code's hooks reference and of the JSON schemas that Codex publishes.
 """
@@ -29,16 +30,30 @@ main()"""
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 
 
-def claude_code(event: str, folder: Path, transcript: Path | str = "/nowhere/abc123.jsonl", **more) -> dict:
+def claude_code(
+    event: str, folder: Path, transcript: Path | str = "/nowhere/abc123.jsonl", **more
+) -> dict:
     """What Claude Code sends."""
     own = {
         "SessionStart": {"source": "startup", "model": "claude-sonnet-4-6"},
-        "UserPromptSubmit": {"permission_mode": "default", "prompt": "Write a function to calculate the factorial"},
+        "UserPromptSubmit": {
+            "permission_mode": "default",
+            "prompt": "Write a function to calculate the factorial",
+        },
         "PreCompact": {"trigger": "manual", "custom_instructions": None},
-        "Stop": {"permission_mode": "default", "stop_hook_active": False, "last_assistant_message": "Done."},
+        "Stop": {
+            "permission_mode": "default",
+            "stop_hook_active": False,
+            "last_assistant_message": "Done.",
+        },
         "SessionEnd": {"reason": "prompt_input_exit"},
     }
-    common = {"session_id": "abc123", "transcript_path": str(transcript), "cwd": str(folder), "hook_event_name": event}
+    common = {
+        "session_id": "abc123",
+        "transcript_path": str(transcript),
+        "cwd": str(folder),
+        "hook_event_name": event,
+    }
     return {**common, **own.get(event, {}), **more}
 
 
@@ -46,14 +61,23 @@ def codex(event: str, folder: Path, transcript: Path | str | None = None, **more
     """What Codex sends; a session that is not kept has no transcript."""
     turn = {"model": "gpt-5.2-codex", "permission_mode": "default", "turn_id": "turn-7"}
     own = {
-        "SessionStart": {"model": "gpt-5.2-codex", "permission_mode": "default", "source": "startup"},
+        "SessionStart": {
+            "model": "gpt-5.2-codex",
+            "permission_mode": "default",
+            "source": "startup",
+        },
         "UserPromptSubmit": {**turn, "prompt": "Write a function to calculate the factorial"},
         "PreCompact": {**turn, "trigger": "auto"},
         "Stop": {**turn, "stop_hook_active": False, "last_assistant_message": None},
         "SessionEnd": {"reason": "other"},
     }
     path = None if transcript is None else str(transcript)
-    common = {"session_id": "0199-aa", "transcript_path": path, "cwd": str(folder), "hook_event_name": event}
+    common = {
+        "session_id": "0199-aa",
+        "transcript_path": path,
+        "cwd": str(folder),
+        "hook_event_name": event,
+    }
     return {**common, **own.get(event, {}), **more}
 
 
@@ -61,20 +85,30 @@ HOSTS = {"claude-code": claude_code, "codex": codex}
 
 
 def command(event: str, *options: str, seconds: float | None = None) -> list[str]:
-    """The real command; with `seconds` to answer in, so that what it says can be looked at on any machine."""
+    """The real command; with `seconds` to answer in, so that what it says can be looked at on any
+    machine.
+    """
     start = ["-m", "holdfast"] if seconds is None else ["-c", HURRIED.format(seconds=seconds)]
     return [sys.executable, *start, "hook", "run", event, *options]
 
 
-def ask(event: str, said: object, *options: str, seconds: float | None = PATIENCE, **environ: str) -> Answered:
+def ask(
+    event: str, said: object, *options: str, seconds: float | None = PATIENCE, **environ: str
+) -> Answered:
     """Runs a hook as a host does: JSON in, JSON out."""
     data = said if isinstance(said, bytes) else json.dumps(said).encode()
     start = time.monotonic()
     done = subprocess.run(
         command(event, *options, seconds=seconds),
-        input=data, capture_output=True, env={**os.environ, **environ}, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    return Answered(done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start)
+        input=data,
+        capture_output=True,
+        env={**os.environ, **environ},
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Answered(
+        done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start
+    )
 
 
 def context(answered: Answered, event: str) -> str:
@@ -86,7 +120,10 @@ def context(answered: Answered, event: str) -> str:
     assert list(told) == ["hookSpecificOutput"]
     assert set(told["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     assert told["hookSpecificOutput"]["hookEventName"] == event
-    assert event in ("SessionStart", "UserPromptSubmit")  # the only events that take context from us
+    assert event in (
+        "SessionStart",
+        "UserPromptSubmit",
+    )  # the only events that take context from us
     return told["hookSpecificOutput"]["additionalContext"]
 
 
@@ -101,7 +138,9 @@ class Project:
     def open(self) -> Holdfast:
         """Its memory, and that of the person."""
         places = places_around(self.folder, config.login(), config.default_store().parent)
-        return Holdfast.open(scope=[place.scope for place in places], places=places, background=False)
+        return Holdfast.open(
+            scope=[place.scope for place in places], places=places, background=False
+        )
 
     def add(self, *, place: str = "project", **texts: str) -> None:
         """A record of each category that is named."""

@@ -1,4 +1,6 @@
-"""Databases as InitRunner leaves them behind: the older kind without types of memory (v0), and the newer one (v1)."""
+"""Databases as InitRunner leaves them behind: the older kind without types of memory (v0), and the
+newer one (v1).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class OldDatabase:
         vectors: bool = True,
         log: bool = False,
     ) -> None:
-        """`dimensions` None leaves out what the file says of them, and vectors are as long as they then are."""
+        """`dimensions` None leaves out what the file says of them, and vectors are as long as they
+        then are.
+        """
         self.path, self._version = path, version
         self.connection = apsw.Connection(str(path))
         if log:
@@ -49,7 +53,9 @@ class OldDatabase:
         self.connection.execute(_MEMORIES.format(more=_TYPED if version else ""))
         meta = {"dimensions": dimensions, "embedding_model": model}
         if said := {key: str(value) for key, value in meta.items() if value is not None}:
-            self.connection.execute("CREATE TABLE store_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+            self.connection.execute(
+                "CREATE TABLE store_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+            )
             self.connection.executemany("INSERT INTO store_meta VALUES (?, ?)", said.items())
         if vectors:
             self._make_vectors(dimensions or 1536)
@@ -58,7 +64,9 @@ class OldDatabase:
         self.connection.enable_load_extension(True)
         self.connection.load_extension(sqlite_vec.loadable_path())
         self.connection.enable_load_extension(False)
-        self.connection.execute(f"CREATE VIRTUAL TABLE memories_vec USING vec0(embedding float[{dimensions}])")
+        self.connection.execute(
+            f"CREATE VIRTUAL TABLE memories_vec USING vec0(embedding float[{dimensions}])"
+        )
 
     def memory(
         self,
@@ -73,10 +81,21 @@ class OldDatabase:
         vector: Sequence[float] | None = None,
     ) -> int:
         """Adds a memory and returns its number; `metadata` that is text goes in as it is."""
-        values: dict[str, Any] = {"id": id, "content": content, "category": category, "created_at": created_at}
+        values: dict[str, Any] = {
+            "id": id,
+            "content": content,
+            "category": category,
+            "created_at": created_at,
+        }
         if self._version:
-            text = metadata if metadata is None or isinstance(metadata, str) else json.dumps(metadata)
-            values |= {"memory_type": type_, "metadata_json": text, "consolidated_at": consolidated_at}
+            text = (
+                metadata if metadata is None or isinstance(metadata, str) else json.dumps(metadata)
+            )
+            values |= {
+                "memory_type": type_,
+                "metadata_json": text,
+                "consolidated_at": consolidated_at,
+            }
         self.connection.execute(
             f"INSERT INTO memories ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
             tuple(values.values()),
@@ -84,15 +103,25 @@ class OldDatabase:
         number = self.connection.last_insert_rowid()
         if vector is not None:
             packed = np.asarray(vector, "<f4").tobytes()
-            self.connection.execute("INSERT INTO memories_vec (rowid, embedding) VALUES (?, ?)", (number, packed))
+            self.connection.execute(
+                "INSERT INTO memories_vec (rowid, embedding) VALUES (?, ?)", (number, packed)
+            )
         return number
 
     def session(
-        self, session: str, messages: Sequence[Mapping[str, Any]] | str, *, agent: str = "assistant", at: str = EARLY
+        self,
+        session: str,
+        messages: Sequence[Mapping[str, Any]] | str,
+        *,
+        agent: str = "assistant",
+        at: str = EARLY,
     ) -> None:
         """Saves a history; text goes in as it is."""
         text = messages if isinstance(messages, str) else json.dumps(messages)
-        sql = "INSERT INTO sessions (session_id, agent_name, timestamp, messages_json) VALUES (?, ?, ?, ?)"
+        sql = (
+            "INSERT INTO sessions (session_id, agent_name, timestamp, messages_json) VALUES (?, "
+            "?, ?, ?)"
+        )
         self.connection.execute(sql, (session, agent, at, text))
 
     def close(self) -> Path:

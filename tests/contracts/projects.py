@@ -1,4 +1,6 @@
-"""What the tests of projects' memories share: a project with a past, and a model over HTTP that builds its memory."""
+"""What the tests of projects' memories share: a project with a past, and a model over HTTP that
+builds its memory.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from holdfast.types import DAY, Micros, Scope, system_clock
 
 PATIENCE = 100  # seconds that anything may take on a crowded machine
 DECIDED = "We decided to use pnpm instead of npm because npm breaks the lock file."
-TAUGHT = {"rollout_summary": "Chose pnpm.", "rollout_slug": "pnpm", "raw_memory": "- Use pnpm, not npm."}
+TAUGHT = {
+    "rollout_summary": "Chose pnpm.",
+    "rollout_slug": "pnpm",
+    "raw_memory": "- Use pnpm, not npm.",
+}
 BUILT = {
     "memory_md": "# Memory\n\nUse pnpm, not npm.",
     "memory_summary": "Use pnpm.",
@@ -86,8 +92,12 @@ class Shop:
         folder.mkdir()
         self._hf: Holdfast | None = None
 
-    def enable(self, *, model: Provider | None = None, named: str | None = None, **memories: Any) -> None:
-        """Has its memory built and told unasked, by a model, by the one that is named, or by rules."""
+    def enable(
+        self, *, model: Provider | None = None, named: str | None = None, **memories: Any
+    ) -> None:
+        """Has its memory built and told unasked, by a model, by the one that is named, or by
+        rules.
+        """
         told = {"memories": {"enabled": True, **memories}}
         named = "openai:builder" if model else named
         told |= {"models": {"default": named}} if named is not None else {}
@@ -97,11 +107,15 @@ class Shop:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f'model_url = "{model.url}"\nembedding_models = "none"\n')
 
-    def talk(self, session: str, *said: str, at: Micros | None = None, scope: Scope | None = None) -> None:
+    def talk(
+        self, session: str, *said: str, at: Micros | None = None, scope: Scope | None = None
+    ) -> None:
         """A session that ended a day ago, unless told when."""
         ended = system_clock() - DAY if at is None else at
         with Holdfast.open(scope=scope or self.scope, clock=lambda: ended, background=False) as hf:
-            hf.capture_many({"session": session, "role": "user", "text": text} for text in said or (DECIDED,))
+            hf.capture_many(
+                {"session": session, "role": "user", "text": text} for text in said or (DECIDED,)
+            )
             hf.end_session(session)
 
     @property

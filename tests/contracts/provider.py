@@ -1,4 +1,6 @@
-"""A model provider on this machine: a server that speaks OpenAI's chat (whole and streamed) and embedding formats."""
+"""A model provider on this machine: a server that speaks OpenAI's chat (whole and streamed) and
+embedding formats.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Any, cast
 class Provider(ThreadingHTTPServer):
     """Answers each chat request with the next of `script`: a text, or (tool name, arguments).
 
-    When the script is at its end, the answer is "done". Vectors have `width` numbers and depend on the text.
+    When the script is at its end, the answer is "done". Vectors have `width` numbers and depend on
+    the text.
     """
 
     daemon_threads = True
@@ -45,7 +48,11 @@ class _Handler(BaseHTTPRequestHandler):
         server.requests.append(body)
         server.keys.append(self.headers["Authorization"])
         if server.status != 200:
-            self._send(server.status, "application/json", json.dumps({"error": {"message": "out of order"}}))
+            self._send(
+                server.status,
+                "application/json",
+                json.dumps({"error": {"message": "out of order"}}),
+            )
         elif "input" in body:
             self._send(200, "application/json", json.dumps(_vectors(server, body)))
         else:
@@ -69,7 +76,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _call(step: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     name, arguments = step
-    return {"id": "call-1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return {
+        "id": "call-1",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
 
 
 def _frame(model: str, kind: str) -> dict[str, Any]:
@@ -80,7 +91,11 @@ def _whole(step: str | tuple[str, dict[str, Any]], model: str) -> dict[str, Any]
     said: dict[str, Any] = {"role": "assistant", "content": step if isinstance(step, str) else None}
     if not isinstance(step, str):
         said["tool_calls"] = [_call(step)]
-    choice = {"index": 0, "message": said, "finish_reason": "stop" if isinstance(step, str) else "tool_calls"}
+    choice = {
+        "index": 0,
+        "message": said,
+        "finish_reason": "stop" if isinstance(step, str) else "tool_calls",
+    }
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return {**_frame(model, "chat.completion"), "choices": [choice], "usage": usage}
 
@@ -92,7 +107,10 @@ def _streamed(step: str | tuple[str, dict[str, Any]], model: str) -> str:
         end = "stop"
     else:
         pieces, end = [{"tool_calls": [{"index": 0, **_call(step)}]}], "tool_calls"
-    choices = [{"index": 0, "delta": {"role": "assistant", **piece}, "finish_reason": None} for piece in pieces]
+    choices = [
+        {"index": 0, "delta": {"role": "assistant", **piece}, "finish_reason": None}
+        for piece in pieces
+    ]
     choices.append({"index": 0, "delta": {}, "finish_reason": end})
     frame = _frame(model, "chat.completion.chunk")
     lines = [json.dumps({**frame, "choices": [choice]}) for choice in choices]
@@ -101,6 +119,16 @@ def _streamed(step: str | tuple[str, dict[str, Any]], model: str) -> str:
 
 def _vectors(server: Provider, body: dict[str, Any]) -> dict[str, Any]:
     texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-    rows = [[byte / 255 for byte in hashlib.sha256(text.encode()).digest()[: server.width]] for text in texts]
-    data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
-    return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    rows = [
+        [byte / 255 for byte in hashlib.sha256(text.encode()).digest()[: server.width]]
+        for text in texts
+    ]
+    data = [
+        {"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)
+    ]
+    return {
+        "object": "list",
+        "model": body["model"],
+        "data": data,
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }

@@ -13,7 +13,9 @@ CATEGORIES = ("decisions", "procedures", "principles", "incidents", "preferences
 
 
 class Repository:
-    """A git repository in which somebody works; `run` is the command line, in the folder they are in."""
+    """A git repository in which somebody works; `run` is the command line, in the folder they are
+    in.
+    """
 
     def __init__(self, folder: Path, run) -> None:
         self.folder, self._run = folder, run
@@ -23,7 +25,9 @@ class Repository:
         self.git("config", "user.email", "ann@example.org")
 
     def git(self, *args: str) -> str:
-        done = subprocess.run(["git", *args], cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            ["git", *args], cwd=self.folder, capture_output=True, text=True, check=False, timeout=60
+        )
         assert done.returncode == 0 or args[0] == "merge", done.stderr
         return done.stdout
 

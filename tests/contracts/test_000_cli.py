@@ -25,12 +25,17 @@ def filled(write_role, memory_of, clock):
         clock.forward(seconds=1)
         metadata = {"trigger_type": "cron"} if type_ == "episodic" else {}
         memory.remember(type_, content, category=category, metadata=metadata)
-    memory.save("s1", [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hello there"}]}])
+    memory.save(
+        "s1",
+        [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hello there"}]}],
+    )
     memory.close()
     return path
 
 
-@pytest.mark.parametrize("command", [["list"], ["clear", "--force"], ["export"], ["consolidate"], ["reembed"]])
+@pytest.mark.parametrize(
+    "command", [["list"], ["clear", "--force"], ["export"], ["consolidate"], ["reembed"]]
+)
 def test_a_role_without_memory_is_an_error(cli, write_role, command):
     done = cli("memory", command[0], write_role(memory=""), *command[1:])
     assert (done.code, done.err) == (1, "Error: No memory config in role definition.\n")
@@ -45,7 +50,9 @@ def test_without_a_store_nothing_is_found_and_none_is_made(cli, write_role, memo
     assert not memory_of(path).exists
 
 
-def test_list_shows_number_type_category_time_and_the_first_hundred_characters(cli, filled, memory_of):
+def test_list_shows_number_type_category_time_and_the_first_hundred_characters(
+    cli, filled, memory_of
+):
     memory_of(filled).remember("semantic", "x" * 150)
     assert cli("memory", "list", filled).out == (
         f"#4 [semantic:general] (2026-03-18T12:00:03+00:00) {'x' * 100}\n"
@@ -60,7 +67,10 @@ def test_list_is_narrowed_by_type_category_and_limit(cli, filled):
     assert cli("memory", "list", filled, "--type", "procedural").out.startswith("#3 ")
     assert cli("memory", "list", filled, "--category", "preferences").out.startswith("#1 ")
     assert cli("memory", "list", filled, "--limit", "1").out.endswith("\n1 memories shown.\n")
-    assert cli("memory", "list", filled, "--type", "semantic", "--category", "deployment").out == "No memories found.\n"
+    assert (
+        cli("memory", "list", filled, "--type", "semantic", "--category", "deployment").out
+        == "No memories found.\n"
+    )
 
 
 def test_our_own_words_for_what_is_remembered_are_understood_too(cli, filled, memory_of):
@@ -69,13 +79,18 @@ def test_our_own_words_for_what_is_remembered_are_understood_too(cli, filled, me
     assert cli("memory", "clear", filled, "--type", "rule", "--force").code == 0
     memory = memory_of(filled)
     assert {one.layer for one in memory.listed()} == {"semantic", "episodic"}
-    assert {found.memory.kind for found in memory.recall("deployed dark mode", types=["fact"])} == {"fact"}
+    assert {found.memory.kind for found in memory.recall("deployed dark mode", types=["fact"])} == {
+        "fact"
+    }
 
 
 @pytest.mark.parametrize("command", ["list", "clear"])
 def test_a_type_that_is_none_is_an_error(cli, filled, command):
     done = cli("memory", command, filled, "--type", "x")
-    assert (done.code, done.err) == (1, "Error: Invalid type 'x'. Use: episodic, semantic, procedural\n")
+    assert (done.code, done.err) == (
+        1,
+        "Error: Invalid type 'x'. Use: episodic, semantic, procedural\n",
+    )
 
 
 def test_list_for_scripts(cli, filled):
@@ -112,7 +127,9 @@ def test_export_writes_the_array_of_the_seed(cli, filled, tmp_path, monkeypatch)
         },
     ]
     assert (tmp_path / "memories.json").read_text().startswith('[\n  {\n    "id": 3,')
-    assert cli("memory", "export", filled, "-o", "-").out == (tmp_path / "memories.json").read_text()
+    assert (
+        cli("memory", "export", filled, "-o", "-").out == (tmp_path / "memories.json").read_text()
+    )
 
 
 def test_export_into_a_folder_that_is_not_there_is_refused(cli, filled, tmp_path):
@@ -129,10 +146,16 @@ def test_export_into_a_folder_that_is_not_there_is_refused(cli, filled, tmp_path
         (["--memories-only"], "memories", (set(), 1)),
         (["--what", "memories"], "memories", (set(), 1)),
         (["--type", "semantic"], "semantic memories", ({"episodic", "procedural"}, 1)),
-        (["--type", "episodic", "--memories-only"], "episodic memories", ({"semantic", "procedural"}, 1)),
+        (
+            ["--type", "episodic", "--memories-only"],
+            "episodic memories",
+            ({"semantic", "procedural"}, 1),
+        ),
     ],
 )
-def test_clear_asks_and_clears_what_it_says_and_no_more(cli, filled, memory_of, options, question, left):
+def test_clear_asks_and_clears_what_it_says_and_no_more(
+    cli, filled, memory_of, options, question, left
+):
     """D2: clearing one type leaves the others and the conversations."""
     done = cli("memory", "clear", filled, *options, stdin="n\n")
     assert done.code == 0
@@ -151,12 +174,17 @@ def test_nobody_at_the_keyboard_is_a_no(cli, filled, memory_of):
 
 def test_what_excludes_each_other_is_refused(cli, filled, memory_of):
     assert cli("memory", "clear", filled, "--sessions-only", "--memories-only", "--force").code == 2
-    assert cli("memory", "clear", filled, "--what", "sessions", "--type", "semantic", "--force").code == 2
+    assert (
+        cli("memory", "clear", filled, "--what", "sessions", "--type", "semantic", "--force").code
+        == 2
+    )
     assert cli("memory", "clear", filled, "--what", "everything", "--force").code == 2
     assert len(memory_of(filled).listed()) == 3
 
 
-def test_cleared_memories_come_back_with_the_command_it_names_unless_they_were_purged(cli, filled, memory_of):
+def test_cleared_memories_come_back_with_the_command_it_names_unless_they_were_purged(
+    cli, filled, memory_of
+):
     done = cli("memory", "clear", filled, "--memories-only", "--force")
     command = done.err.partition("holdfast ")[2].split()
     assert cli(*command).code == 0
@@ -165,11 +193,16 @@ def test_cleared_memories_come_back_with_the_command_it_names_unless_they_were_p
     assert memory_of(filled).hf.stats()["memories"] == {}
 
 
-def test_clearing_sessions_in_a_shared_store_leaves_those_of_other_agents(cli, write_role, memory_of, tmp_path):
+def test_clearing_sessions_in_a_shared_store_leaves_those_of_other_agents(
+    cli, write_role, memory_of, tmp_path
+):
     shared = f"{{store_path: {tmp_path}/shared.db, embeddings: {{provider: none}}}}"
     for name in ("alice", "bob"):
         memory = memory_of(write_role(shared, name=name, file=f"{name}.yaml"))
-        memory.save(f"of-{name}", [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]}])
+        memory.save(
+            f"of-{name}",
+            [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]}],
+        )
     cli("memory", "clear", tmp_path / "alice.yaml", "--sessions-only", "--force")
     assert [session.id for session in memory.hf.sessions()] == ["of-bob"]
 
@@ -180,7 +213,9 @@ def test_import_takes_an_export_in_with_new_ids_and_old_times(cli, filled, write
     assert cli("memory", "import", other, tmp_path / "out.json").out == (
         "Imported 3 memories; 0 were already there, 0 had no text.\n"
     )
-    listed, original = (json.loads(cli("memory", "list", path, "--json").out) for path in (other, filled))
+    listed, original = (
+        json.loads(cli("memory", "list", path, "--json").out) for path in (other, filled)
+    )
     assert [{**one, "id": 0} for one in listed] == [{**one, "id": 0} for one in original]
     again = cli("memory", "import", other, tmp_path / "out.json")
     assert again.out == "Imported 0 memories; 3 were already there, 0 had no text.\n"
@@ -203,7 +238,10 @@ def test_an_imported_episode_that_was_consolidated_is_not_consolidated_again(
         ("{}", "An export is a JSON array"),
         ("[1]", "Record 0 has no text"),
         ('[{"content": "a"}, {"content": "b", "memory_type": "x"}]', "Record 1 has the type 'x'"),
-        ('[{"content": "a", "created_at": "yesterday"}]', "Record 0 cannot be used: 'yesterday' is not a time"),
+        (
+            '[{"content": "a", "created_at": "yesterday"}]',
+            "Record 0 cannot be used: 'yesterday' is not a time",
+        ),
         ('[{"content": "a", "metadata": [1]}]', "Record 0 cannot be used"),
         ("not json", "as JSON"),
     ],
@@ -224,12 +262,20 @@ def test_blank_records_are_skipped(cli, filled, tmp_path):
 
 def test_consolidate_says_what_it_did_whatever_the_role_says_about_when(cli, write_role, memory_of):
     """IR-23."""
-    path = write_role("{embeddings: {provider: none}, consolidation: {enabled: false, interval: manual}}")
+    path = write_role(
+        "{embeddings: {provider: none}, consolidation: {enabled: false, interval: manual}}"
+    )
     memory_of(path).remember("episodic", "The build uses Python 3.11. It was late.")
-    assert cli("memory", "consolidate", path).out == "Created 1 semantic memories from episodic data.\n"
+    assert (
+        cli("memory", "consolidate", path).out
+        == "Created 1 semantic memories from episodic data.\n"
+    )
     assert cli("memory", "consolidate", path).out == "No episodic memories to consolidate.\n"
     memory_of(path).remember("episodic", "Hm.")
-    assert cli("memory", "consolidate", path).out == "Read 1 episode; there was nothing new to keep from them.\n"
+    assert (
+        cli("memory", "consolidate", path).out
+        == "Read 1 episode; there was nothing new to keep from them.\n"
+    )
 
 
 def test_consolidate_with_a_model_that_cannot_be_had_says_why(cli, write_role, memory_of):
@@ -249,9 +295,18 @@ def test_sessions_are_listed_with_how_they_began(cli, filled):
 
 def test_one_prompt_is_answered_from_memory(cli, write_role):
     path = write_role()
-    assert cli("run", path, "-p", "Ines lives in Lisbon").out == "Noted. Remembered (id=1, category=general)\n"
-    assert cli("run", path, "-p", "where does Ines live?").out == "From memory:\n- Ines lives in Lisbon\n"
-    assert cli("run", path, stdin="where does Ines live?").out == "From memory:\n- Ines lives in Lisbon\n"
+    assert (
+        cli("run", path, "-p", "Ines lives in Lisbon").out
+        == "Noted. Remembered (id=1, category=general)\n"
+    )
+    assert (
+        cli("run", path, "-p", "where does Ines live?").out
+        == "From memory:\n- Ines lives in Lisbon\n"
+    )
+    assert (
+        cli("run", path, stdin="where does Ines live?").out
+        == "From memory:\n- Ines lives in Lisbon\n"
+    )
     answer = json.loads(cli("run", path, "-p", "where does Ines live?", "--json").out)
     assert answer["text"] == "From memory:\n- Ines lives in Lisbon"
 
@@ -261,7 +316,9 @@ def test_one_prompt_leaves_no_session_unless_it_resumes_one(cli, write_role):
     cli("run", path, "-p", "hello")
     assert cli("memory", "sessions", path).out == "No sessions found.\n"
     assert "No previous session found." in cli("run", path, "-p", "hello", "--resume").err
-    assert "Resumed session with 2 messages." in cli("run", path, "-p", "hello again", "--resume").err
+    assert (
+        "Resumed session with 2 messages." in cli("run", path, "-p", "hello again", "--resume").err
+    )
 
 
 def test_without_memory_nothing_is_read_or_kept(cli, write_role, memory_of):
@@ -288,10 +345,15 @@ def test_ways_to_run_that_exclude_each_other_are_refused(cli, write_role):
 def test_a_conversation_is_led_line_by_line_from_a_pipe(cli, write_role):
     path = write_role()
     done = cli(
-        "run", path, "-i", stdin="Ines lives\\\nin Lisbon\n\n/memory\n/memory Ines\n/help\n/nothing\n/end\nnot read\n"
+        "run",
+        path,
+        "-i",
+        stdin="Ines lives\\\nin Lisbon\n\n/memory\n/memory Ines\n/help\n/nothing\n/end\nnot read\n",
     )
     assert done.code == 0
-    assert done.out.startswith("Noted. Remembered (id=1, category=general)\n1 semantic, 0 episodic, 0 procedural in ")
+    assert done.out.startswith(
+        "Noted. Remembered (id=1, category=general)\n1 semantic, 0 episodic, 0 procedural in "
+    )
     assert "Ines lives in Lisbon" in done.out
     assert "There is no /nothing." in done.out
     assert "/end           end the session" in done.out
@@ -324,7 +386,9 @@ def test_an_export_is_for_its_owner_only(cli, filled, tmp_path):
 
 def test_an_import_over_the_cap_says_so_and_twice_still_equals_once(cli, write_role, tmp_path):
     path = write_role("{embeddings: {provider: none}, semantic: {max_memories: 2}}")
-    (tmp_path / "in.json").write_text(json.dumps([{"content": f"fact {number}"} for number in range(5)]))
+    (tmp_path / "in.json").write_text(
+        json.dumps([{"content": f"fact {number}"} for number in range(5)])
+    )
     done = cli("memory", "import", path, tmp_path / "in.json")
     assert (done.out[:20], done.err) == (
         "Imported 5 memories;",
@@ -336,7 +400,9 @@ def test_an_import_over_the_cap_says_so_and_twice_still_equals_once(cli, write_r
 
 
 @pytest.mark.parametrize("name", ["123", "null", "true", "1e5", "007"])
-def test_init_writes_names_that_yaml_would_take_for_something_else(cli, tmp_path, monkeypatch, name):
+def test_init_writes_names_that_yaml_would_take_for_something_else(
+    cli, tmp_path, monkeypatch, name
+):
     monkeypatch.chdir(tmp_path)
     assert cli("init", "--name", name, "--provider", "ollama", "--model", "a: 4").code == 0
     assert cli("memory", "list", "role.yaml").out == "No memories found.\n"
@@ -346,8 +412,12 @@ def test_a_name_with_a_line_end_is_refused(cli, tmp_path):
     assert cli("init", "--name", "ab\n", "-o", tmp_path / "x.yaml").code == 2
 
 
-@pytest.mark.parametrize("place", ["mysql://u:hunter2pw@h/db", "postgres:/u:hunter2pw@h/db", "sqlite:///x.db"])
-def test_a_store_path_that_is_no_store_makes_no_folder_and_shows_no_password(cli, write_role, tmp_path, place):
+@pytest.mark.parametrize(
+    "place", ["mysql://u:hunter2pw@h/db", "postgres:/u:hunter2pw@h/db", "sqlite:///x.db"]
+)
+def test_a_store_path_that_is_no_store_makes_no_folder_and_shows_no_password(
+    cli, write_role, tmp_path, place
+):
     done = cli("run", write_role(f"{{store_path: '{place}'}}"), "-p", "I like tea")
     assert done.code == 2
     assert "hunter2pw" not in done.err + done.out
@@ -363,18 +433,24 @@ def test_a_store_that_is_none_says_where_the_role_names_it(cli, write_role, tmp_
 
 def test_the_password_of_a_server_is_never_shown(memory_of, write_role):
     memory = memory_of(
-        write_role("{store_path: 'postgresql://bob:hunter2pw@db.example.org:5433/memory?sslmode=require'}")
+        write_role(
+            "{store_path: 'postgresql://bob:hunter2pw@db.example.org:5433/memory?sslmode=require'}"
+        )
     )
     assert memory.location == "postgresql://bob@db.example.org:5433/memory"
 
 
 def test_a_secret_in_a_category_is_taken_out_before_it_is_tidied(memory_of, write_role):
     memory = memory_of(write_role())
-    stored = memory.remember("semantic", "a", category="sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5oQ7sU9wY1bD3f")
+    stored = memory.remember(
+        "semantic", "a", category="sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5oQ7sU9wY1bD3f"
+    )
     assert "ab3de5gh7jk9" not in stored.category
 
 
-@pytest.mark.parametrize("options", [["--resume", "--autonomous"], ["--max-steps", "3"], ["--json", "-i"]])
+@pytest.mark.parametrize(
+    "options", [["--resume", "--autonomous"], ["--max-steps", "3"], ["--json", "-i"]]
+)
 def test_an_option_that_would_do_nothing_is_refused(cli, write_role, options):
     prompt = [] if "-i" in options else ["-p", "x"]
     assert cli("run", write_role(), *prompt, *options).code == 2
@@ -405,7 +481,9 @@ def test_yaml_that_cannot_be_read_is_an_error_not_a_crash(cli, tmp_path, text):
 
 
 def test_the_key_of_the_model_that_consolidates_is_missed_before_any_work(cli, write_role):
-    path = write_role("{embeddings: {provider: none}, consolidation: {model_override: 'openai:gpt-5-nano'}}")
+    path = write_role(
+        "{embeddings: {provider: none}, consolidation: {model_override: 'openai:gpt-5-nano'}}"
+    )
     done = cli("run", path, "-p", "hello")
     assert done.code == 1
     assert "model_override" in done.err
@@ -413,6 +491,9 @@ def test_the_key_of_the_model_that_consolidates_is_missed_before_any_work(cli, w
 
 
 def test_a_limit_that_was_reached_is_named_as_the_role_spells_it(agent_of, write_role):
-    agent = agent_of(write_role(more="  guardrails: {max_tool_calls: 1}"), calling(*[("recall", {"query": "x"})] * 3))
+    agent = agent_of(
+        write_role(more="  guardrails: {max_tool_calls: 1}"),
+        calling(*[("recall", {"query": "x"})] * 3),
+    )
     with pytest.raises(ModelFailed, match=r"spec\.guardrails\.max_tool_calls"):
         agent.run("go")

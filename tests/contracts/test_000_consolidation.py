@@ -1,4 +1,6 @@
-"""Seed 000: procedures in the prompt, episodes captured by themselves, and episodes that become facts."""
+"""Seed 000: procedures in the prompt, episodes captured by themselves, and episodes that become
+facts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def failing(prompt):
 def with_episodes(write_role, memory_of, clock):
     """A memory with two episodes and a model that answers as told."""
 
-    def make(complete, config=f"{{{NONE}}}", episodes=("deployed v2.1 to staging", "rolled it back")):
+    def make(
+        complete, config=f"{{{NONE}}}", episodes=("deployed v2.1 to staging", "rolled it back")
+    ):
         memory = memory_of(write_role(config), complete=complete)
         for text in episodes:
             clock.forward(seconds=1)
@@ -48,7 +52,9 @@ def with_episodes(write_role, memory_of, clock):
 # Procedures
 
 
-def test_the_twenty_newest_procedures_stand_in_the_system_prompt_of_every_run(write_role, agent_of, clock):
+def test_the_twenty_newest_procedures_stand_in_the_system_prompt_of_every_run(
+    write_role, agent_of, clock
+):
     """IR-25."""
     infos = []
     agent = agent_of(write_role(), seen_by(infos))
@@ -71,7 +77,10 @@ def test_procedures_that_are_imported_do_not_push_out_newer_ones(write_role, mem
     """Most recent by the time they carry, as in every list: an import brings old ones in late."""
     memory = memory_of(write_role())
     memory.remember("procedural", "say hello")
-    old = [{**OLD, "content": f"old rule {number}", "memory_type": "procedural"} for number in range(25)]
+    old = [
+        {**OLD, "content": f"old rule {number}", "memory_type": "procedural"}
+        for number in range(25)
+    ]
     assert import_memories(memory, old).added == 25
     assert memory.procedures().count("- [general] ") == 20
     assert "- [general] say hello" in memory.procedures()
@@ -111,11 +120,17 @@ def test_a_learned_procedure_cannot_climb_out_of_its_fence(write_role, agent_of)
 
 def test_finish_task_leaves_one_episode_with_its_summary(write_role, agent_of):
     """D1: once for each call, never twice."""
-    agent = agent_of(write_role(), calling(("finish_task", {"summary": "moved the shop", "status": "completed"})))
+    agent = agent_of(
+        write_role(), calling(("finish_task", {"summary": "moved the shop", "status": "completed"}))
+    )
     outcome = pursue(agent, "move the shop")
     assert (outcome.status, outcome.summary, outcome.steps) == ("completed", "moved the shop", 1)
     (episode,) = agent.memory.listed()
-    assert (episode.layer, episode.category, episode.content) == ("episodic", "autonomous_run", "moved the shop")
+    assert (episode.layer, episode.category, episode.content) == (
+        "episodic",
+        "autonomous_run",
+        "moved the shop",
+    )
     assert "trigger_type" not in episode.metadata
 
 
@@ -127,7 +142,8 @@ def test_an_empty_summary_leaves_no_episode(write_role, agent_of):
 
 def test_a_run_that_never_finishes_ends_at_its_step_limit(write_role, agent_of):
     agent = agent_of(
-        write_role(more="  guardrails: {max_iterations: 3}"), calling("thinking", "thinking", "thinking", "more")
+        write_role(more="  guardrails: {max_iterations: 3}"),
+        calling("thinking", "thinking", "thinking", "more"),
     )
     outcome = pursue(agent, "move the shop")
     assert (outcome.status, outcome.steps) == ("unfinished", 3)
@@ -145,7 +161,9 @@ def test_a_conversation_captures_nothing_by_itself(write_role, agent_of):
 def test_a_captured_episode_carries_its_trigger_and_what_else_was_given(write_role, memory_of):
     """IR-24."""
     memory = memory_of(write_role())
-    memory.capture("done", category="daemon_run", metadata={"trigger_type": "cron", "task": "backup"})
+    memory.capture(
+        "done", category="daemon_run", metadata={"trigger_type": "cron", "task": "backup"}
+    )
     assert memory.listed()[0].metadata == {"trigger_type": "cron", "task": "backup"}
 
 
@@ -157,7 +175,9 @@ def test_a_model_that_cannot_embed_does_not_lose_the_episode(write_role, memory_
     assert [found.memory.content for found in memory.recall("shop")] == ["deployed the shop"]
 
 
-def test_a_store_that_fails_loses_the_episode_and_says_so_but_raises_nothing(write_role, memory_of, caplog):
+def test_a_store_that_fails_loses_the_episode_and_says_so_but_raises_nothing(
+    write_role, memory_of, caplog
+):
     """IR-24."""
     memory = memory_of(write_role())
     memory.hf.store.close()
@@ -210,7 +230,9 @@ def test_the_oldest_episodes_come_first_and_no_more_than_the_role_says(with_epis
     )
     memory.consolidate()
     memory.consolidate()
-    assert [[line for line in prompt.splitlines() if line.startswith("- [run]")] for prompt in prompts] == [
+    assert [
+        [line for line in prompt.splitlines() if line.startswith("- [run]")] for prompt in prompts
+    ] == [
         ["- [run] (2026-03-18T12:00:01+00:00) one", "- [run] (2026-03-18T12:00:02+00:00) two"],
         ["- [run] (2026-03-18T12:00:03+00:00) three"],
     ]
@@ -286,7 +308,9 @@ def test_a_fact_that_is_known_is_not_stored_again_but_linked(with_episodes):
 
 
 def test_facts_from_consolidation_have_their_cap_too(with_episodes):
-    memory = with_episodes(answering("fact: one\nfact: two\nfact: three"), f"{{{NONE}, semantic: {{max_memories: 2}}}}")
+    memory = with_episodes(
+        answering("fact: one\nfact: two\nfact: three"), f"{{{NONE}, semantic: {{max_memories: 2}}}}"
+    )
     memory.consolidate()
     assert len(memory.listed(type_="semantic")) == 2
 
@@ -302,7 +326,9 @@ def test_an_undo_takes_a_consolidation_back_whole(with_episodes):
 def test_where_it_is_disabled_episodes_are_not_even_fetched_but_can_be_forced(with_episodes):
     """IR-23."""
     prompts = []
-    memory = with_episodes(answering("fact: x is y", prompts), f"{{{NONE}, consolidation: {{enabled: false}}}}")
+    memory = with_episodes(
+        answering("fact: x is y", prompts), f"{{{NONE}, consolidation: {{enabled: false}}}}"
+    )
     assert memory.consolidate().episodes == 0
     assert prompts == []
     assert memory.consolidate(force=True).created == 1
@@ -312,12 +338,18 @@ def test_where_it_is_disabled_episodes_are_not_even_fetched_but_can_be_forced(wi
     ("interval", "after_session", "after_autonomous"),
     [("after_session", 1, 0), ("after_autonomous", 0, 1), ("manual", 0, 0)],
 )
-def test_it_runs_when_the_role_says(write_role, agent_of, interval, after_session, after_autonomous):
+def test_it_runs_when_the_role_says(
+    write_role, agent_of, interval, after_session, after_autonomous
+):
     """A5: by the text of the seed."""
     config = f"{{{NONE}, consolidation: {{interval: {interval}}}}}"
 
     def facts(work):
-        path = write_role(config, file=f"{work.__name__}.yaml", name=f"{work.__name__}-{interval.replace('_', '-')}")
+        path = write_role(
+            config,
+            file=f"{work.__name__}.yaml",
+            name=f"{work.__name__}-{interval.replace('_', '-')}",
+        )
         agent = agent_of(path, FunctionModel(respond))
         agent.memory.remember("episodic", "deployed")
         work(agent)
@@ -328,7 +360,9 @@ def test_it_runs_when_the_role_says(write_role, agent_of, interval, after_sessio
         returned = any(isinstance(part, ToolReturnPart) for part in messages[-1].parts)
         if "finish_task" in tools and not returned:
             return ModelResponse(parts=[ToolCallPart("finish_task", {"summary": "done"})])
-        return ModelResponse(parts=[TextPart("bye" if tools else "fact: learned")])  # without tools it consolidates
+        return ModelResponse(
+            parts=[TextPart("bye" if tools else "fact: learned")]
+        )  # without tools it consolidates
 
     def session(agent):
         conversation = Conversation(agent)
@@ -385,7 +419,9 @@ def test_an_episode_that_is_purged_while_it_is_read_leaves_nothing_behind(with_e
 def test_a_lease_that_was_lost_writes_nothing(with_episodes, clock):
     def too_long(prompt):
         clock.forward(hours=1)
-        memory.hf.store.claim(["consolidate"], worker="other", now=clock.now, lease=10**9, scopes=[memory.scope])
+        memory.hf.store.claim(
+            ["consolidate"], worker="other", now=clock.now, lease=10**9, scopes=[memory.scope]
+        )
         return "fact: staging runs v2.0"
 
     memory = with_episodes(too_long)

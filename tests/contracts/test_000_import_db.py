@@ -1,4 +1,6 @@
-"""Seed 000, an existing InitRunner database: everything in it comes along, and the file itself stays as it was."""
+"""Seed 000, an existing InitRunner database: everything in it comes along, and the file itself
+stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def turns(first, last):
     messages = []
     for number in range(first, last + 1):
         at = JUNE + timedelta(minutes=number)
-        messages.append(ModelRequest([UserPromptPart("yes" if number % 2 else "go on", timestamp=at)]))
+        messages.append(
+            ModelRequest([UserPromptPart("yes" if number % 2 else "go on", timestamp=at)])
+        )
         messages.append(ModelResponse([TextPart("ok")], timestamp=at))
     return dumped(messages)
 
@@ -74,14 +78,27 @@ def with_warning(done, *words):
 
 def test_memories_come_with_ids_types_times_categories_and_metadata(old, memory):
     old.memory("Likes tea", id=7, category="My Notes", metadata={"n": [1, "é"]})
-    old.memory("Deployed v2", id=3, type_="episodic", created_at="2025-06-02T10:00:00", consolidated_at=EARLY)
+    old.memory(
+        "Deployed v2",
+        id=3,
+        type_="episodic",
+        created_at="2025-06-02T10:00:00",
+        consolidated_at=EARLY,
+    )
     old.memory("Test first", id=12, type_="procedural", created_at="2025-06-01T12:00:00+02:00")
     done = import_database(old.close(), memory)
     assert done == ImportedDatabase(3, 0, 0, 0, 0, True, MODEL, ())
     deploy, tea, test = held(memory)
     assert [one.seq for one in (deploy, tea, test)] == [3, 7, 12]
-    assert (tea.kind, tea.content, tea.category, tea.metadata) == ("fact", "Likes tea", "My Notes", {"n": [1, "é"]})
-    assert tea.created_at == tea.updated_at == tea.event_time == test.created_at == from_datetime(JUNE)
+    assert (tea.kind, tea.content, tea.category, tea.metadata) == (
+        "fact",
+        "Likes tea",
+        "My Notes",
+        {"n": [1, "é"]},
+    )
+    assert (
+        tea.created_at == tea.updated_at == tea.event_time == test.created_at == from_datetime(JUNE)
+    )
     assert (tea.source, tea.consolidated_at, tea.outcome) == ("initrunner", None, "")
     assert (deploy.kind, deploy.created_at) == ("episode", from_datetime(JUNE + timedelta(days=1)))
     assert (deploy.consolidated_at, deploy.outcome) == (from_datetime(JUNE), "extracted")
@@ -101,7 +118,12 @@ def test_an_older_file_has_facts_only(tmp_path, memory):
     done = import_database(old.close(), memory)
     assert (done.memories, done.kept_ids, done.model, done.warnings) == (1, True, "", ())
     (tea,) = held(memory)
-    assert (tea.kind, tea.category, tea.metadata, tea.consolidated_at) == ("fact", "drinks", {}, None)
+    assert (tea.kind, tea.category, tea.metadata, tea.consolidated_at) == (
+        "fact",
+        "drinks",
+        {},
+        None,
+    )
 
 
 def test_importing_twice_equals_once(old, memory, clock):
@@ -114,7 +136,13 @@ def test_importing_twice_equals_once(old, memory, clock):
     clock.forward(days=1)
     second = import_database(path, memory)
     assert (first.memories, first.sessions, first.messages, first.vectors) == (2, 1, 4, 1)
-    assert (second.memories, second.skipped, second.sessions, second.messages, second.vectors) == (0, 2, 0, 0, 0)
+    assert (second.memories, second.skipped, second.sessions, second.messages, second.vectors) == (
+        0,
+        2,
+        0,
+        0,
+        0,
+    )
     assert second.kept_ids
     assert list(memory.hf.export(vectors=True)) == before
 
@@ -138,7 +166,12 @@ def test_numbers_that_are_taken_give_way_to_new_ones_for_all(old, memory):
     done = import_database(old.close(), memory)
     assert (done.memories, done.kept_ids) == (3, False)
     assert with_warning(done, "other ids")
-    assert [(one.seq, one.content) for one in held(memory)] == [(1, "First"), (3, "Old 3"), (4, "Old 2"), (5, "Old 1")]
+    assert [(one.seq, one.content) for one in held(memory)] == [
+        (1, "First"),
+        (3, "Old 3"),
+        (4, "Old 2"),
+        (5, "Old 1"),
+    ]
     assert memory.hf.doctor() == []
 
 
@@ -163,7 +196,9 @@ def test_blank_memories_are_skipped_and_counted(old, memory):
     assert with_warning(done, "without text", "1, 2, 3")
 
 
-@pytest.mark.parametrize("metadata", ["{broken", '"text"', "[1]", '{"a": NaN}', '{"a": 1e999}', "[" * 5000])
+@pytest.mark.parametrize(
+    "metadata", ["{broken", '"text"', "[1]", '{"a": NaN}', '{"a": 1e999}', "[" * 5000]
+)
 def test_metadata_that_cannot_be_read_is_left_out(old, memory, metadata):
     number = old.memory("Likes tea", metadata=metadata)
     done = import_database(old.close(), memory)
@@ -203,7 +238,9 @@ def test_secrets_and_bytes_that_are_no_text_do_not_come_along(old, memory):
     old.memory(f"The token is {secret}", category=f"x\n{'y' * 300}", vector=[1, 0, 0, 0])
     old.connection.execute("UPDATE memories SET created_at = CAST(x'ff' AS TEXT)")
     number = old.memory("broken")
-    old.connection.execute("UPDATE memories SET content = CAST(x'6f6bff' AS TEXT) WHERE id = ?", (number,))
+    old.connection.execute(
+        "UPDATE memories SET content = CAST(x'6f6bff' AS TEXT) WHERE id = ?", (number,)
+    )
     old.session("s1", dumped([ModelRequest([UserPromptPart(f"use {secret}")])]))
     done = import_database(old.close(), memory)
     token, broken = sorted(held(memory), key=lambda one: one.seq)
@@ -272,7 +309,9 @@ def test_progress_is_told_of_every_row(old, memory):
 
 
 def test_snapshots_become_one_conversation_without_doubles(old, memory, clock):
-    for last in range(1, 7):  # only the last four turns are in each, and what is said repeats itself
+    for last in range(
+        1, 7
+    ):  # only the last four turns are in each, and what is said repeats itself
         at = (JUNE + timedelta(minutes=last)).isoformat()
         old.session("s1", turns(max(1, last - 3), last), at=at)
         old.session("s2", turns(last + 10, last + 10), agent="other", at=at)
@@ -281,11 +320,18 @@ def test_snapshots_become_one_conversation_without_doubles(old, memory, clock):
     assert bodies(memory, "s1") == turns(1, 6)
     assert bodies(memory, "s2") == turns(11, 16)
     one = memory.hf.store.session(memory.scope, "s1")
-    assert (one.agent, one.end_reason, one.metadata) == ("assistant", "imported", {"mode": "interactive"})
+    assert (one.agent, one.end_reason, one.metadata) == (
+        "assistant",
+        "imported",
+        {"mode": "interactive"},
+    )
     assert one.started_at == from_datetime(JUNE + timedelta(minutes=1))
     assert one.last_activity == one.ended_at == from_datetime(JUNE + timedelta(minutes=6))
     stored = memory.hf.messages("s1")
-    assert [message.created_at for message in stored[:4:2]] == [one.started_at, one.started_at + 60_000_000]
+    assert [message.created_at for message in stored[:4:2]] == [
+        one.started_at,
+        one.started_at + 60_000_000,
+    ]
     assert memory.hf.doctor() == []
 
 
@@ -311,9 +357,15 @@ def test_snapshots_without_overlap_are_put_one_after_another(old, memory):
 
 def test_system_prompts_are_stripped_and_a_history_with_tools_can_be_resumed(old, memory):
     said = [
-        ModelRequest([SystemPromptPart("Be kind."), UserPromptPart("Is it open?", timestamp=JUNE)], instructions="x"),
+        ModelRequest(
+            [SystemPromptPart("Be kind."), UserPromptPart("Is it open?", timestamp=JUNE)],
+            instructions="x",
+        ),
         ModelResponse([ToolCallPart("door", {"n": 1}, tool_call_id="c1")], timestamp=JUNE),
-        ModelRequest([ToolReturnPart("door", {"open": True}, tool_call_id="c1", timestamp=JUNE)], instructions="x"),
+        ModelRequest(
+            [ToolReturnPart("door", {"open": True}, tool_call_id="c1", timestamp=JUNE)],
+            instructions="x",
+        ),
         ModelResponse([TextPart("It is 🚪")], timestamp=JUNE),
     ]
     old.session("s1", dumped(said[:2]))
@@ -324,7 +376,10 @@ def test_system_prompts_are_stripped_and_a_history_with_tools_can_be_resumed(old
     resumed = ModelMessagesTypeAdapter.validate_json(json.dumps(memory.latest()))
     assert [type(message) for message in resumed] == [type(message) for message in said]
     assert resumed[0].parts == said[0].parts[1:]
-    assert resumed[1:] == [said[1], *(ModelRequest(one.parts) if one.kind == "request" else one for one in said[2:])]
+    assert resumed[1:] == [
+        said[1],
+        *(ModelRequest(one.parts) if one.kind == "request" else one for one in said[2:]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +407,10 @@ def test_a_history_that_cannot_be_read_is_skipped(old, memory, messages):
 @pytest.mark.parametrize("depth", [250, 600, *range(900, 1000, 10)])
 def test_a_history_too_deep_to_be_stored_or_resumed_is_skipped(old, memory, depth):
     deep = "[" * depth + "]" * depth
-    old.session("s1", '[{"kind": "request", "parts": [{"part_kind": "tool-return", "timestamp": ' + deep + "}]}]")
+    old.session(
+        "s1",
+        '[{"kind": "request", "parts": [{"part_kind": "tool-return", "timestamp": ' + deep + "}]}]",
+    )
     done = import_database(old.close(), memory)
     assert done.sessions == 0
     assert with_warning(done, "Saved histories", "rows: 1")
@@ -526,7 +584,9 @@ def test_a_change_that_broke_off_is_not_read(apart, memory):
         old.memory(f"Never committed {number} " + "x" * 500)
     torn = apart / "torn.db"
     for ending in ("", "-journal"):
-        torn.with_name(torn.name + ending).write_bytes(old.path.with_name(old.path.name + ending).read_bytes())
+        torn.with_name(torn.name + ending).write_bytes(
+            old.path.with_name(old.path.name + ending).read_bytes()
+        )
     old.connection.execute("ROLLBACK")
     old.close()
     before = everything_in(apart)
@@ -567,7 +627,9 @@ def test_a_change_right_after_another_is_seen_where_times_go_in_steps(old, memor
     def slowly(source, target):
         copyfile(source, target)
         if late:
-            old.connection.execute("UPDATE memories SET content = ?", (late.pop(),))  # which leaves the size as it was
+            old.connection.execute(
+                "UPDATE memories SET content = ?", (late.pop(),)
+            )  # which leaves the size as it was
             changed[0] = int(now[0] / step)
 
     monkeypatch.setattr(detect, "time", SimpleNamespace(sleep=sleep))
@@ -578,7 +640,9 @@ def test_a_change_right_after_another_is_seen_where_times_go_in_steps(old, memor
 
 
 def test_what_is_no_such_database_is_refused_and_no_store_is_made(tmp_path, memory):
-    text, empty, foreign, other = (tmp_path / name for name in ("text", "empty", "foreign.db", "other.db"))
+    text, empty, foreign, other = (
+        tmp_path / name for name in ("text", "empty", "foreign.db", "other.db")
+    )
     text.write_text("Not a database, but long enough to look like one. " * 100)
     empty.touch()
     with apsw.Connection(str(foreign)) as connection:
@@ -630,7 +694,9 @@ def test_the_store_of_the_role_itself_is_refused(old, write_role, memory_of):
         import_database(path, memory)
 
 
-def test_an_import_that_broke_off_between_its_halves_is_completed_by_the_next(old, memory, monkeypatch):
+def test_an_import_that_broke_off_between_its_halves_is_completed_by_the_next(
+    old, memory, monkeypatch
+):
     old.memory("Likes tea")
     old.session("s1", turns(1, 1))
     path = old.close()
@@ -649,10 +715,19 @@ def test_an_import_that_broke_off_between_its_halves_is_completed_by_the_next(ol
 # A server
 
 
-def test_on_a_server_everything_comes_along_under_new_numbers(old, write_role, memory_of, postgres_url):
-    memory = memory_of(write_role(f"{{store_path: '{postgres_url}', embeddings: {{provider: none}}}}"))
+def test_on_a_server_everything_comes_along_under_new_numbers(
+    old, write_role, memory_of, postgres_url
+):
+    memory = memory_of(
+        write_role(f"{{store_path: '{postgres_url}', embeddings: {{provider: none}}}}")
+    )
     for number in (500, 400):
-        old.memory(f"Fact {number}", id=number, created_at=f"2025-06-0{number // 100}T10:00:00", vector=[0, 0, 2, 0])
+        old.memory(
+            f"Fact {number}",
+            id=number,
+            created_at=f"2025-06-0{number // 100}T10:00:00",
+            vector=[0, 0, 2, 0],
+        )
     old.session("s1", turns(1, 2))
     old.session("s1", turns(2, 3))
     path = old.close()
@@ -664,7 +739,8 @@ def test_on_a_server_everything_comes_along_under_new_numbers(old, write_role, m
     assert max(one.seq for one in held(memory)) < 400
     seqs = [one.seq for one in held(memory)]
     assert all(
-        one == pytest.approx([0, 0, 1, 0]) for one in memory.hf.store.vectors([memory.scope], MODEL, seqs).values()
+        one == pytest.approx([0, 0, 1, 0])
+        for one in memory.hf.store.vectors([memory.scope], MODEL, seqs).values()
     )
     assert bodies(memory, "s1") == turns(1, 3)
     again = import_database(path, memory)

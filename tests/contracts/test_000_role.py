@@ -1,4 +1,6 @@
-"""Seed 000, role files: what is read, what is refused and with which words, and what `init` writes."""
+"""Seed 000, role files: what is read, what is refused and with which words, and what `init`
+writes.
+"""
 
 from __future__ import annotations
 
@@ -50,26 +52,40 @@ def test_the_seed_s_quick_start_is_read(tmp_path):
     file = tmp_path / "role.yaml"
     file.write_text(QUICK_START)
     role = load_role(file)
-    assert (role.name, role.spec.model.name, role.spec.memory.episodic.max_episodes) == ("assistant", "gpt-5-mini", 500)
+    assert (role.name, role.spec.model.name, role.spec.memory.episodic.max_episodes) == (
+        "assistant",
+        "gpt-5-mini",
+        500,
+    )
 
 
 def test_both_api_versions_are_read_and_others_refused(write_role):
     assert load_role(write_role(api="holdfast/v1")).apiVersion == "holdfast/v1"
     assert load_role(write_role(api="initrunner/v1")).apiVersion == "initrunner/v1"
-    with pytest.raises(InvalidInput, match="apiVersion must be 'holdfast/v1' or 'initrunner/v1', not 'other/v2'"):
+    with pytest.raises(
+        InvalidInput, match="apiVersion must be 'holdfast/v1' or 'initrunner/v1', not 'other/v2'"
+    ):
         load_role(write_role(api="other/v2"))
 
 
 def test_every_key_of_the_seed_has_its_default(write_role):
-    written = load_role(write_role("{" + ", ".join(EVERY_KEY.strip().splitlines()) + "}")).spec.memory
+    written = load_role(
+        write_role("{" + ", ".join(EVERY_KEY.strip().splitlines()) + "}")
+    ).spec.memory
     assert written == load_role(write_role("{}")).spec.memory
 
 
 @pytest.mark.parametrize(
     ("memory", "words"),
     [
-        ("{max_session: 3}", r"there is no key 'spec\.memory\.max_session'\. Did you mean 'max_sessions'\?"),
-        ("{episodic: {max_episode: 3}}", r"'spec\.memory\.episodic\.max_episode'\. Did you mean 'max_episodes'\?"),
+        (
+            "{max_session: 3}",
+            r"there is no key 'spec\.memory\.max_session'\. Did you mean 'max_sessions'\?",
+        ),
+        (
+            "{episodic: {max_episode: 3}}",
+            r"'spec\.memory\.episodic\.max_episode'\. Did you mean 'max_episodes'\?",
+        ),
         ("{embeddings: {modl: x}}", r"'spec\.memory\.embeddings\.modl'\. Did you mean 'model'\?"),
         ("{zzz: 1}", r"there is no key 'spec\.memory\.zzz'\. Known here: max_sessions, "),
         ("{max_sessions: 0}", r"spec\.memory\.max_sessions: .*greater than or equal to 1"),
@@ -77,7 +93,10 @@ def test_every_key_of_the_seed_has_its_default(write_role):
             "{consolidation: {interval: nightly}}",
             r"must be 'after_session', 'after_autonomous' or 'manual', not 'nightly'",
         ),
-        ("{store_backend: chroma}", r"store_backend must be 'sqlite-vec' or 'holdfast', not 'chroma'"),
+        (
+            "{store_backend: chroma}",
+            r"store_backend must be 'sqlite-vec' or 'holdfast', not 'chroma'",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_what_was_probably_meant(write_role, memory, words):
@@ -110,11 +129,18 @@ def test_a_mistake_anywhere_else_is_named_too(write_role, more, words):
         ("- just\n- a list", "describes no agent"),
         ("kind: Compose", "is of kind 'Compose'; this command takes a file of kind 'Agent'"),
         (
-            "apiVersion: holdfast/v1\nkind: Agent\nmetadata: {name: A B}\nspec: {role: x, model: {provider: offline}}",
+            (
+                "apiVersion: holdfast/v1\nkind: Agent\nmetadata: {name: A B}\nspec: {role: x, "
+                "model: "
+                "{provider: offline}}"
+            ),
             "lower-case",
         ),
         (
-            "apiVersion: holdfast/v1\nkind: Agent\nmetadata: {name: a}\nspec: {role: x, model: {provider: openai}}",
+            (
+                "apiVersion: holdfast/v1\nkind: Agent\nmetadata: {name: a}\nspec: {role: x, model: "
+                "{provider: openai}}"
+            ),
             "name is missing",
         ),
     ],
@@ -157,7 +183,10 @@ def test_init_takes_the_provider_whose_key_is_there_unless_told(cli, tmp_path, m
     cli("init", "--name", "helper")
     assert load_role("role.yaml").spec.model.provider == "anthropic"
     cli("init", "--name", "helper", "--provider", "ollama", "--model", "qwen3", "-o", "other.yaml")
-    assert (load_role("other.yaml").spec.model.provider, load_role("other.yaml").spec.model.name) == ("ollama", "qwen3")
+    assert (
+        load_role("other.yaml").spec.model.provider,
+        load_role("other.yaml").spec.model.name,
+    ) == ("ollama", "qwen3")
 
 
 def test_init_names_the_tools_in_the_prompt_of_the_memory_template(cli, tmp_path, monkeypatch):
@@ -174,5 +203,8 @@ def test_init_writes_over_nothing_and_refuses_bad_names_and_templates(cli, tmp_p
     assert (tmp_path / "role.yaml").read_text() == "mine"
     assert cli("init", "--name", "helper", "--force").code == 0
     assert cli("init", "--name", "My Agent", "-o", "x.yaml").code == 2
-    assert "Use one of: memory, daemon, basic" in cli("init", "--name", "a", "--template", "x", "-o", "x.yaml").err
+    assert (
+        "Use one of: memory, daemon, basic"
+        in cli("init", "--name", "a", "--template", "x", "-o", "x.yaml").err
+    )
     assert cli("init", "--name", "a", "-o", "nowhere/x.yaml").code == 2

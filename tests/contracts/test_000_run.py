@@ -1,4 +1,6 @@
-"""Seed 000 for real: the command in processes of its own, a provider over HTTP, a terminal, signals and kill -9."""
+"""Seed 000 for real: the command in processes of its own, a provider over HTTP, a terminal, signals
+and kill -9.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,36 @@ def answers(provider):
 
 
 def test_a_conversation_over_http_with_an_openai_compatible_server(cli, write_role, provider):
-    """The real path: chat and tools over HTTP, streamed; the answer, the memory and the session are there."""
+    """The real path: chat and tools over HTTP, streamed; the answer, the memory and the session are
+    there.
+    """
     path = write_role(model=answers(provider))
-    provider.script = [("remember", {"content": "Ines lives in Lisbon", "category": "People"}), "I will remember that."]
+    provider.script = [
+        ("remember", {"content": "Ines lives in Lisbon", "category": "People"}),
+        "I will remember that.",
+    ]
     done = cli("run", path, "-i", stdin="Ines lives in Lisbon\n")
     assert done.out == "I will remember that.\n"
     first, second = provider.chats
     assert first["stream"]
     assert {tool["function"]["name"] for tool in first["tools"]} == {
-        "remember", "recall", "list_memories", "learn_procedure", "record_episode",
-    }  # fmt: skip
+        "remember",
+        "recall",
+        "list_memories",
+        "learn_procedure",
+        "record_episode",
+    }
     assert second["messages"][-1]["content"] == "Remembered (id=1, category=people)"
     assert "[semantic:people]" in cli("memory", "list", path).out
     provider.script = [("learn_procedure", {"content": "Answer in short sentences"}), "ok"]
     cli("run", path, "-p", "answer in short sentences", "--resume")
     provider.script = ["hello"]
     cli("run", path, "-p", "hi")
-    system = [message["content"] for message in provider.chats[-1]["messages"] if message["role"] == "system"]
+    system = [
+        message["content"]
+        for message in provider.chats[-1]["messages"]
+        if message["role"] == "system"
+    ]
     assert "- [general] Answer in short sentences" in "\n".join(system)
 
 
@@ -53,13 +68,19 @@ def test_a_provider_that_fails_is_told_and_the_conversation_goes_on(cli, write_r
 
 def test_consolidation_over_http_at_the_end_of_a_session(cli, write_role, provider):
     path = write_role(model=answers(provider))
-    provider.script = [("record_episode", {"content": "Deployed v2.1"}), "noted", "fact: Staging runs v2.1"]
+    provider.script = [
+        ("record_episode", {"content": "Deployed v2.1"}),
+        "noted",
+        "fact: Staging runs v2.1",
+    ]
     done = cli("run", path, "-i", stdin="we deployed\n")
     assert done.err == "Created 1 semantic memories from episodic data.\n"
     assert "[semantic:fact]" in cli("memory", "list", path).out
 
 
-def test_two_processes_of_one_role_both_remember_and_nothing_is_lost_or_doubled(process, write_role, cli):
+def test_two_processes_of_one_role_both_remember_and_nothing_is_lost_or_doubled(
+    process, write_role, cli
+):
     path = write_role()
     each = 15
     runs = [process("run", path, "-i") for _ in range(2)]
@@ -73,11 +94,15 @@ def test_two_processes_of_one_role_both_remember_and_nothing_is_lost_or_doubled(
         assert out.count("Noted. Remembered") == each + 1
     listed = json.loads(cli("memory", "list", path, "--json", "--limit", "100").out)
     expected = [f"Person {who} owns book {number}" for who in range(2) for number in range(each)]
-    assert sorted(one["content"] for one in listed) == sorted([*expected, "Everybody knows the same thing"])
+    assert sorted(one["content"] for one in listed) == sorted(
+        [*expected, "Everybody knows the same thing"]
+    )
     assert cli("memory", "sessions", path, "--json").out.count('"id"') == 2
 
 
-def test_after_kill_9_during_a_turn_the_last_complete_turn_is_resumed(process, write_role, cli, provider):
+def test_after_kill_9_during_a_turn_the_last_complete_turn_is_resumed(
+    process, write_role, cli, provider
+):
     path = write_role(model=answers(provider))
     run = process("run", path, "-i")
     provider.script = ["the first answer"]
@@ -86,13 +111,19 @@ def test_after_kill_9_during_a_turn_the_last_complete_turn_is_resumed(process, w
     provider.script = [("remember", {"content": "half a turn"})] * 1000  # a turn that does not end
     run.say("the second question")
     while not any("half a turn" in json.dumps(chat["messages"]) for chat in provider.chats):
-        time.sleep(0.01)  # another process is at work; there is nothing to wait on but what it asks for
+        time.sleep(
+            0.01
+        )  # another process is at work; there is nothing to wait on but what it asks for
     run.popen.kill()
     run.end()
     provider.script = ["welcome back"]
     done = cli("run", path, "-i", "--resume", stdin="are you there?\n")
     assert done.out == "Resumed session with 2 messages.\nwelcome back\n"
-    said = [message["content"] for message in provider.chats[-1]["messages"] if message["role"] != "system"]
+    said = [
+        message["content"]
+        for message in provider.chats[-1]["messages"]
+        if message["role"] != "system"
+    ]
     assert said == ["the first question", "the first answer", "are you there?"]
 
 
@@ -177,7 +208,9 @@ class Terminal:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals there are another matter")
-def test_a_person_at_a_terminal_talks_stops_an_answer_and_ends_the_session(write_role, cli, tmp_path, provider):
+def test_a_person_at_a_terminal_talks_stops_an_answer_and_ends_the_session(
+    write_role, cli, tmp_path, provider
+):
     path = write_role(model=answers(provider))
     terminal = Terminal("run", path, "-i", cwd=tmp_path)
     terminal.see("Talking with assistant. /help lists the commands, Ctrl-D ends.")
@@ -201,14 +234,20 @@ def test_a_person_at_a_terminal_talks_stops_an_answer_and_ends_the_session(write
     terminal.see(">")
     terminal.press("\x04")
     assert terminal.end() == 0
-    prompts = [message["content"] for message in provider.chats[-1]["messages"] if message["role"] == "user"]
+    prompts = [
+        message["content"]
+        for message in provider.chats[-1]["messages"]
+        if message["role"] == "user"
+    ]
     assert prompts == ["hello", "one\ntwo"]
     (session,) = json.loads(cli("memory", "sessions", path, "--json").out)
     assert session["messages"] == 4
 
 
 def test_the_agent_commands_say_what_to_install_where_the_extra_is_missing(write_role, tmp_path):
-    """With the packages of the extra hidden, the error names the extra, and other commands still work."""
+    """With the packages of the extra hidden, the error names the extra, and other commands still
+    work.
+    """
     (tmp_path / "hide.py").write_text(
         "import sys\n"
         "for name in ('pydantic_ai', 'ruamel', 'ruamel.yaml'):\n    sys.modules[name] = None\n"
@@ -220,7 +259,9 @@ def test_the_agent_commands_say_what_to_install_where_the_extra_is_missing(write
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     done = hidden("run", str(write_role()), "-p", "hello")
-    assert (done.returncode, "pip install 'holdfast[agent]'" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "pip install 'holdfast[agent]'" in done.stderr) == (1, True), (
+        done.stderr
+    )
     assert hidden("settings").returncode == 0
 
 

@@ -1,4 +1,6 @@
-"""Seed 000, short-term memory: conversations are saved after every turn, resumed, trimmed, pruned, and never raise."""
+"""Seed 000, short-term memory: conversations are saved after every turn, resumed, trimmed, pruned,
+and never raise.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def echo():
     """A model that repeats what it was asked."""
 
     def respond(messages, info):
-        asked = next(p.content for m in reversed(messages) for p in m.parts if isinstance(p, UserPromptPart))
+        asked = next(
+            p.content for m in reversed(messages) for p in m.parts if isinstance(p, UserPromptPart)
+        )
         return ModelResponse(parts=[TextPart(f"you said {asked}")])
 
     return FunctionModel(respond)
@@ -36,7 +40,10 @@ def echo():
 
 def said(history):
     return [
-        part.content for message in history for part in message.parts if isinstance(part, UserPromptPart | TextPart)
+        part.content
+        for message in history
+        for part in message.parts
+        if isinstance(part, UserPromptPart | TextPart)
     ]
 
 
@@ -61,7 +68,9 @@ def test_a_conversation_is_saved_after_every_turn_and_read_back_as_it_was(write_
     assert said(again.history) == said(first.history) == ["hello", "you said hello"]
 
 
-def test_a_session_id_is_twelve_hex_digits_and_resuming_begins_a_new_one(write_role, agent_of, clock):
+def test_a_session_id_is_twelve_hex_digits_and_resuming_begins_a_new_one(
+    write_role, agent_of, clock
+):
     path = write_role()
     first = talk(agent_of(path, echo()), "hello")
     assert len(first.session) == 12
@@ -77,13 +86,20 @@ def test_a_session_id_is_twelve_hex_digits_and_resuming_begins_a_new_one(write_r
 
 
 def test_system_prompts_are_not_kept(write_role, memory_of):
-    """IR-03: only what a person said stays of a request, and a request with nothing else disappears."""
+    """IR-03: only what a person said stays of a request, and a request with nothing else
+    disappears.
+    """
     memory = memory_of(write_role())
-    both = ModelRequest(parts=[SystemPromptPart("be old-fashioned"), UserPromptPart("hello")], instructions="be new")
+    both = ModelRequest(
+        parts=[SystemPromptPart("be old-fashioned"), UserPromptPart("hello")], instructions="be new"
+    )
     alone = ModelRequest(parts=[SystemPromptPart("be old-fashioned")])
     assert memory.save("s1", bodies(alone, both, ModelResponse(parts=[TextPart("hi")])))
     loaded = memory.latest()
-    assert [[part["part_kind"] for part in message["parts"]] for message in loaded] == [["user-prompt"], ["text"]]
+    assert [[part["part_kind"] for part in message["parts"]] for message in loaded] == [
+        ["user-prompt"],
+        ["text"],
+    ]
     assert "old-fashioned" not in json.dumps(loaded)
     assert "be new" not in json.dumps(loaded)
 
@@ -100,14 +116,23 @@ def test_the_role_as_it_is_now_is_used_when_a_conversation_is_resumed(write_role
     assert "helpful" not in infos[0].instructions
 
 
-@pytest.mark.parametrize(("count", "most", "loaded"), [(20, 4, 4), (6, 3, 2), (4, 20, 4), (2, 1, 0)])
-def test_only_the_last_messages_are_loaded_and_a_request_comes_first(write_role, memory_of, count, most, loaded):
+@pytest.mark.parametrize(
+    ("count", "most", "loaded"), [(20, 4, 4), (6, 3, 2), (4, 20, 4), (2, 1, 0)]
+)
+def test_only_the_last_messages_are_loaded_and_a_request_comes_first(
+    write_role, memory_of, count, most, loaded
+):
     """IR-04: a window that would begin with an answer begins one later."""
-    memory = memory_of(write_role(f"{{max_resume_messages: {most}, embeddings: {{provider: none}}}}"))
+    memory = memory_of(
+        write_role(f"{{max_resume_messages: {most}, embeddings: {{provider: none}}}}")
+    )
     for number in range(count // 2):
         memory.save(
             "s1",
-            bodies(ModelRequest(parts=[UserPromptPart(f"q{number}")]), ModelResponse(parts=[TextPart(f"a{number}")])),
+            bodies(
+                ModelRequest(parts=[UserPromptPart(f"q{number}")]),
+                ModelResponse(parts=[TextPart(f"a{number}")]),
+            ),
         )
     found = memory.latest()
     assert len(found or ()) == loaded
@@ -132,7 +157,9 @@ def test_a_history_never_begins_with_the_result_of_a_tool_that_was_cut_off(write
     assert [message["parts"][0]["content"] for message in memory.latest()] == ["q1", "a1"]
 
 
-def test_an_unknown_agent_has_no_session_and_agents_in_one_store_never_see_each_other_s(write_role, agent_of, tmp_path):
+def test_an_unknown_agent_has_no_session_and_agents_in_one_store_never_see_each_other_s(
+    write_role, agent_of, tmp_path
+):
     """IR-05."""
     shared = f"{{store_path: {tmp_path}/shared.db, embeddings: {{provider: none}}}}"
     talk(agent_of(write_role(shared, name="alice", file="a.yaml"), echo()), "a secret of alice")
@@ -165,13 +192,17 @@ def test_what_could_not_be_saved_is_saved_with_the_next_turn(write_role, agent_o
     assert list(sessions.prompts(agent.memory.latest())) == ["one", "two", "three"]
 
 
-def test_the_history_in_use_is_kept_to_twice_what_is_resumed_and_begins_with_a_request(write_role, agent_of):
+def test_the_history_in_use_is_kept_to_twice_what_is_resumed_and_begins_with_a_request(
+    write_role, agent_of
+):
     agent = agent_of(write_role("{max_resume_messages: 3, embeddings: {provider: none}}"), echo())
     conversation = talk(agent, *(f"q{number}" for number in range(9)))
     assert len(conversation.history) <= 6
     assert isinstance(conversation.history[0], ModelRequest)
     assert said(conversation.history)[-1] == "you said q8"
-    assert len(agent.memory.hf.messages(conversation.session)) == 18, "nothing is dropped from the record"
+    assert len(agent.memory.hf.messages(conversation.session)) == 18, (
+        "nothing is dropped from the record"
+    )
 
 
 def test_a_conversation_is_stored_once_however_long_it_gets(write_role, agent_of):
@@ -181,11 +212,15 @@ def test_a_conversation_is_stored_once_however_long_it_gets(write_role, agent_of
     sizes = []
     for number in range(40):
         conversation.say(f"prompt {number:02}")
-        stored = agent.memory.hf.store.read(None, "SELECT count(*), sum(length(body)) FROM messages")
+        stored = agent.memory.hf.store.read(
+            None, "SELECT count(*), sum(length(body)) FROM messages"
+        )
         sizes.append(stored[0])
     counts, lengths = zip(*sizes, strict=True)
     assert list(counts) == [2 * turn for turn in range(1, 41)]
-    assert lengths[39] - lengths[29] < 1.2 * (lengths[9] * 10 / 9), "the last ten turns cost what the first ten did"
+    assert lengths[39] - lengths[29] < 1.2 * (lengths[9] * 10 / 9), (
+        "the last ten turns cost what the first ten did"
+    )
 
 
 def test_max_sessions_counts_sessions_not_turns(write_role, agent_of, clock):
@@ -252,14 +287,19 @@ def test_resuming_reminds_the_agent_of_what_long_term_memory_knows(write_role, a
     resumed = Conversation(agent_of(path, seen_by(infos)))
     resumed.resume()
     resumed.say("and now?")
-    assert "## Recalled Memories (from previous sessions)\n- [people] Ines moved to Lisbon" in infos[0].instructions
+    assert (
+        "## Recalled Memories (from previous sessions)\n- [people] Ines moved to Lisbon"
+        in infos[0].instructions
+    )
 
 
 def busy_turn(calls):
     """The messages of one turn with this many tool calls."""
     messages = [ModelRequest(parts=[UserPromptPart("do it all")])]
     for number in range(calls):
-        messages.append(ModelResponse(parts=[ToolCallPart("recall", {"query": "x"}, f"call-{number}")]))
+        messages.append(
+            ModelResponse(parts=[ToolCallPart("recall", {"query": "x"}, f"call-{number}")])
+        )
         messages.append(ModelRequest(parts=[ToolReturnPart("recall", "nothing", f"call-{number}")]))
     return [*messages, ModelResponse(parts=[TextPart("all done")])]
 
@@ -270,13 +310,17 @@ def test_a_turn_longer_than_the_window_keeps_its_prompt_and_its_end(write_role, 
     found = memory.latest()
     assert len(found) <= 6
     assert found[0]["parts"][0]["content"] == "do it all"
-    assert [message["kind"] for message in found[:2]] == ["request", "response"], "no result without its call"
+    assert [message["kind"] for message in found[:2]] == ["request", "response"], (
+        "no result without its call"
+    )
     assert found[-1]["parts"][0]["content"] == "all done"
 
 
 def test_an_agent_does_not_forget_the_long_turn_it_has_just_finished(write_role, agent_of):
     steps = [("recall", {"query": "x"})] * 12
-    agent = agent_of(write_role("{max_resume_messages: 4, embeddings: {provider: none}}"), calling(*steps))
+    agent = agent_of(
+        write_role("{max_resume_messages: 4, embeddings: {provider: none}}"), calling(*steps)
+    )
     conversation = talk(agent, "do it all")
     assert said(conversation.history)[0] == "do it all"
     assert len(conversation.history) <= 8
@@ -286,5 +330,7 @@ def test_a_rejected_argument_is_judged_by_its_name_before_it_is_kept(write_role,
     memory = memory_of(write_role())
     complaint = {"type": "extra", "loc": ["password"], "msg": "no", "input": "hunter2secret"}
     part = {"part_kind": "retry-prompt", "content": [complaint]}
-    memory.save("s1", [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "x"}, part]}])
+    memory.save(
+        "s1", [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "x"}, part]}]
+    )
     assert "hunter2secret" not in json.dumps(memory.latest())

@@ -1,4 +1,6 @@
-"""Seed 000, memory that several agents use: one file, a compose file, a delegate tool, a Postgres server."""
+"""Seed 000, memory that several agents use: one file, a compose file, a delegate tool, a Postgres
+server.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +32,39 @@ def test_on_a_server_every_agent_has_a_memory_of_its_own_unless_the_roles_name_a
     assert memory("dave", team).recall("garden")[0].memory.content == "the garden is open"
 
 
-def test_sessions_caps_and_consolidation_work_on_a_server(write_role, memory_of, postgres_store_url):
-    config = f"{{store_path: '{postgres_store_url}', embeddings: {{provider: none}}, semantic: {{max_memories: 2}}}}"
+def test_sessions_caps_and_consolidation_work_on_a_server(
+    write_role, memory_of, postgres_store_url
+):
+    config = (
+        f"{{store_path: '{postgres_store_url}', embeddings: {{provider: none}}, semantic: "
+        f"{{max_memories: 2}}}}"
+    )
     memory = memory_of(write_role(config), complete=lambda prompt: "fact: staging runs v2.1")
     for number in range(4):
         memory.remember("semantic", f"fact {number}")
     assert len(memory.listed()) == 2
     memory.remember("episodic", "deployed v2.1")
     session = memory.open_session("interactive")
-    assert memory.save(session, [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hello"}]}])
+    assert memory.save(
+        session, [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hello"}]}]
+    )
     assert memory.latest()[0]["parts"][0]["content"] == "hello"
     lines = memory.end_session(session, reason="ended", consolidate=True)
     assert lines == ["Created 1 semantic memories from episodic data."]
     assert [one.end_reason for one in of_agent(memory.hf, "assistant")] == ["ended"]
 
 
-def test_without_a_store_path_the_server_in_use_is_taken(write_role, memory_of, postgres_store_url, monkeypatch):
+def test_without_a_store_path_the_server_in_use_is_taken(
+    write_role, memory_of, postgres_store_url, monkeypatch
+):
     monkeypatch.setenv("HOLDFAST_STORE", postgres_store_url)
     memory = memory_of(write_role())
     assert (memory.place, str(memory.scope)) == (postgres_store_url, "agent:assistant")
 
 
-def test_agents_behind_a_delegate_tool_share_a_memory_that_the_caller_is_no_part_of(write_role, agent_of, tmp_path):
+def test_agents_behind_a_delegate_tool_share_a_memory_that_the_caller_is_no_part_of(
+    write_role, agent_of, tmp_path
+):
     none = "{embeddings: {provider: none}}"
     write_role(none, name="researcher", file="researcher.yaml")
     write_role(memory="", name="writer", file="writer.yaml")
@@ -71,12 +84,17 @@ def test_agents_behind_a_delegate_tool_share_a_memory_that_the_caller_is_no_part
     def respond(messages, info):
         tools = {tool.name for tool in info.function_tools}
         steps = {
-            True: [("delegate_to_researcher", {"prompt": "learn"}), ("delegate_to_writer", {"prompt": "write"})],
+            True: [
+                ("delegate_to_researcher", {"prompt": "learn"}),
+                ("delegate_to_writer", {"prompt": "write"}),
+            ],
             False: [("remember", {"content": "whales sing"})]
             if "learn" in str(messages[0])
             else [("recall", {"query": "whales"})],
         }["delegate_to_researcher" in tools]
-        done = sum(part.part_kind == "tool-return" for message in messages for part in message.parts)
+        done = sum(
+            part.part_kind == "tool-return" for message in messages for part in message.parts
+        )
         return calling(*steps[done:]).function(messages, info)
 
     chief = agent_of(path, FunctionModel(respond))
@@ -94,7 +112,8 @@ def test_a_shared_memory_changes_a_role_s_cap_only_where_it_names_one(write_role
     assert bare.sharing("team.db", None).spec.memory.semantic.max_memories == 1000
     path = tmp_path / "compose.yaml"
     path.write_text(
-        "apiVersion: holdfast/v1\nkind: Compose\nmetadata: {name: office}\nspec:\n  services: {a: {role: a.yaml}}\n"
+        "apiVersion: holdfast/v1\nkind: Compose\nmetadata: {name: office}\nspec:\n  services: {a: "
+        "{role: a.yaml}}\n"
         "  shared_memory: {enabled: true}\n"
     )
     assert load_compose(path).spec.shared_memory.max_memories is None
@@ -116,14 +135,19 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
         f"  shared_memory: {{enabled: true, store_path: {shared}}}\n"
     )
     run = process("compose", "up", tmp_path / "compose.yaml")
-    seen = write_role(f"{{store_path: {shared}, embeddings: {{provider: none}}}}", file="looker.yaml")
+    seen = write_role(
+        f"{{store_path: {shared}, embeddings: {{provider: none}}}}", file="looker.yaml"
+    )
     deadline = time.monotonic() + 180
     types = set()
     while {"file_watch", "delegate"} - types:
         assert time.monotonic() < deadline, run.popen.poll()
         (inbox / f"{time.monotonic_ns()}.md").write_text("hello")
         time.sleep(0.3)
-        listed = json.loads(cli("memory", "list", seen, "--type", "episodic", "--limit", "100", "--json").out or "[]")
+        listed = json.loads(
+            cli("memory", "list", seen, "--type", "episodic", "--limit", "100", "--json").out
+            or "[]"
+        )
         types = {one["metadata"]["trigger_type"] for one in listed}
     run.popen.send_signal(signal.SIGTERM)
     code, _, err = run.end()

@@ -24,10 +24,14 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-def test_yo_01_two_turns_are_found_at_once_without_a_model_or_a_network(tmp_path, clock, no_network):
+def test_yo_01_two_turns_are_found_at_once_without_a_model_or_a_network(
+    tmp_path, clock, no_network
+):
     spy, settings = FakeEmbedder(), Settings(embedding_models="none")
     store = SQLiteStore(tmp_path / "m.db")
-    with Holdfast(store, [Scope("user", "ann")], settings=settings, tiers=Tiers.of(spy), clock=clock) as hf:
+    with Holdfast(
+        store, [Scope("user", "ann")], settings=settings, tiers=Tiers.of(spy), clock=clock
+    ) as hf:
         one = hf.capture("s1", "user", "The spare key is under the blue pot")
         two = hf.capture("s1", "helper", "I will remember the blue pot")
         assert (one.id[:3], two.id[:3], one.role, two.role) == ("ep_", "ep_", "user", "helper")
@@ -38,7 +42,10 @@ def test_yo_01_two_turns_are_found_at_once_without_a_model_or_a_network(tmp_path
 
 def test_yo_01_the_events_of_a_host_are_turns_of_its_session(keeper, ann):
     said = keeper.user_message("Where is the key?", "s1")
-    answers = [keeper.agent_response("Under the pot"), keeper.agent_response("In the blue one", agent_id="helper")]
+    answers = [
+        keeper.agent_response("Under the pot"),
+        keeper.agent_response("In the blue one", agent_id="helper"),
+    ]
     assert [turn.role for turn in (said, *answers)] == ["user", "orchestrator", "helper"]
     assert {turn.session for turn in ann.list(kinds=["turn"])} == {"s1"}
 
@@ -69,7 +76,10 @@ def test_yo_02_a_blank_message_of_a_new_session_completes_the_one_before(ann):
     for _ in range(2):
         assert keeper.user_message(" ", "s2") is None
     assert heard == ["s1"]
-    assert {one.id: one.end_reason for one in ann.sessions()} == {"s1": "another session began", "s2": ""}
+    assert {one.id: one.end_reason for one in ann.sessions()} == {
+        "s1": "another session began",
+        "s2": "",
+    }
     assert keeper.user_message("so", "s2").position == 0
     assert len(ann.sessions()) == 2, "registered once"
     assert len(ann.list(kinds=["turn"])) == 2
@@ -81,7 +91,9 @@ def test_yo_03_a_second_session_completes_the_first_and_not_itself(ann, keeper):
     talk(ann, "s2", "hello")
     assert keeper.get_pending_consolidations(exclude_session_id="s2") == ["s1"]
     assert keeper.get_pending_consolidations(exclude_session_id="s1") == []
-    assert [(one.id, one.end_reason) for one in ann.sessions() if one.ended_at] == [("s1", "another session began")]
+    assert [(one.id, one.end_reason) for one in ann.sessions() if one.ended_at] == [
+        ("s1", "another session began")
+    ]
 
 
 def test_yo_03_a_consolidated_session_is_not_announced_again(ann, keeper):
@@ -93,18 +105,39 @@ def test_yo_03_a_consolidated_session_is_not_announced_again(ann, keeper):
 
 
 def test_the_command_takes_one_turn_or_lines_of_json(cli, ann):
-    assert cli("capture", "--session", "s1", "--role", "user", "@bob has the key", "--scope", "user:ann").code == 0
-    lines = [{"session": "s2", "role": role, "text": text} for role, text in (("user", "Hi"), ("helper", " "))]
+    assert (
+        cli(
+            "capture",
+            "--session",
+            "s1",
+            "--role",
+            "user",
+            "@bob has the key",
+            "--scope",
+            "user:ann",
+        ).code
+        == 0
+    )
+    lines = [
+        {"session": "s2", "role": role, "text": text}
+        for role, text in (("user", "Hi"), ("helper", " "))
+    ]
     piped = cli("capture", "--scope", "user:ann", stdin="\n".join(map(json.dumps, lines)))
     assert piped.out.startswith("Captured 1 of 2 turns.")
-    assert [one["name"] for one in json.loads(cli("entity", "list", "--json", "--scope", "user:ann").out)] == ["bob"]
+    assert [
+        one["name"]
+        for one in json.loads(cli("entity", "list", "--json", "--scope", "user:ann").out)
+    ] == ["bob"]
 
 
 def test_mentions_tags_and_addresses_are_linked_as_a_turn_comes_in(ann):
     talk(ann, "s1", "@bob wrote to ann@example.com about #apollo, see https://example.com/plan")
     assert {(one.name, one.type) for one in ann.entities()} == {
-        ("bob", "person"), ("ann@example.com", "email"), ("apollo", "project"), ("https://example.com/plan", "url"),
-    }  # fmt: skip
+        ("bob", "person"),
+        ("ann@example.com", "email"),
+        ("apollo", "project"),
+        ("https://example.com/plan", "url"),
+    }
 
 
 def test_a_very_long_role_and_session_are_refused_before_anything_is_stored(ann):

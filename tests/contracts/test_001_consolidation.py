@@ -1,4 +1,6 @@
-"""Seed 001, consolidation: an ended session becomes facts with quotes and sources, once, by rules or by a model."""
+"""Seed 001, consolidation: an ended session becomes facts with quotes and sources, once, by rules
+or by a model.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,23 @@ from holdfast.storage.protocol import Author
 
 OFFLINE = Settings(embedding_models="none")
 SAID = (
-    "I love green tea.", "I really love green tea!", "I hate green tea.", "I live in Porto.", "I live in Lisbon now.",
-    "My sister Ines lives in Lisbon.", "Please always answer in German.", "We moved the shop to Porto last week.",
-    "The meeting is on Monday.", "Actually it's Tuesday, not Monday.", "What time is it?", "Remember that I'm vegan.",
-    "Ich wohne in Wien.", "Если что, я живу в Москве.", "I might move to Rome one day.", "@bob is my manager.",
-)  # fmt: skip
+    "I love green tea.",
+    "I really love green tea!",
+    "I hate green tea.",
+    "I live in Porto.",
+    "I live in Lisbon now.",
+    "My sister Ines lives in Lisbon.",
+    "Please always answer in German.",
+    "We moved the shop to Porto last week.",
+    "The meeting is on Monday.",
+    "Actually it's Tuesday, not Monday.",
+    "What time is it?",
+    "Remember that I'm vegan.",
+    "Ich wohne in Wien.",
+    "Если что, я живу в Москве.",
+    "I might move to Rome one day.",
+    "@bob is my manager.",
+)
 
 
 def test_each_fact_has_the_words_it_rests_on_and_the_turn_they_are_from(ann):
@@ -36,7 +50,9 @@ def test_each_fact_has_the_words_it_rests_on_and_the_turn_they_are_from(ann):
     (fact,) = ann.list(kinds=["fact"])
     assert (fact.quote, fact.source, fact.decay_rate) == ("I love green tea", "consolidation", 0.1)
     assert fact.quote in turn.content
-    assert ("derived_from", turn.id) in [(edge.relation, edge.target) for edge in ann.links(fact.id)]
+    assert ("derived_from", turn.id) in [
+        (edge.relation, edge.target) for edge in ann.links(fact.id)
+    ]
 
 
 def test_yo_10_a_session_without_facts_is_marked_too(ann, keeper):
@@ -88,7 +104,9 @@ def test_yo_08_a_new_home_takes_the_place_of_the_old_one(ann, clock):
     ann.restore(old.id)
     clock.forward(days=4)
     ann.decay()
-    assert ann.get(old.id).status == "faded", "a loser of a conflict that comes back is gone within days"
+    assert ann.get(old.id).status == "faded", (
+        "a loser of a conflict that comes back is gone within days"
+    )
 
 
 # Once and for all
@@ -96,13 +114,21 @@ def test_yo_08_a_new_home_takes_the_place_of_the_old_one(ann, clock):
 
 def known(hf):
     """What is known, in every status, with what it rests on and how sure it is."""
-    every = hf.list(kinds=["fact", "rule"], statuses=["active", "held", "proposed", "archived", "superseded", "faded"])
-    return sorted((one.kind, one.content, one.quote, one.status, one.confidence, one.category) for one in every)
+    every = hf.list(
+        kinds=["fact", "rule"],
+        statuses=["active", "held", "proposed", "archived", "superseded", "faded"],
+    )
+    return sorted(
+        (one.kind, one.content, one.quote, one.status, one.confidence, one.category)
+        for one in every
+    )
 
 
 @pytest.fixture(scope="module")
 def memory():
-    """A memory in which every example has a scope of its own; its clock moves a second at each look."""
+    """A memory in which every example has a scope of its own; its clock moves a second at each
+    look.
+    """
     ticks = itertools.count(1_773_835_200_000_000, 1_000_000)
     with Holdfast.open(
         ":memory:", scope="user:ann", settings=OFFLINE, clock=lambda: next(ticks), background=False
@@ -117,7 +143,9 @@ def worker(hf, name):
 def by_two_workers_at_once(hf, session):
     """Both have read the session before either writes down what it found."""
     hf.store.enqueue(hf.scopes[0], "learn", session, watermark=hf.clock())
-    job = hf.store.claim(["learn"], keys=[session], scopes=hf.scopes, worker="one", now=hf.clock(), lease=10**12)
+    job = hf.store.claim(
+        ["learn"], keys=[session], scopes=hf.scopes, worker="one", now=hf.clock(), lease=10**12
+    )
     outputs = [LEARN.run(Task(worker(hf, name), job)) for name in ("one", "two")]
     for number, output in enumerate(filter(None, outputs)):
         author = Author("test", f"run_{session}_{number}_{hf.clock()}", hf.clock(), "learn")
@@ -140,7 +168,10 @@ SESSION = st.lists(st.one_of(st.sampled_from(SAID), st.text(max_size=40)), min_s
 )
 def test_consolidating_any_session_any_number_of_times_gives_one_set_of_facts(memory, parts, ways):
     """Each part opens the session again."""
-    often, just_once = told_and_read(memory, parts, ways), told_and_read(memory, parts, ["a worker"])
+    often, just_once = (
+        told_and_read(memory, parts, ways),
+        told_and_read(memory, parts, ["a worker"]),
+    )
     assert often == just_once
     assert len(often) == len(set(often))
 
@@ -169,12 +200,19 @@ def test_yo_09_consolidating_again_changes_not_a_byte(ann):
 
 def test_two_processes_at_once_learn_each_session_once(ann, clock):
     for number in range(6):
-        talk(ann, f"s{number}", f"My friend number {number} is called Ines{number}.", "I love green tea.")
+        talk(
+            ann,
+            f"s{number}",
+            f"My friend number {number} is called Ines{number}.",
+            "I love green tea.",
+        )
         ann.end_session(f"s{number}")
     jobs: list[str] = []
 
     def work():
-        with Holdfast.open(ann.store.location, scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+        with Holdfast.open(
+            ann.store.location, scope="user:ann", settings=OFFLINE, clock=clock
+        ) as hf:
             jobs.extend(job.key for job in hf.maintain("consolidate") if job.status == "done")
 
     threads = [Thread(target=work) for _ in range(3)]
@@ -186,19 +224,33 @@ def test_two_processes_at_once_learn_each_session_once(ann, clock):
     assert len([fact for fact in facts(ann) if "tea" in fact]) == 1
 
 
-@pytest.mark.parametrize(("confidence", "left", "relation"), [(0.7, 0.9, "conflicts_with"), (0.8, 0.3, "supersedes")])
+@pytest.mark.parametrize(
+    ("confidence", "left", "relation"), [(0.7, 0.9, "conflicts_with"), (0.8, 0.3, "supersedes")]
+)
 def test_what_was_only_hinted_at_takes_the_place_of_nothing(ann, confidence, left, relation):
-    """Contract: conflicts are resolved from a confidence of 0.8 on; below, both stand and are marked."""
+    """Contract: conflicts are resolved from a confidence of 0.8 on; below, both stand and are
+    marked.
+    """
 
     def learn(place, confidence):
         quote = f"we live in {place}"
         found = {
-            "turn": 1, "quote": quote, "content": f"Ann lives in {place}", "category": "home", "subject": "Ann",
-            "predicate": "LIVES_IN", "object": place, "confidence": confidence, "action": "commit_now",
-        }  # fmt: skip
+            "turn": 1,
+            "quote": quote,
+            "content": f"Ann lives in {place}",
+            "category": "home",
+            "subject": "Ann",
+            "predicate": "LIVES_IN",
+            "object": place,
+            "confidence": confidence,
+            "action": "commit_now",
+        }
         talk(ann, place, f"By the way, {quote}.")
         ann.end_session(place)
-        ann.maintain("consolidate", complete=lambda prompt: json.dumps([found] if "copied exactly" in prompt else []))
+        ann.maintain(
+            "consolidate",
+            complete=lambda prompt: json.dumps([found] if "copied exactly" in prompt else []),
+        )
         return next(fact for fact in ann.list(kinds=["fact"]) if place in fact.content)
 
     old, new = learn("Porto", 0.9), learn("Lisbon", confidence)
@@ -228,16 +280,28 @@ def test_yo_09_a_host_consolidates_a_session_and_the_second_time_it_is_skipped(a
     keeper.user_message("I live in Lisbon now.", "s2")
     assert keeper.consolidate("s2")["skipped"], "it still goes on"
     first = keeper.consolidate("s1")
-    assert (first["session_id"], first["success"], first["skipped"], first["conflicts_resolved"]) == (
-        "s1", True, False, 0,
-    )  # fmt: skip
+    assert (
+        first["session_id"],
+        first["success"],
+        first["skipped"],
+        first["conflicts_resolved"],
+    ) == (
+        "s1",
+        True,
+        False,
+        0,
+    )
     ann.end_session("s2")
     ann.clock.forward(days=1)
     second = keeper.consolidate("s2")
     assert second == {
-        "session_id": "s2", "success": True, "facts_extracted": 1, "conflicts_resolved": 1, "skipped": False,
+        "session_id": "s2",
+        "success": True,
+        "facts_extracted": 1,
+        "conflicts_resolved": 1,
+        "skipped": False,
         "summary": "Learned: 1. Took the place of what was known: 1.",
-    }  # fmt: skip
+    }
     before = facts(ann)
     again = keeper.consolidate("s2")
     assert (again["skipped"], again["success"], again["facts_extracted"]) == (True, True, 0)
@@ -270,17 +334,27 @@ def model(monkeypatch, provider):
 
 
 def maintained(cli, hf):
-    return cli("maintain", "--once", "consolidate", "--store", hf.store.location, "--scope", "user:ann")
+    return cli(
+        "maintain", "--once", "consolidate", "--store", hf.store.location, "--scope", "user:ann"
+    )
 
 
 def test_a_model_reads_conversations_over_http_and_is_believed_only_what_was_said(ann, cli, model):
     talk(ann, "s1", "By the way, we moved the shop to Porto.")
     ann.end_session("s1")
-    found = {"turn": 1, "quote": "we moved the shop to Porto", "content": "The shop is in Porto", "category": "Project"}
+    found = {
+        "turn": 1,
+        "quote": "we moved the shop to Porto",
+        "content": "The shop is in Porto",
+        "category": "Project",
+    }
     invented = {"turn": 1, "quote": "we sold the shop", "content": "The shop was sold"}
     model.script = [f"Here you are:\n{json.dumps([found, invented])}"]
     assert maintained(cli, ann).out.startswith("Done: learn s1")
-    assert "[1] user: By the way, we moved the shop to Porto." in model.chats[0]["messages"][-1]["content"]
+    assert (
+        "[1] user: By the way, we moved the shop to Porto."
+        in model.chats[0]["messages"][-1]["content"]
+    )
     (fact,) = ann.list(kinds=["fact"])
     assert (fact.content, fact.quote) == ("The shop is in Porto", found["quote"])
 

@@ -23,7 +23,10 @@ def test_relevant_memory_then_the_weekly_insight(ann, keeper):
     first, second = keeper.get_context("bicycle").split("\n\n")
     relevant, insight = inside(first), inside(second)
     assert relevant.split("\n")[0] == "## Relevant memory"
-    assert set(relevant.split("\n")[1:]) == {"- Ann rides a red bicycle", "- Her bicycle is from Porto"}
+    assert set(relevant.split("\n")[1:]) == {
+        "- Ann rides a red bicycle",
+        "- Her bicycle is from Porto",
+    }
     assert insight == "## Weekly insight\nA week of cycling."
 
 
@@ -75,7 +78,10 @@ def test_yo_18_a_reflection_is_in_the_very_next_context_of_any_session(ann, keep
     assert "A week of cycling." in keeper.get_context("anything")
     clock.forward(minutes=1)
     keeper.user_message("Good morning", "s2")
-    assert inside(ann.context("anything", session="s2").stable) == "## Weekly insight\nA week of cycling."
+    assert (
+        inside(ann.context("anything", session="s2").stable)
+        == "## Weekly insight\nA week of cycling."
+    )
     assert ann.context("anything", session="s2").turn == ""
 
 
@@ -94,7 +100,9 @@ def test_without_a_reflection_there_is_none(keeper):
 
 
 @pytest.mark.parametrize("tokens", [60, 200, 1000])
-def test_both_blocks_keep_within_the_budget_and_a_new_reflection_comes_first(ann, keeper, clock, tokens):
+def test_both_blocks_keep_within_the_budget_and_a_new_reflection_comes_first(
+    ann, keeper, clock, tokens
+):
     keeper.user_message("Hello", "s1")
     clock.forward(minutes=1)
     for number in range(40):
@@ -109,6 +117,15 @@ def test_the_command_narrows_it_too(cli, ann):
     ann.remember("Ann rides a red bicycle")
     talk(ann, "s1", "My bicycle is red")
     printed = cli(
-        "context", "bicycle", "--kind", "fact", "-n", "1", "--store", ann.store.location, "--scope", "user:ann"
+        "context",
+        "bicycle",
+        "--kind",
+        "fact",
+        "-n",
+        "1",
+        "--store",
+        ann.store.location,
+        "--scope",
+        "user:ann",
     ).out
     assert inside(printed.strip()) == "## Relevant memory\n- Ann rides a red bicycle"

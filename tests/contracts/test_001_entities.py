@@ -1,4 +1,6 @@
-"""Seed 001, entities: recognised by their form at once and by better eyes at night; one entry for one thing."""
+"""Seed 001, entities: recognised by their form at once and by better eyes at night; one entry for
+one thing.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,10 @@ def found(text, strategy="fast"):
 def test_yo_21_one_email_one_url_and_one_hashtag_are_three_entities():
     text = "Ask bob@example.com about https://example.com/#top and #apollo"
     assert found(text) == [
-        ("bob@example.com", "email"), ("https://example.com/#top", "url"), ("apollo", "project"),
-    ]  # fmt: skip
+        ("bob@example.com", "email"),
+        ("https://example.com/#top", "url"),
+        ("apollo", "project"),
+    ]
 
 
 def test_yo_21_dates_are_recognised_in_iso_and_common_forms():
@@ -70,33 +74,58 @@ def test_yo_21_of_overlapping_findings_the_surest_then_the_longest_stays():
 def test_each_strategy_knows_more_than_the_one_before():
     text = "@bob and Ines Ferreira in Lisbon"
     assert found(text) == [("bob", "person")]
-    assert found(text, "local") == [("bob", "person"), ("Ines Ferreira", "person"), ("Lisbon", "location")]
+    assert found(text, "local") == [
+        ("bob", "person"),
+        ("Ines Ferreira", "person"),
+        ("Lisbon", "location"),
+    ]
     asked = standard(answer=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
-    assert ("Bluebird", "project") in [(one.name, one.type) for one in asked.recognise("the Bluebird plan", "accurate")]
+    assert ("Bluebird", "project") in [
+        (one.name, one.type) for one in asked.recognise("the Bluebird plan", "accurate")
+    ]
     assert found(text, "whatever") == found(text), "an unknown strategy is the fast one"
 
 
 def test_a_host_asks_what_a_text_names(keeper):
-    assert [(one.name, one.type) for one in keeper.extract("@bob went to Lisbon")] == [("bob", "person")]
-    assert ("Lisbon", "location") in [(one.name, one.type) for one in keeper.extract("@bob went to Lisbon", "accurate")]
+    assert [(one.name, one.type) for one in keeper.extract("@bob went to Lisbon")] == [
+        ("bob", "person")
+    ]
+    assert ("Lisbon", "location") in [
+        (one.name, one.type) for one in keeper.extract("@bob went to Lisbon", "accurate")
+    ]
 
 
 def test_a_name_is_one_entity_however_it_is_written(ann):
-    talk(ann, "s1", "@Bob came", "@bob left", "@Åsa came", "@åsa left", "@Дмитрий пришёл", "@дмитрий ушёл")
+    talk(
+        ann,
+        "s1",
+        "@Bob came",
+        "@bob left",
+        "@Åsa came",
+        "@åsa left",
+        "@Дмитрий пришёл",
+        "@дмитрий ушёл",
+    )
     assert {one.name: one.mentions for one in ann.entities()} == {"Bob": 2, "Åsa": 2, "Дмитрий": 2}
 
 
 def test_no_name_is_taken_for_a_part_of_another(ann):
     talk(ann, "s1", "@ann came", "@joanna came", "#ann started")
     assert {(one.name, one.type, one.mentions) for one in ann.entities()} == {
-        ("ann", "person", 1), ("joanna", "person", 1), ("ann", "project", 1),
-    }  # fmt: skip
+        ("ann", "person", 1),
+        ("joanna", "person", 1),
+        ("ann", "project", 1),
+    }
 
 
 def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
     talk(ann, "s1", "@bob came", "@robert came")
     merged = ann.merge_entities("bob", "robert")
-    assert (merged.name, set(merged.aliases), merged.mentions) == ("bob", {"@bob", "robert", "@robert"}, 2)
+    assert (merged.name, set(merged.aliases), merged.mentions) == (
+        "bob",
+        {"@bob", "robert", "@robert"},
+        2,
+    )
     talk(ann, "s1", "@robert left")
     assert ann.about("bob").entity.mentions == 3, "an alias leads to it"
     apart = ann.split_entity("bob", "robert")
@@ -109,7 +138,9 @@ def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
 
 
 def test_yo_22_what_the_first_look_missed_is_found_at_night_once(ann):
-    memory = ann.remember("We all went to see Zorblat Quux in concert")  # two capitals that may be anything
+    memory = ann.remember(
+        "We all went to see Zorblat Quux in concert"
+    )  # two capitals that may be anything
     assert ann.entities() == []
     assert done(ann, "enrich") == [("enrich", "nightly")]
     assert {one.name for one in ann.entities()} == {"Zorblat Quux"}
@@ -134,7 +165,9 @@ def test_yo_22_it_is_skipped_when_no_recogniser_is_better_than_the_quick_one(ann
 
 
 def test_yo_22_our_own_names_are_better_than_the_quick_one(keeper):
-    """A difference from the seed, where only spaCy or a model counts: without either, nights are not idle."""
+    """A difference from the seed, where only spaCy or a model counts: without either, nights are
+    not idle.
+    """
     assert keeper.accurate_ner_available
 
 
@@ -143,20 +176,29 @@ def test_everyday_names_are_linked_at_once(ann):
     ann.remember("My sister Ines moved to Lisbon")
     talk(ann, "s1", "I had lunch with my boss Priya")
     assert {(one.name, one.type) for one in ann.entities()} == {
-        ("Ines", "person"), ("Lisbon", "location"), ("Priya", "person"),
-    }  # fmt: skip
+        ("Ines", "person"),
+        ("Lisbon", "location"),
+        ("Priya", "person"),
+    }
 
 
 def test_yo_22_only_memories_with_few_links_newest_first_in_batches_of_fifty(ann, keeper):
-    """A difference from the seed, which looks at fifty a night: the batch is fifty, and all that waits is seen to."""
+    """A difference from the seed, which looks at fifty a night: the batch is fifty, and all that
+    waits is seen to.
+    """
     many = ann.remember("@ann @bob @carol met")
     stored = [ann.remember(f"@dave came {number} times") for number in range(60)]
-    waiting = keeper.get_memories_for_entity_enrichment(kinds=["fact", "episode"], max_entity_count=2, limit=50)
+    waiting = keeper.get_memories_for_entity_enrichment(
+        kinds=["fact", "episode"], max_entity_count=2, limit=50
+    )
     assert [memory.id for memory in waiting] == [memory.id for memory in reversed(stored[10:])]
     assert keeper.get_memories_for_entity_enrichment(kinds=["reflection"]) == []
     with pytest.raises(InvalidInput, match="episode, fact, preference, reflection"):
         keeper.get_memories_for_entity_enrichment(kinds=["semantic"])
-    assert many.id in {memory.id for memory in keeper.get_memories_for_entity_enrichment(max_entity_count=3, limit=99)}
+    assert many.id in {
+        memory.id
+        for memory in keeper.get_memories_for_entity_enrichment(max_entity_count=3, limit=99)
+    }
     ann.maintain("enrich")
     assert keeper.get_memories_for_entity_enrichment() == []
     runs = {event.run for event in ann.log(limit=None) if event.verb == "enrich"}
@@ -166,7 +208,9 @@ def test_yo_22_only_memories_with_few_links_newest_first_in_batches_of_fifty(ann
 def test_a_second_look_that_is_stopped_goes_on_where_it_was(ann, keeper, clock):
     for number in range(120):
         ann.remember(f"it rained on day {number}")
-    worker = Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, recognition=Stopper(after=70))
+    worker = Worker(
+        ann.store, Tiers([], environ={}), clock, ann.scopes, recognition=Stopper(after=70)
+    )
     worker.recognition.stop = worker.stop
     once(worker, ["enrich"])
     assert len(keeper.get_memories_for_entity_enrichment(limit=999)) == 70, "one batch is kept"
@@ -177,7 +221,9 @@ def test_a_second_look_that_is_stopped_goes_on_where_it_was(ann, keeper, clock):
 def test_a_plan_of_a_second_look_changes_nothing(ann, keeper, clock):
     for number in range(60):
         ann.remember(f"it rained on day {number}")
-    worker = Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, complete=lambda prompt: "[]")
+    worker = Worker(
+        ann.store, Tiers([], environ={}), clock, ann.scopes, complete=lambda prompt: "[]"
+    )
     (foreseen,) = outlook(worker, ["enrich"])
     assert foreseen.cost.calls == 60
     assert len(keeper.get_memories_for_entity_enrichment(limit=999)) == 60
@@ -185,7 +231,9 @@ def test_a_plan_of_a_second_look_changes_nothing(ann, keeper, clock):
 
 def test_yo_22_turns_are_episodes(ann, keeper):
     (turn,) = talk(ann, "s1", "My sister Ines moved to Lisbon")
-    assert [memory.id for memory in keeper.get_memories_for_entity_enrichment(["episode"])] == [turn.id]
+    assert [memory.id for memory in keeper.get_memories_for_entity_enrichment(["episode"])] == [
+        turn.id
+    ]
 
 
 def test_yo_22_a_host_enriches_one_memory_and_hears_how_many_it_mentions(ann, keeper):

@@ -1,4 +1,6 @@
-"""Seed 001, upkeep: decay by the formula, a reflection a week, four schedules that several workers share."""
+"""Seed 001, upkeep: decay by the formula, a reflection a week, four schedules that several workers
+share.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ OFFLINE = Settings(embedding_models="none")
 def test_yo_11_decay_by_the_formula_and_the_row_stays(ann, tools, clock):
     fact = tools["remember_fact"]("Ann likes tea", confidence=0.8)["memory_id"]
     clock.forward(days=10)
-    assert (ann.decay().decayed, ann.decay().decayed) == (1, 0), "again on the same day it changes nothing"
+    assert (ann.decay().decayed, ann.decay().decayed) == (1, 0), (
+        "again on the same day it changes nothing"
+    )
     assert ann.get(fact).confidence == pytest.approx(0.8 * math.exp(-1), abs=1e-6)
     clock.forward(days=30)
     assert ann.decay().faded == 1
@@ -150,7 +154,10 @@ def test_several_workers_share_the_jobs_and_each_is_done_once(ann, clock):
     for number in range(4):
         talk(ann, f"s{number}", "I love green tea.")
         ann.end_session(f"s{number}")
-    workers = [Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, name=name) for name in ("one", "two")]
+    workers = [
+        Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, name=name)
+        for name in ("one", "two")
+    ]
     for one in workers:
         plan(one, ["learn"])
     jobs = [work_once(workers[turn % 2], ["learn"]) for turn in range(5)]
@@ -169,5 +176,7 @@ def test_each_task_can_be_done_at_once_by_hand(cli, tmp_path, task):
     kinds = {"enrich": "enrich", "consolidate": "learn", "decay": None, "reflect": "reflect"}
     printed = cli("maintain", "--once", task, "--json", *where)
     assert printed.code == 0
-    assert [json.loads(line)["kind"] for line in printed.out.splitlines()] == ([kinds[task]] if kinds[task] else [])
+    assert [json.loads(line)["kind"] for line in printed.out.splitlines()] == (
+        [kinds[task]] if kinds[task] else []
+    )
     assert cli("maintain", "--once", task, *where).out == "Nothing is due.\n"

@@ -1,4 +1,6 @@
-"""Seed 001, search: words, meaning and entities, fused; nothing is hidden by a limit or by a model that is down."""
+"""Seed 001, search: words, meaning and entities, fused; nothing is hidden by a limit or by a model
+that is down.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def by_rank(open_memory):
 
 
 def expected(hit, arms):
-    """The seed's sum over the lists in which a memory is, as a share of the best that so many lists can give."""
+    """The seed's sum over the lists in which a memory is, as a share of the best that so many lists
+    can give.
+    """
     return sum(1 / (60 + rank) for rank in hit.why.arms.values()) / (arms / 61)
 
 
@@ -44,7 +48,9 @@ def test_yo_15_what_all_three_lists_have_beats_what_one_has(by_rank):
 
 
 @pytest.mark.parametrize("settings", [RRF, Settings()], ids=["by rank", "learned"])
-def test_yo_15_with_the_embedder_down_the_same_call_finds_by_words_and_entities(open_memory, fake, settings):
+def test_yo_15_with_the_embedder_down_the_same_call_finds_by_words_and_entities(
+    open_memory, fake, settings
+):
     hf = open_memory("user:ann", settings=settings)
     fact = hf.remember("@bob shipped the green rocket")
     fake.fault = "down"
@@ -55,7 +61,9 @@ def test_yo_15_with_the_embedder_down_the_same_call_finds_by_words_and_entities(
 
 
 def test_yo_15_a_model_of_other_dimensions_turns_vectors_off_and_nothing_else(open_memory):
-    """Seed: on a dimension mismatch vector search is disabled; ours only waits to be embedded anew."""
+    """Seed: on a dimension mismatch vector search is disabled; ours only waits to be embedded
+    anew.
+    """
     hf = open_memory("user:ann", embedders=(FakeEmbedder(identity="fake:small", dimensions=8),))
     fact = hf.remember("Ann likes green tea")
     hf.recall("tea")

@@ -1,4 +1,6 @@
-"""Seed 001, the twelve tools: six for the agent that talks, six for the one that reads; what each answers, exactly."""
+"""Seed 001, the twelve tools: six for the agent that talks, six for the one that reads; what each
+answers, exactly.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,22 @@ from scripted import calling
 from holdfast import InvalidInput
 from holdfast.integrations import agent_tools
 
-SIX = {"search_memory", "remember_fact", "correct_fact", "confirm_fact", "memory_stats", "get_entity_info"}
+SIX = {
+    "search_memory",
+    "remember_fact",
+    "correct_fact",
+    "confirm_fact",
+    "memory_stats",
+    "get_entity_info",
+}
 OTHER_SIX = {
-    "get_episodes_for_consolidation", "save_facts_batch", "mark_session_consolidated", "is_session_consolidated",
-    "detect_conflicts", "resolve_conflict",
-}  # fmt: skip
+    "get_episodes_for_consolidation",
+    "save_facts_batch",
+    "mark_session_consolidated",
+    "is_session_consolidated",
+    "detect_conflicts",
+    "resolve_conflict",
+}
 
 
 def remembered(tools, content, **options):
@@ -51,11 +64,16 @@ def test_they_are_tools_of_a_pydantic_ai_agent_that_are_described(ann, functions
 def test_an_agent_calls_them(ann):
     model = TestModel(call_tools=["memory_stats", "search_memory"])
     agent = Agent(model, toolsets=[agent_tools.toolset(agent_tools.talking(ann))])
-    assert "counts" in json.loads(asyncio.run(agent.run("what do you know?")).output)["memory_stats"]
+    assert (
+        "counts" in json.loads(asyncio.run(agent.run("what do you know?")).output)["memory_stats"]
+    )
 
 
 def test_a_model_that_gets_an_argument_wrong_is_told_and_may_try_again(ann):
-    steps = [("search_memory", {"query": "tea", "kind": "semantic"}), ("search_memory", {"query": "tea"})]
+    steps = [
+        ("search_memory", {"query": "tea", "kind": "semantic"}),
+        ("search_memory", {"query": "tea"}),
+    ]
     agent = Agent(calling(*steps), toolsets=[agent_tools.toolset(agent_tools.talking(ann))])
     messages = asyncio.run(agent.run("what do I drink?")).all_messages()
     assert "Unknown kind 'semantic'" in str(messages[2].parts[0].content)
@@ -86,11 +104,15 @@ def test_search_is_narrowed_by_kind_tag_and_limit(ann, tools):
     assert len(search("tea", limit=100)["memories"]) == 50
     assert len(search("tea", limit=0)["memories"]) == 1
     assert len(search("tea", tag="drinks")["memories"]) == 2
-    assert [one["content"] for one in search("tea", kind="preference")["memories"]] == ["Tea is her preference"]
+    assert [one["content"] for one in search("tea", kind="preference")["memories"]] == [
+        "Tea is her preference"
+    ]
     assert [one["kind"] for one in search("tea", kind="reflection")["memories"]] == ["reflection"]
     ann.remember("Tea before noon", kind="rule")
     talk(ann, "s1", "tea again")
-    assert [one["kind"] for one in search("tea", kind="rule")["memories"]] == ["rule"], "our own words will do"
+    assert [one["kind"] for one in search("tea", kind="rule")["memories"]] == ["rule"], (
+        "our own words will do"
+    )
     assert [one["content"] for one in search("tea", kind="turn")["memories"]] == ["tea again"]
     with pytest.raises(InvalidInput, match="episode, fact, preference, reflection"):
         search("tea", kind="dream")
@@ -98,7 +120,11 @@ def test_search_is_narrowed_by_kind_tag_and_limit(ann, tools):
 
 def test_a_remembered_fact_is_answered_with_its_beginning(ann, tools):
     answer = tools["remember_fact"]("x" * 100, confidence=0.7)
-    assert answer == {"memory_id": answer["memory_id"], "content_preview": "x" * 80 + "...", "success": True}
+    assert answer == {
+        "memory_id": answer["memory_id"],
+        "content_preview": "x" * 80 + "...",
+        "success": True,
+    }
     fact = ann.get(answer["memory_id"])
     assert (fact.id[:5], fact.kind, fact.confidence, fact.decay_rate) == ("fact_", "fact", 0.7, 0.1)
     assert tools["remember_fact"]("  ")["success"] is False
@@ -113,8 +139,16 @@ def test_yo_14_a_correction_keeps_the_line_from_old_to_new(ann, tools):
     old = remembered(tools, "Ann likes tea", confidence=0.9)
     answer = tools["correct_fact"](old, "Ann likes coffee")
     new = answer["new_memory_id"]
-    assert answer == {"success": True, "new_memory_id": new, "message": f"Corrected. New memory id={new}"}
-    assert (ann.get(old).status, ann.get(new).status, ann.get(new).confidence) == ("superseded", "active", 0.9)
+    assert answer == {
+        "success": True,
+        "new_memory_id": new,
+        "message": f"Corrected. New memory id={new}",
+    }
+    assert (ann.get(old).status, ann.get(new).status, ann.get(new).confidence) == (
+        "superseded",
+        "active",
+        0.9,
+    )
     assert [(edge.relation, edge.target) for edge in ann.links(new)] == [("supersedes", old)]
 
 
@@ -124,7 +158,11 @@ def test_yo_14_what_cannot_be_corrected_is_said_and_nothing_written(ann, tools):
     before = ann.log(limit=None)
     for ref in (old, "fact_nobody"):
         message = f"Memory {ref} not found or already superseded."
-        assert tools["correct_fact"](ref, "x") == {"success": False, "new_memory_id": None, "message": message}
+        assert tools["correct_fact"](ref, "x") == {
+            "success": False,
+            "new_memory_id": None,
+            "message": message,
+        }
     assert tools["correct_fact"](new, " ")["success"] is False
     assert ann.log(limit=None) == before
 
@@ -141,20 +179,26 @@ def test_yo_12_a_confirmation_is_answered_in_these_words(ann, tools):
     message = f"Confirmed memory {fact} (protected, no decay)."
     assert tools["confirm_fact"](fact) == {"success": True, "memory_id": fact, "message": message}
     assert (ann.get(fact).confidence, ann.get(fact).decay_rate) == (1.0, 0.0)
-    answer = {"success": False, "memory_id": "fact_nobody", "message": "Memory fact_nobody not found."}
+    answer = {
+        "success": False,
+        "memory_id": "fact_nobody",
+        "message": "Memory fact_nobody not found.",
+    }
     assert tools["confirm_fact"]("fact_nobody") == answer
 
 
 def test_yo_26_stats_count_what_is_active_with_an_offset_in_the_time(ann, tools):
     assert tools["memory_stats"]() == {
-        "counts": {"episode": 0, "fact": 0, "reflection": 0}, "latest_created_at": None,
-    }  # fmt: skip
+        "counts": {"episode": 0, "fact": 0, "reflection": 0},
+        "latest_created_at": None,
+    }
     talk(ann, "s1", "hello")
     remembered(tools, "Ann likes tea")
     ann.archive(remembered(tools, "Ann likes cake"))
     assert tools["memory_stats"]() == {
-        "counts": {"episode": 1, "fact": 1, "reflection": 0}, "latest_created_at": "2026-03-18T12:00:01+00:00",
-    }  # fmt: skip
+        "counts": {"episode": 1, "fact": 1, "reflection": 0},
+        "latest_created_at": "2026-03-18T12:00:01+00:00",
+    }
 
 
 def test_yo_20_everything_about_somebody(ann, tools, clock):
@@ -164,13 +208,20 @@ def test_yo_20_everything_about_somebody(ann, tools, clock):
     info = tools["get_entity_info"]("@bob")
     assert info["found"] is True
     assert {key: info["entity"][key] for key in ("name", "type", "aliases", "mention_count")} == {
-        "name": "bob", "type": "person", "aliases": ["@bob"], "mention_count": 2,
-    }  # fmt: skip
-    assert (info["entity"]["first_mentioned"], info["entity"]["last_mentioned"]) == ("2026-03-18", "2026-03-19")
+        "name": "bob",
+        "type": "person",
+        "aliases": ["@bob"],
+        "mention_count": 2,
+    }
+    assert (info["entity"]["first_mentioned"], info["entity"]["last_mentioned"]) == (
+        "2026-03-18",
+        "2026-03-19",
+    )
     assert [one["id"] for one in info["memories"]] == [fact, first.id], "newest first"
     assert info["timeline"] == [
-        {"day": "2026-03-18", "memories": [first.id]}, {"day": "2026-03-19", "memories": [fact]},
-    ]  # fmt: skip
+        {"day": "2026-03-18", "memories": [first.id]},
+        {"day": "2026-03-19", "memories": [fact]},
+    ]
 
 
 def test_yo_20_the_memories_are_narrowed_and_who_is_not_known_is_not_found(ann, tools):
@@ -203,13 +254,21 @@ def test_yo_05_a_conversation_is_read_in_pages_of_thirty(ann, tools):
         read += page["episodes"]
         offset = page["next_offset"]
         nexts.append((len(page["episodes"]), offset))
-        assert (page["session_id"], page["total"], page["has_more"]) == ("s1", 65, offset is not None)
+        assert (page["session_id"], page["total"], page["has_more"]) == (
+            "s1",
+            65,
+            offset is not None,
+        )
     assert nexts == [(30, 30), (30, 60), (5, None)]
     assert read == [{"id": turn.id, "role": "user", "content": turn.content} for turn in turns]
 
 
 def test_yo_06_equal_facts_of_a_batch_are_saved_once(tools):
-    batch = [{"content": "Ann likes tea", "tags": ["drinks"]}, {"content": "ann likes TEA "}, {"x": 1}]
+    batch = [
+        {"content": "Ann likes tea", "tags": ["drinks"]},
+        {"content": "ann likes TEA "},
+        {"x": 1},
+    ]
     answer = tools["save_facts_batch"]("s1", batch)
     one = {"id": answer["saved"][0]["id"], "content_preview": "Ann likes tea", "confidence": 0.8}
     assert answer == {
@@ -224,28 +283,60 @@ def test_yo_06_equal_facts_of_a_batch_are_saved_once(tools):
 
 
 def test_a_batch_is_compared_with_what_is_known_from_three_quarters_of_the_words_on(ann, tools):
-    """Seed: Jaccard at least 0.75, inclusive; five words are needed, and a negation or a number makes another fact."""
+    """Seed: Jaccard at least 0.75, inclusive; five words are needed, and a negation or a number
+    makes another fact.
+    """
     ann.remember("Ann drinks green tea every morning at home")
     save = tools["save_facts_batch"]
-    assert save("s1", [{"content": "Ann drinks green tea every morning at home really"}])["skipped_duplicates"] == 1
-    assert save("s1", [{"content": "Ann drinks no green tea every morning at home"}])["skipped_duplicates"] == 0
-    assert save("s1", [{"content": "Ann drinks 3 green teas every morning at home"}])["skipped_duplicates"] == 0
+    assert (
+        save("s1", [{"content": "Ann drinks green tea every morning at home really"}])[
+            "skipped_duplicates"
+        ]
+        == 1
+    )
+    assert (
+        save("s1", [{"content": "Ann drinks no green tea every morning at home"}])[
+            "skipped_duplicates"
+        ]
+        == 0
+    )
+    assert (
+        save("s1", [{"content": "Ann drinks 3 green teas every morning at home"}])[
+            "skipped_duplicates"
+        ]
+        == 0
+    )
 
 
 def test_what_a_model_does_not_get_quite_right_is_not_stored_as_something_else(ann, tools):
     (turn,) = talk(ann, "s1", "I moved to Porto")
-    answer = tools["save_facts_batch"]("s1", [{"content": None}, {"content": 7}, {"content": ["x"]}])
+    answer = tools["save_facts_batch"](
+        "s1", [{"content": None}, {"content": 7}, {"content": ["x"]}]
+    )
     assert (answer["saved"], len(answer["errors"])) == ([], 3)
-    fact = saved(tools, "s1", "Ann moved to Porto", tags="home", source_ids=turn.id, confidence="High")
+    fact = saved(
+        tools, "s1", "Ann moved to Porto", tags="home", source_ids=turn.id, confidence="High"
+    )
     assert (ann.get(fact).tags, ann.get(fact).confidence) == (("home",), 0.9)
     assert [edge.target for edge in ann.links(fact)] == [turn.id]
 
 
 def test_saved_facts_know_where_they_are_from(ann, tools):
     (turn,) = talk(ann, "s1", "I moved to Porto, says @bob")
-    fact = saved(tools, "s1", "Ann moved to Porto", source_ids=[turn.id, "ep_nobody"], tags=["home"], confidence=0.6)
+    fact = saved(
+        tools,
+        "s1",
+        "Ann moved to Porto",
+        source_ids=[turn.id, "ep_nobody"],
+        tags=["home"],
+        confidence=0.6,
+    )
     assert [(edge.relation, edge.target) for edge in ann.links(fact)] == [("derived_from", turn.id)]
-    assert (ann.get(fact).tags, ann.get(fact).confidence, ann.get(fact).decay_rate) == (("home",), 0.6, 0.1)
+    assert (ann.get(fact).tags, ann.get(fact).confidence, ann.get(fact).decay_rate) == (
+        ("home",),
+        0.6,
+        0.1,
+    )
 
 
 def test_yo_08_conflicts_leave_out_the_fact_and_its_own_session(ann, tools):
@@ -254,10 +345,17 @@ def test_yo_08_conflicts_leave_out_the_fact_and_its_own_session(ann, tools):
     new = saved(tools, "s2", "Ann lives in Lisbon near the sea")
     answer = tools["detect_conflicts"](new)
     assert answer == {
-        "candidates": [{"id": old, "content": "Ann lives in Porto near the river", "confidence": 0.8}],
+        "candidates": [
+            {"id": old, "content": "Ann lives in Porto near the river", "confidence": 0.8}
+        ],
         "has_candidates": True,
     }
-    assert tools["detect_conflicts"](new, "Ann lives in Lisbon", session_id="s1")["candidates"][0]["id"] == twin
+    assert (
+        tools["detect_conflicts"](new, "Ann lives in Lisbon", session_id="s1")["candidates"][0][
+            "id"
+        ]
+        == twin
+    )
     assert tools["detect_conflicts"]("fact_nobody") == {"candidates": [], "has_candidates": False}
 
 
@@ -275,8 +373,11 @@ def test_yo_08_at_most_five_conflicts_however_many_facts_the_session_has(tools):
 def test_yo_08_a_conflict_is_resolved_by_demotion(ann, tools):
     old, new = saved(tools, "s1", "Ann lives in Porto"), saved(tools, "s2", "Ann lives in Lisbon")
     assert tools["resolve_conflict"](new, old, "she moved") == {
-        "success": True, "old_fact_id": old, "new_fact_id": new, "message": f"Resolved: {new} supersedes {old}.",
-    }  # fmt: skip
+        "success": True,
+        "old_fact_id": old,
+        "new_fact_id": new,
+        "message": f"Resolved: {new} supersedes {old}.",
+    }
     assert (ann.get(old).confidence, ann.get(old).decay_rate) == (0.3, 0.5)
     assert ann.get(new).metadata["supersedes"] == old
     assert ann.get(new).metadata["conflict_reason"] == "she moved"
@@ -298,7 +399,9 @@ def test_yo_09_and_10_marking_twice_equals_once_and_a_session_without_facts_is_m
     talk(ann, "s1", "hello")
     mark, marked = tools["mark_session_consolidated"], tools["is_session_consolidated"]
     assert marked("unknown") == {"session_id": "unknown", "consolidated": False}
-    assert mark("s1") == {"session_id": "s1", "success": False, "facts_saved": 0}, "it is still going on"
+    assert mark("s1") == {"session_id": "s1", "success": False, "facts_saved": 0}, (
+        "it is still going on"
+    )
     ann.end_session("s1")
     assert mark("s1") == {"session_id": "s1", "success": True, "facts_saved": 0}
     assert marked("s1") == {"session_id": "s1", "consolidated": True}

@@ -1,4 +1,6 @@
-"""Seed 002 in a running agent: when memory is built, what the agent is told of it, and what /memory does to it."""
+"""Seed 002 in a running agent: when memory is built, what the agent is told of it, and what /memory
+does to it.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def test_op_02_two_calls_in_the_background_and_the_next_session_knows(shop, buil
     talk.say("hello")
     talk.say("hello again")
     talk.end()
-    assert not any("Memory Guidance" in told for told in first.told), "what is built meanwhile is for the next session"
+    assert not any("Memory Guidance" in told for told in first.told), (
+        "what is built meanwhile is for the next session"
+    )
     begin(second).say("hello")
     assert "# Memory Guidance" in second.told[0]
     assert "Use pnpm." in second.told[0]
@@ -145,7 +149,9 @@ def test_an_agent_on_its_own_is_told_too(shop, agent_of, write_role, today):
     def answer(messages, info):
         told.append(info.instructions)
         ended = isinstance(messages[-1].parts[0], ToolReturnPart)
-        return ModelResponse(parts=[TextPart("ok") if ended else ToolCallPart("finish_task", {"summary": "done"})])
+        return ModelResponse(
+            parts=[TextPart("ok") if ended else ToolCallPart("finish_task", {"summary": "done"})]
+        )
 
     pursue(agent_of(write_role(), FunctionModel(answer)), "Install the packages")
     assert "pnpm" in told[0]
@@ -184,7 +190,9 @@ def misspelt(shop, builder, agent):
 
 
 @pytest.mark.parametrize(
-    "why", [disabled, switched_off, without_memory, incognito, unopenable, misspelt], ids=lambda why: why.__name__
+    "why",
+    [disabled, switched_off, without_memory, incognito, unopenable, misspelt],
+    ids=lambda why: why.__name__,
 )
 def test_op_01_no_model_is_asked_and_the_session_starts_as_always(shop, builder, begin, why):
     shop.enable(model=builder)
@@ -199,7 +207,9 @@ def test_op_01_no_model_is_asked_and_the_session_starts_as_always(shop, builder,
     assert model.told == ["You are a helpful assistant."]
 
 
-def test_op_01_a_sub_agent_and_a_prompt_that_leaves_no_session_build_nothing(shop, builder, agent_of, write_role, cli):
+def test_op_01_a_sub_agent_and_a_prompt_that_leaves_no_session_build_nothing(
+    shop, builder, agent_of, write_role, cli
+):
     shop.enable(model=builder)
     shop.talk("thread-1")
     model = Listening()
@@ -213,7 +223,9 @@ def test_the_session_that_goes_on_is_not_read(shop, agent_of, write_role, today)
     shop.enable()
     shop.talk("thread-1")
     for session, outputs in (("thread-1", 0), ("thread-2", 1)):
-        project = ProjectMemory(agent_of(write_role(), Listening().model), shop.folder, session=session)
+        project = ProjectMemory(
+            agent_of(write_role(), Listening().model), shop.folder, session=session
+        )
         project.begin()
         built()
         project.end()
@@ -274,7 +286,9 @@ def test_op_22_alone_it_is_view(talk):
 def test_view_says_when_the_next_session_will_know_more(shop, talk):
     shop.talk("thread-2", "We decided to use Vite instead of webpack because it starts faster.")
     shop.project.build()
-    assert talk.slash("view").endswith("What was built since this session began is told to the next one.")
+    assert talk.slash("view").endswith(
+        "What was built since this session began is told to the next one."
+    )
 
 
 def test_op_22_without_any_memory_it_says_so(shop, begin):
@@ -296,14 +310,20 @@ def test_op_22_clear_asks_and_touches_this_project_alone(shop, talk, word):
     assert talk.waiting
     assert shop.project.guidance()
     assert talk.say("yes").text == CLEARED
-    assert (talk.agent.guidance, shop.project.guidance(), shop.project.standing().outputs) == ("", "", 0)
+    assert (talk.agent.guidance, shop.project.guidance(), shop.project.standing().outputs) == (
+        "",
+        "",
+        0,
+    )
     assert shop.jobs() == {}
     assert len(shop.project.memory.store.sessions([other])) == 1
     assert [one.content for one in talk.agent.memory.listed()] == ["Ann likes tea"]
     assert shop.project.build().read == 1, "the sessions stay, and are read anew"
 
 
-@pytest.mark.parametrize(("said", "reply"), [("no", "Okay, nothing was cleared."), ("", "Okay, nothing was cleared.")])
+@pytest.mark.parametrize(
+    ("said", "reply"), [("no", "Okay, nothing was cleared."), ("", "Okay, nothing was cleared.")]
+)
 def test_clear_without_a_yes_clears_nothing(shop, talk, said, reply):
     talk.slash("clear")
     assert talk.say(said).text == reply
@@ -333,7 +353,10 @@ def test_op_22_enqueue_has_the_next_session_build(shop, talk, begin, word):
 
 def test_stats_and_diagnose(shop, talk):
     built()
-    assert f"project: {shop.scope}\nfolder: {shop.project.folder}\nsessions: 1\nthat taught: 1\n" in talk.slash("stats")
+    assert (
+        f"project: {shop.scope}\nfolder: {shop.project.folder}\nsessions: 1\nthat taught: 1\n"
+        in talk.slash("stats")
+    )
     assert talk.slash("diagnose") == f"All is well: {shop.project.folder}"
     shop.talk("thread-2")
     assert talk.slash("diagnose") == "To be read: 1 session. `holdfast project build` does it."
@@ -378,14 +401,24 @@ def test_op_22_in_the_terminal(shop, write_role, cli):
     shop.talk("thread-1")
     shop.project.build()
     role = write_role()
-    said = "I like green tea.\n/memory foo\n/memory tea\n/memory\n/memory clear\n\n/memory reset\nyes\n/memory\n"
+    said = (
+        "I like green tea.\n/memory foo\n/memory tea\n/memory\n/memory clear\n\n/memory "
+        "reset\nyes\n/memory\n"
+    )
     out = cli("run", role, "-i", stdin=said).out
     assert f"\n{USAGE}\n" in out
     assert "I like green tea" in out.split(USAGE)[1].split("Memory Injection Payload")[0]
-    assert out.index("Memory Injection Payload") < out.index("nothing was cleared") < out.index(CLEARED)
+    assert (
+        out.index("Memory Injection Payload")
+        < out.index("nothing was cleared")
+        < out.index(CLEARED)
+    )
     assert out.rstrip().endswith(EMPTY)
     (shop.folder / config.PROJECT_FILE).unlink()
-    assert cli("run", role, "-i", stdin="/memory foo bar\n/memory qqq\n").out == "No memories found.\n" * 2
+    assert (
+        cli("run", role, "-i", stdin="/memory foo bar\n/memory qqq\n").out
+        == "No memories found.\n" * 2
+    )
 
 
 def test_op_22_on_the_screen(shop, begin):
@@ -421,7 +454,10 @@ def test_a_conversation_of_our_own_is_a_past_session_of_the_project(shop, begin,
     talk.end()
     with Holdfast.open(scope=shop.scope, background=False) as hf:
         (session,) = hf.sessions()
-        assert (session.agent, [turn.content for turn in hf.list(kinds=["turn"])]) == ("assistant", ["ok", DECIDED])
+        assert (session.agent, [turn.content for turn in hf.list(kinds=["turn"])]) == (
+            "assistant",
+            ["ok", DECIDED],
+        )
         assert session.consolidated_at == session.last_activity, "nothing else learns from it"
     clock.forward(hours=13)
     assert "pnpm" in begin_and_build(begin, shop)
@@ -433,7 +469,9 @@ def begin_and_build(begin, shop):
     return (shop.project.folder / "MEMORY.md").read_text()
 
 
-def test_nothing_is_kept_of_what_was_not_to_be_remembered_nor_where_memories_are_not_enabled(shop, begin):
+def test_nothing_is_kept_of_what_was_not_to_be_remembered_nor_where_memories_are_not_enabled(
+    shop, begin
+):
     begin().say(DECIDED)
     shop.enable()
     talk = begin()
@@ -463,7 +501,10 @@ def test_without_a_named_model_the_one_of_the_session_builds_and_an_empty_name_m
     role = write_role(model=f"{{provider: openai, name: own, base_url: '{builder.url}'}}")
     for named, calls in ((None, (1, 1)), ("", (1, 1))):
         shop.enable(named=named)
-        shop.talk(f"thread-{named}", f"We decided to use pnpm {named} instead of npm because npm breaks the lock file.")
+        shop.talk(
+            f"thread-{named}",
+            f"We decided to use pnpm {named} instead of npm because npm breaks the lock file.",
+        )
         talk = Conversation(agent_of(role))
         talk.project.begin()
         built()

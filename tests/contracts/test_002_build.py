@@ -1,4 +1,6 @@
-"""Seed 002, the two phases: sessions that are read, files that come of it, jobs that are held, tried and given up."""
+"""Seed 002, the two phases: sessions that are read, files that come of it, jobs that are held,
+tried and given up.
+"""
 
 from __future__ import annotations
 
@@ -70,14 +72,21 @@ class Yard:
 
     def worker(self, *, scope=PROJECT, **building):
         return Worker(
-            self.hf.store, self.hf.tiers, self.clock, [scope], name="w", building=replace(self.building, **building)
+            self.hf.store,
+            self.hf.tiers,
+            self.clock,
+            [scope],
+            name="w",
+            building=replace(self.building, **building),
         )
 
     def build(self, model=None, *, scope=PROJECT, **building):
         return project_build.build_memory(self.worker(scope=scope, default=model, **building))
 
     def plan(self, scope=PROJECT, **building):
-        return project_build.plan(self.hf.store, scope, replace(self.building, **building), self.clock())
+        return project_build.plan(
+            self.hf.store, scope, replace(self.building, **building), self.clock()
+        )
 
     def file(self, name, scope=PROJECT):
         return (self.building.folder(scope) / name).read_text("utf-8")
@@ -110,8 +119,12 @@ def test_op_02_two_calls_give_the_three_outputs(yard):
     assert yard.file("memory_summary.md") == "Deploy with make.\n"
     assert yard.file("skills/deploy-playbook/SKILL.md") == "Run `make deploy`.\n"
     assert yard.file("skills/deploy-playbook/scripts/deploy.sh") == "make deploy\n"
-    assert yard.file("rollout_summaries/thread-1-deploy_shop.md").endswith("\n\nDeployed the shop.\n")
-    assert yard.file("raw_memories.md").startswith("# Raw Memories\n\n## thread-1\nupdated_at: 2026-03-18")
+    assert yard.file("rollout_summaries/thread-1-deploy_shop.md").endswith(
+        "\n\nDeployed the shop.\n"
+    )
+    assert yard.file("raw_memories.md").startswith(
+        "# Raw Memories\n\n## thread-1\nupdated_at: 2026-03-18"
+    )
 
 
 def test_op_03_nothing_changed_nothing_is_asked(yard):
@@ -129,7 +142,11 @@ def test_sessions_whose_ids_come_to_the_same_file_name_have_a_file_each(yard):
         yard.talk(session)
     yard.clock.forward(hours=13)
     yard.build(Model(first=STAGE_ONE | {"rollout_slug": None}))
-    told = [yard.file(name).splitlines()[0] for name in yard.files() if name.startswith("rollout_summaries/")]
+    told = [
+        yard.file(name).splitlines()[0]
+        for name in yard.files()
+        if name.startswith("rollout_summaries/")
+    ]
     assert sorted(told) == sorted(f"thread_id: {session}" for session in ids)
 
 
@@ -296,21 +313,43 @@ def test_op_16_what_is_no_longer_produced_disappears(yard):
     yard.build(Model(second=two))
     assert "skills/deploy-playbook/scripts/deploy.sh" in yard.files()
     project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
-    yard.build(Model(second=PHASE_TWO | {"skills": [{"name": "Deploy Playbook", "content": "New."}, two["skills"][1]]}))
+    yard.build(
+        Model(
+            second=PHASE_TWO
+            | {"skills": [{"name": "Deploy Playbook", "content": "New."}, two["skills"][1]]}
+        )
+    )
     assert [name for name in yard.files() if name.startswith("skills/")] == [
-        "skills/deploy-playbook/SKILL.md", "skills/other/SKILL.md",
-    ]  # fmt: skip
+        "skills/deploy-playbook/SKILL.md",
+        "skills/other/SKILL.md",
+    ]
     project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model(second=PHASE_TWO | {"skills": [two["skills"][1]]}))
-    assert [name for name in yard.files() if name.startswith("skills/")] == ["skills/other/SKILL.md"]
+    assert [name for name in yard.files() if name.startswith("skills/")] == [
+        "skills/other/SKILL.md"
+    ]
     assert not (yard.building.folder(PROJECT) / "skills" / "deploy-playbook").exists()
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x.sh", "a/../../x.sh", "./x.sh", "a//b", "c:x", "a b.sh", "x\0.sh", "", "ä.sh"]
+    "path",
+    [
+        "/etc/passwd",
+        "../x.sh",
+        "a/../../x.sh",
+        "./x.sh",
+        "a//b",
+        "c:x",
+        "a b.sh",
+        "x\0.sh",
+        "",
+        "ä.sh",
+    ],
 )
 def test_a_path_that_leads_elsewhere_is_left_out(path):
-    skill = artifacts.skill_of({"name": "s", "content": "c", "scripts": [{"path": path, "content": "x"}]})
+    skill = artifacts.skill_of(
+        {"name": "s", "content": "c", "scripts": [{"path": path, "content": "x"}]}
+    )
     assert skill is not None
     assert skill.files == {}
 
@@ -321,10 +360,17 @@ def test_a_path_that_leads_elsewhere_is_left_out(path):
         ({"name": "s", "content": "x", "scripts": 5}, ["skills/s/SKILL.md"]),
         ({"name": "s", "content": ["x"], "scripts": [{"path": "a", "content": 5}]}, []),
         (
-            {"name": "s", "content": "x", "scripts": [{"path": path, "content": "y"} for path in ("a", "a/b", "c/d")]},
+            {
+                "name": "s",
+                "content": "x",
+                "scripts": [{"path": path, "content": "y"} for path in ("a", "a/b", "c/d")],
+            },
             ["skills/s/SKILL.md", "skills/s/scripts/a", "skills/s/scripts/c/d"],
         ),
-        ({"name": "s", "content": "x", "examples": [{"path": "a" * 300, "content": "y"}]}, ["skills/s/SKILL.md"]),
+        (
+            {"name": "s", "content": "x", "examples": [{"path": "a" * 300, "content": "y"}]},
+            ["skills/s/SKILL.md"],
+        ),
         ({"name": "s", "content": "half a pair: \ud800"}, ["skills/s/SKILL.md"]),
     ],
     ids=["no list", "no text", "a file and a folder", "too long", "not for a file"],
@@ -355,7 +401,11 @@ def test_op_12_enqueued_with_an_older_clock_it_is_built_again(yard):
     yard.clock.forward(hours=-5)
     project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
     (again,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
-    assert (again.watermark, again.retries_left, again.retry_at) == (job.done_watermark + 1, 3, None)
+    assert (again.watermark, again.retries_left, again.retry_at) == (
+        job.done_watermark + 1,
+        3,
+        None,
+    )
     model = Model()
     yard.build(model)
     assert model.calls == (0, 1)
@@ -396,7 +446,11 @@ def test_never_two_builders(yard):
 
 def test_projects_do_not_meet(yard):
     yard.talk("thread-1")
-    yard.talk("thread-2", "We decided to use Hugo instead of Jekyll because builds are faster.", scope=OTHER)
+    yard.talk(
+        "thread-2",
+        "We decided to use Hugo instead of Jekyll because builds are faster.",
+        scope=OTHER,
+    )
     yard.clock.forward(hours=13)
     yard.build()
     yard.build(scope=OTHER)
@@ -414,12 +468,17 @@ def test_projects_do_not_meet(yard):
 
 def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
     secrets = {
-        "aws": "AKIA" + "Q3EGR7DKXU2LW5ZB", "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.dBjftJeZ4CVPmB92K27u",
-        "openai": "sk-" + "proj-a1B2c3D4e5F6g7H8i9J0k1L2", "github": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6",
-        "password": "hunter2-x9", "url": "s3cr3tpw9", "pem": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7",
-    }  # fmt: skip
+        "aws": "AKIA" + "Q3EGR7DKXU2LW5ZB",
+        "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.dBjftJeZ4CVPmB92K27u",
+        "openai": "sk-" + "proj-a1B2c3D4e5F6g7H8i9J0k1L2",
+        "github": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6",
+        "password": "hunter2-x9",
+        "url": "s3cr3tpw9",
+        "pem": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7",
+    }
     text = (
-        f"{secrets['aws']} {secrets['jwt']} {secrets['openai']} {secrets['github']} password={secrets['password']} "
+        f"{secrets['aws']} {secrets['jwt']} {secrets['openai']} {secrets['github']} "
+        f"password={secrets['password']} "
         f"postgres://app:{secrets['url']}@db/x in task_management_module\n"
         f"-----BEGIN PRIVATE KEY-----\n{secrets['pem']}\n-----END PRIVATE KEY-----"
     )
@@ -433,7 +492,10 @@ def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
             {
                 "name": f"Deploy with {secrets['aws']}",
                 "content": text,
-                "scripts": [{"path": "s.sh", "content": text}, {"path": f"{secrets['github']}.sh", "content": "x"}],
+                "scripts": [
+                    {"path": "s.sh", "content": text},
+                    {"path": f"{secrets['github']}.sh", "content": "x"},
+                ],
             }
         ],
     }
@@ -443,7 +505,9 @@ def test_op_18_no_secret_on_disk_or_in_the_store(yard, tmp_path):
     for secret in secrets.values():
         assert secret.encode() not in on_disk
         assert all(secret not in prompt for prompt in model.asked)
-        assert not any(secret.lower() in str(path).lower() for path in tmp_path.rglob("*")), "nor in a file's name"
+        assert not any(secret.lower() in str(path).lower() for path in tmp_path.rglob("*")), (
+            "nor in a file's name"
+        )
     assert "task_management_module" in yard.file("MEMORY.md")
 
 
@@ -476,7 +540,9 @@ def test_what_a_person_wrote_between_the_marks_stays(yard):
     yard.clock.forward(hours=13)
     yard.build()
     path = yard.building.folder(PROJECT) / "MEMORY.md"
-    path.write_text(path.read_text().replace("<!-- yours:begin -->\n", "<!-- yours:begin -->\nAsk Ann first.\n"))
+    path.write_text(
+        path.read_text().replace("<!-- yours:begin -->\n", "<!-- yours:begin -->\nAsk Ann first.\n")
+    )
     yard.talk("thread-2", "We decided to use Vite instead of webpack because it starts faster.")
     yard.clock.forward(hours=13)
     yard.build()
@@ -498,7 +564,9 @@ def test_what_is_purged_is_not_in_the_files(yard):
     yard.clock.forward(hours=13)
     yard.build()
     path = yard.building.folder(PROJECT) / "MEMORY.md"
-    path.write_text(path.read_text().replace("<!-- yours:begin -->\n", "<!-- yours:begin -->\nAsk Ann first.\n"))
+    path.write_text(
+        path.read_text().replace("<!-- yours:begin -->\n", "<!-- yours:begin -->\nAsk Ann first.\n")
+    )
     receipt = yard.hf.purge(session="thread-2")
     assert ("built memory", "clean") in [(place.name, place.state) for place in receipt.places]
     words = b"".join(one.read_bytes() for one in yard.building.data.rglob("*") if one.is_file())
@@ -518,21 +586,37 @@ def test_every_key_and_its_default():
         {"enabled": True, "maxRolloutAgeDays": 7, "min_rollout_idle_hours": 1}, "x"
     ) == ProjectSettings(enabled=True, max_rollout_age_days=7, min_rollout_idle_hours=1)
     documented = {
-        "enabled": False, "maxRolloutAgeDays": 30, "minRolloutIdleHours": 12, "maxRolloutsPerStartup": 64,
-        "summaryInjectionTokenLimit": 5000, "threadScanLimit": 300, "maxRawMemoriesForGlobal": 200,
-        "stage1Concurrency": 8, "stage1LeaseSeconds": 120, "stage1RetryDelaySeconds": 120, "phase2LeaseSeconds": 180,
-        "phase2RetryDelaySeconds": 180, "phase2HeartbeatSeconds": 30, "rolloutPayloadPercent": 0.7,
+        "enabled": False,
+        "maxRolloutAgeDays": 30,
+        "minRolloutIdleHours": 12,
+        "maxRolloutsPerStartup": 64,
+        "summaryInjectionTokenLimit": 5000,
+        "threadScanLimit": 300,
+        "maxRawMemoriesForGlobal": 200,
+        "stage1Concurrency": 8,
+        "stage1LeaseSeconds": 120,
+        "stage1RetryDelaySeconds": 120,
+        "phase2LeaseSeconds": 180,
+        "phase2RetryDelaySeconds": 180,
+        "phase2HeartbeatSeconds": 30,
+        "rolloutPayloadPercent": 0.7,
         "fallbackTokenLimit": 16000,
-    }  # fmt: skip
+    }
     assert settings_from(documented, "x") == ProjectSettings()
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"enabeld": True}, "memories has no key 'enabeld' (holdfast.yaml). Did you mean 'enabled'?"),
+        (
+            {"enabeld": True},
+            "memories has no key 'enabeld' (holdfast.yaml). Did you mean 'enabled'?",
+        ),
         ({"enabled": "yes"}, "memories.enabled must be true or false, not 'yes' (holdfast.yaml)."),
-        ({"maxRolloutAgeDays": -1}, "memories.max_rollout_age_days must be a whole number, not -1 (holdfast.yaml)."),
+        (
+            {"maxRolloutAgeDays": -1},
+            "memories.max_rollout_age_days must be a whole number, not -1 (holdfast.yaml).",
+        ),
         ({"rolloutPayloadPercent": 70}, "memories.rollout_payload_percent must be a share above 0"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Seed 002 on the command line: past sessions taken in, a memory built of them, looked at, read by URL, cleared."""
+"""Seed 002 on the command line: past sessions taken in, a memory built of them, looked at, read by
+URL, cleared.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ NOTHING_NEW = "Nothing new: every session is known already.\n"
 
 
 class Machine:
-    """A home in which coding agents have worked, and a repository; commands run in the repository."""
+    """A home in which coding agents have worked, and a repository; commands run in the
+    repository.
+    """
 
     def __init__(self, home, cli):
         self.home, self.repo, self._cli = home, home / "src" / "tidewatch", cli
@@ -46,7 +50,11 @@ class Machine:
     def turns(self, key=lambda turn: (turn.session, turn.position)):
         """All that was taken in: session by session, as it was said."""
         with Holdfast.open(scope="user:ann", background=False) as hf:
-            every = [turn for scope in hf.store.scopes() for turn in hf.scoped(scope).list(kinds=["turn"])]
+            every = [
+                turn
+                for scope in hf.store.scopes()
+                for turn in hf.scoped(scope).list(kinds=["turn"])
+            ]
             return [turn.content for turn in sorted(every, key=key)]
 
 
@@ -63,7 +71,11 @@ def said(*texts, id_="11111111-0000-4000-8000-000000000001", day=1):
 @pytest.fixture
 def built(machine):
     """A machine on which one session taught something, and a memory was built of it."""
-    claude_code(machine.home, machine.repo, said(RULE, "To deploy:\n1. run `make build`\n2. run `make deploy`"))
+    claude_code(
+        machine.home,
+        machine.repo,
+        said(RULE, "To deploy:\n1. run `make build`\n2. run `make deploy`"),
+    )
     machine.take_in()
     assert machine.js("project", "build", "--all")["files"]
     return machine
@@ -91,7 +103,10 @@ def test_thirteen_sessions_go_in_and_a_memory_comes_out(machine):
     assert machine.js("project", "build", "--all")["read"] == 13
     memory = machine("read", "memory://root/MEMORY.md").out
     for known in (
-        "Use uv instead of pip-tools. Reason: it resolves the whole thing in two seconds. (7c1d52aa, 2026-05-05)",
+        (
+            "Use uv instead of pip-tools. Reason: it resolves the whole thing in two seconds. "
+            "(7c1d52aa, 2026-05-05)"
+        ),
         "Never log connection strings in this repo. (90c4e7a6, 2026-05-16)",
         "To deploy to production (e5a94c70, 2026-05-09):\n  1. run `uv run pytest -q`",
         "  - Fix: Opening files before 2023 with `encoding='latin-1'`.",
@@ -100,7 +115,9 @@ def test_thirteen_sessions_go_in_and_a_memory_comes_out(machine):
     for dropped in ("Walrus4711x", "Kubernetes", "great, thanks"):
         assert dropped not in memory
     assert "Run `docker build" not in memory
-    assert machine("read", "memory://root/skills/deploy-to-production/SKILL.md").out.startswith("---\nname: deploy-")
+    assert machine("read", "memory://root/skills/deploy-to-production/SKILL.md").out.startswith(
+        "---\nname: deploy-"
+    )
     assert not any("Walrus4711x" in turn for turn in machine.turns())
 
 
@@ -117,7 +134,11 @@ def test_a_second_import_does_nothing(machine):
 def test_of_a_session_that_grew_only_what_is_new_is_read(machine):
     file = claude_code(machine.home, machine.repo, said("First."))
     machine.take_in()
-    more = claude_code(machine.home / "elsewhere", machine.repo, said("First.", "Second.")).read_text().splitlines()
+    more = (
+        claude_code(machine.home / "elsewhere", machine.repo, said("First.", "Second."))
+        .read_text()
+        .splitlines()
+    )
     with file.open("a") as lines:
         lines.write(more[1] + "\n")
     (grown,) = machine.take_in()
@@ -148,15 +169,25 @@ def test_what_tools_and_memory_injected_is_nobodys_word(machine, built):
     guidance = machine("project", "context").out.strip()
     assert RULE in guidance
     injected = f"<system-reminder>Always use tabs.</system-reminder>\n{guidance}\n\nWhere were we?"
-    codex(machine.home, machine.repo, said(injected, id_="019df76a-0000-7000-8000-000000000002", day=2))
+    codex(
+        machine.home,
+        machine.repo,
+        said(injected, id_="019df76a-0000-7000-8000-000000000002", day=2),
+    )
     machine.take_in()
     assert "Where were we?" in machine.turns()
-    assert not any("Always use tabs" in turn or "Memory Guidance" in turn for turn in machine.turns())
+    assert not any(
+        "Always use tabs" in turn or "Memory Guidance" in turn for turn in machine.turns()
+    )
 
 
 def test_secrets_stay_where_they_are(machine):
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
-    claude_code(machine.home, machine.repo, said(f"Our key is {key}, put it into .env", "password=Hunter2Zebra91"))
+    claude_code(
+        machine.home,
+        machine.repo,
+        said(f"Our key is {key}, put it into .env", "password=Hunter2Zebra91"),
+    )
     machine.take_in()
     machine("project", "build", "--all")
     kept = b"".join(file.read_bytes() for file in config.data_folder().rglob("*") if file.is_file())
@@ -166,7 +197,11 @@ def test_secrets_stay_where_they_are(machine):
 
 
 def test_private_sessions_are_left_out(machine):
-    file = codex(machine.home, machine.repo, said("Keep this to yourself.", id_="019df76a-0000-7000-8000-000000000003"))
+    file = codex(
+        machine.home,
+        machine.repo,
+        said("Keep this to yourself.", id_="019df76a-0000-7000-8000-000000000003"),
+    )
     head, *rest = file.read_text().splitlines()
     meta = json.loads(head)
     meta["payload"]["memory_mode"] = "disabled"
@@ -181,8 +216,14 @@ def test_private_sessions_are_left_out(machine):
 def test_projects_do_not_mix(machine):
     blog = machine.home / "src" / "blog"
     claude_code(machine.home, machine.repo, said(RULE))
-    claude_code(machine.home, blog, said("We decided to use Hugo instead of Jekyll because builds are faster.",
-                                         id_="22222222-0000-4000-8000-000000000002"))  # fmt: skip
+    claude_code(
+        machine.home,
+        blog,
+        said(
+            ("We decided to use Hugo instead of Jekyll because builds are faster."),
+            id_="22222222-0000-4000-8000-000000000002",
+        ),
+    )
     blog.mkdir(parents=True)
     assert len(machine.take_in()) == 2
     for folder, own, other in ((machine.repo, "Fridays", "Hugo"), (blog, "Hugo", "Fridays")):
@@ -272,7 +313,11 @@ def test_one_bad_session_is_named_by_path_and_reason_and_the_rest_is_imported(pa
 def test_scripts_are_told_what_failed(partly):
     done = partly("import", "--all", "--yes", "--json")
     (told,) = json.loads(done.out)
-    assert (done.code, told["sessions"], [one["path"] for one in told["failed"]]) == (PARTLY, 2, [str(partly.bad)])
+    assert (done.code, told["sessions"], [one["path"] for one in told["failed"]]) == (
+        PARTLY,
+        2,
+        [str(partly.bad)],
+    )
 
 
 def test_what_failed_is_imported_once_the_reason_is_gone(partly, monkeypatch):
@@ -313,7 +358,10 @@ def test_nothing_found(machine):
 
 @pytest.mark.parametrize(
     ("export", "sessions", "told"),
-    [("chatgpt", 2, "Take 16 mm for a 12 t boat."), ("claude_ai", 1, "At neap tides the range is smallest.")],
+    [
+        ("chatgpt", 2, "Take 16 mm for a 12 t boat."),
+        ("claude_ai", 1, "At neap tides the range is smallest."),
+    ],
 )
 def test_exports_of_chats_by_path(machine, export, sessions, told):
     file = DATA / export / "conversations.json"
@@ -325,15 +373,24 @@ def test_exports_of_chats_by_path(machine, export, sessions, told):
 
 def test_a_file_that_is_not_there(machine):
     done = machine("import", "no.jsonl")
-    assert (done.code, "no.jsonl" in done.err, "Nothing was imported." in done.err) == (2, True, True)
+    assert (done.code, "no.jsonl" in done.err, "Nothing was imported." in done.err) == (
+        2,
+        True,
+        True,
+    )
 
 
 # What was built
 
 
 def test_a_plan_reads_nothing_and_says_why_not(built):
-    claude_code(built.home, built.repo, said("We decided to use Vite because it is fast.",
-                                             id_="33333333-0000-4000-8000-000000000003"))  # fmt: skip
+    claude_code(
+        built.home,
+        built.repo,
+        said(
+            "We decided to use Vite because it is fast.", id_="33333333-0000-4000-8000-000000000003"
+        ),
+    )
     built.take_in()
     before = built.js("project", "stats")
     plan = built.js("project", "build", "--plan", "--all")
@@ -372,15 +429,24 @@ def test_enqueue_has_the_next_build_make_them_again_and_rebuild_does_it_now(buil
 
 def test_stats(built):
     stats = built.js("project", "stats")
-    assert (stats["sessions"], stats["outputs"], stats["waiting"], stats["failures"]) == (1, 1, False, {})
-    assert {"MEMORY.md", "memory_summary.md", "raw_memories.md", "skills/deploy/SKILL.md"} <= set(stats["files"])
+    assert (stats["sessions"], stats["outputs"], stats["waiting"], stats["failures"]) == (
+        1,
+        1,
+        False,
+        {},
+    )
+    assert {"MEMORY.md", "memory_summary.md", "raw_memories.md", "skills/deploy/SKILL.md"} <= set(
+        stats["files"]
+    )
     assert "skills/deploy/SKILL.md" in built("project", "stats").out
 
 
 def test_diagnose_says_why_nothing_was_built(machine):
     told = machine.js("project", "diagnose")
     assert told[0].startswith("Memories are not enabled")
-    assert told[1].startswith("No session of this project has been read in. `holdfast import --all`")
+    assert told[1].startswith(
+        "No session of this project has been read in. `holdfast import --all`"
+    )
     claude_code(machine.home, machine.repo, said(RULE))
     machine.take_in()
     assert any("it is older than 30 days" in line for line in machine.js("project", "diagnose"))
@@ -402,7 +468,9 @@ def test_clear_asks_and_takes_this_project_alone(built):
     assert built("project", "view").out == EMPTY
     assert built.js("project", "stats")["files"] == []
     assert RULE in built("project", "view", folder=blog).out
-    left = [file for file in config.data_folder().glob("projects/tidewatch-*/**/*") if file.is_file()]
+    left = [
+        file for file in config.data_folder().glob("projects/tidewatch-*/**/*") if file.is_file()
+    ]
     assert not any(RULE.encode() in file.read_bytes() for file in left)
 
 
@@ -418,7 +486,9 @@ def test_a_mistake_in_holdfast_yaml_is_named(machine):
 
 
 def test_op_20_files_by_their_urls(built):
-    assert built("read", "memory://root").out == built("read", "memory://root/memory_summary.md").out
+    assert (
+        built("read", "memory://root").out == built("read", "memory://root/memory_summary.md").out
+    )
     whole = built.js("read", "memory://root/MEMORY.md")
     assert whole["text"].startswith("# Memory\n")
     assert (whole["type"], whole["size"]) == ("text/markdown", len(whole["text"].encode()))

@@ -1,4 +1,6 @@
-"""Seed 002 through the hooks of coding agents: told when a session starts, built when one has ended."""
+"""Seed 002 through the hooks of coding agents: told when a session starts, built when one has
+ended.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Shop(Project):
         self.talk("thread-1", DECIDED)
 
     def talk(self, session, text):
-        with Holdfast.open(scope=self.scope, clock=lambda: system_clock() - DAY, background=False) as hf:
+        with Holdfast.open(
+            scope=self.scope, clock=lambda: system_clock() - DAY, background=False
+        ) as hf:
             hf.capture(session=session, role="user", text=text)
             hf.end_session(session)
 
@@ -87,8 +91,15 @@ def test_a_long_summary_leaves_room_for_the_records(shop):
 def test_what_was_said_before_is_built_when_a_session_has_ended(shop, tmp_path, event, built):
     shop.set(enabled=True)
     transcript = tmp_path / "abc123.jsonl"
-    said = {"type": "user", "sessionId": "abc123", "cwd": str(shop.folder), "timestamp": "2026-05-04T09:00:00.000Z",
-            "uuid": "1", "parentUuid": None, "message": {"role": "user", "content": "Hello there."}}  # fmt: skip
+    said = {
+        "type": "user",
+        "sessionId": "abc123",
+        "cwd": str(shop.folder),
+        "timestamp": "2026-05-04T09:00:00.000Z",
+        "uuid": "1",
+        "parentUuid": None,
+        "message": {"role": "user", "content": "Hello there."},
+    }
     transcript.write_text(json.dumps(said) + "\n")
     ask(event, claude_code(event, shop.folder, transcript))
     assert when_finished().get("built", False) is built

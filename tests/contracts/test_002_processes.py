@@ -1,4 +1,6 @@
-"""Seed 002 for real: builders in processes of their own, at the same time, killed, and stopped for too long."""
+"""Seed 002 for real: builders in processes of their own, at the same time, killed, and stopped for
+too long.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def of_version(number):
 
 
 def decide(shop, number):
-    shop.talk(f"thread-{number}", f"We decided to use tool{number} instead of that{number} because it is faster.")
+    shop.talk(
+        f"thread-{number}",
+        f"We decided to use tool{number} instead of that{number} because it is faster.",
+    )
 
 
 def kept(shop):
@@ -95,7 +100,9 @@ def test_four_builders_without_a_model(shop, build):
 
 
 @pytest.mark.parametrize("phase", ["first", SECOND])
-def test_a_builder_that_is_killed_leaves_the_old_files_and_the_next_one_goes_on(shop, builder, build, phase):
+def test_a_builder_that_is_killed_leaves_the_old_files_and_the_next_one_goes_on(
+    shop, builder, build, phase
+):
     shop.enable()
     shop.talk("thread-1")
     shop.project.build()
@@ -110,7 +117,10 @@ def test_a_builder_that_is_killed_leaves_the_old_files_and_the_next_one_goes_on(
     killed.popen.wait(PATIENCE)
     assert {name: shop.text(name) for name in shop.project.standing().files} == before
     until_built(build)
-    assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == ("version 2\n", "version 2\n")
+    assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == (
+        "version 2\n",
+        "version 2\n",
+    )
     assert len(kept(shop)) == 1
 
 
@@ -145,7 +155,10 @@ def test_a_builder_that_was_stopped_for_too_long_writes_nothing(shop, builder, b
     held.answer()
     stopped.popen.send_signal(signal.SIGCONT)
     assert done(stopped)["files"] is False
-    assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == ("version in time\n", "version in time\n")
+    assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == (
+        "version in time\n",
+        "version in time\n",
+    )
     assert len(kept(shop)) == 1
 
 
@@ -184,7 +197,9 @@ def test_files_appear_together(shop, build):
         for number in range(1, ROUNDS):
             decide(shop, number)
             done(build())
-            wait_until(lambda number=number: any(f"tool{number}" == before for before, _, _ in seen))
+            wait_until(
+                lambda number=number: any(f"tool{number}" == before for before, _, _ in seen)
+            )
     finally:
         over.set()
         thread.join()
@@ -222,7 +237,10 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path, process):
     (tmp_path / "repo" / ".git").mkdir(parents=True)
     ids = [f"{number:08}-0000-4000-8000-000000000000" for number in range(60)]
     for id_ in ids:
-        told = (me(f"What is the plan for {id_}?"), *(it(f"{id_} step {step}") for step in range(20)))
+        told = (
+            me(f"What is the plan for {id_}?"),
+            *(it(f"{id_} step {step}") for step in range(20)),
+        )
         claude_code(Path.home(), tmp_path / "repo", Past("claude-code", id_, 1, "Talk", told))
 
     def counts():

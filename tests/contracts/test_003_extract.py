@@ -1,4 +1,6 @@
-"""Seed 003, extract: sessions turned into records, through the real command line in a real git repository."""
+"""Seed 003, extract: sessions turned into records, through the real command line in a real git
+repository.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,16 @@ class Transcript:
         number = len(self.lines)
         self.lines.append(
             {
-                "type": role, "uuid": f"{self.session}-{number}", "isSidechain": False, "sessionId": self.session,
-                "parentUuid": f"{self.session}-{number - 1}" if number else None, "cwd": str(self.repo.folder),
-                "timestamp": f"2026-03-01T10:{number:02}:00.000Z", "message": {"role": role, "content": content},
+                "type": role,
+                "uuid": f"{self.session}-{number}",
+                "isSidechain": False,
+                "sessionId": self.session,
+                "parentUuid": f"{self.session}-{number - 1}" if number else None,
+                "cwd": str(self.repo.folder),
+                "timestamp": f"2026-03-01T10:{number:02}:00.000Z",
+                "message": {"role": role, "content": content},
             }
-        )  # fmt: skip
+        )
         return self
 
     def user(self, text: str) -> Transcript:
@@ -55,7 +62,10 @@ class Transcript:
         id_ = f"toolu_{len(self.lines)}"
         call = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
         self._add("assistant", [call])
-        return self._add("user", [{"type": "tool_result", "tool_use_id": id_, "content": output, "is_error": failed}])
+        return self._add(
+            "user",
+            [{"type": "tool_result", "tool_use_id": id_, "content": output, "is_error": failed}],
+        )
 
     def save(self) -> Path:
         folder = Path.home() / ".claude" / "projects" / str(self.repo.folder).replace("/", "-")
@@ -69,9 +79,17 @@ def worked(repo: Repository, session: str = "0b5d") -> Transcript:
     """A session with a decision, an incident, a secret and reasoning."""
     return (
         Transcript(repo, session)
-        .user(f"We'll use Postgres instead of SQLite because we need concurrent writers. The key is {SECRET}")
+        .user(
+            "We'll use Postgres instead of SQLite because we need concurrent writers. The key "
+            "is "
+            f"{SECRET}"
+        )
         .agent("OK, I'll look at the tests first.", thinking=THOUGHT)
-        .bash("uv run pytest -q", f"Exit code 1\n{'.' * 900}\nE   {ERROR}\n1 error in 0.42s", failed=True)
+        .bash(
+            "uv run pytest -q",
+            f"Exit code 1\n{'.' * 900}\nE   {ERROR}\n1 error in 0.42s",
+            failed=True,
+        )
         .agent("The problem is that the dev extra was never installed.")
         .bash("uv sync --extra dev", "Resolved 40 packages")
         .bash("uv run pytest -q", "45 passed in 2.1s")
@@ -81,7 +99,9 @@ def worked(repo: Repository, session: str = "0b5d") -> Transcript:
 
 def written(repo: Repository) -> dict[str, Path]:
     """The records of the project, by their category."""
-    return {file.parent.name: file for file in sorted((repo.folder / ".holdfast/records").rglob("*.md"))}
+    return {
+        file.parent.name: file for file in sorted((repo.folder / ".holdfast/records").rglob("*.md"))
+    }
 
 
 def test_a_session_becomes_two_records_and_nothing_else(repo):
@@ -94,9 +114,10 @@ def test_a_session_becomes_two_records_and_nothing_else(repo):
     assert set(files) == {"decisions", "incidents"}
     assert body(files["decisions"]) == (
         "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers."
-    )  # fmt: skip
+    )
     assert body(files["incidents"]) == (
-        f"`uv run pytest -q` failed: {ERROR}. Cause: The dev extra was never installed. Fix: run `uv sync --extra dev`."
+        f"`uv run pytest -q` failed: {ERROR}. Cause: The dev extra was never installed. Fix: run "
+        "`uv sync --extra dev`."
     )
     for file in files.values():
         text = file.read_text("utf-8")
@@ -114,7 +135,9 @@ def test_a_record_says_where_it_comes_from_and_in_which_words(repo):
     assert said["source"]["session"] == "0b5d"
     assert said["source"]["path"].startswith("~/.claude/projects/")
     assert (said["source"]["lines"], said["source"]["at"]) == ([1, 1], "2026-03-01T10:00:00+00:00")
-    assert said["quote"] == "We'll use Postgres instead of SQLite because we need concurrent writers"
+    assert (
+        said["quote"] == "We'll use Postgres instead of SQLite because we need concurrent writers"
+    )
     assert (said["scope"], said["category"], said["status"]) == ("project", "decisions", "active")
 
 
@@ -139,10 +162,14 @@ def test_the_same_said_in_another_session_is_known(repo):
     """AF-18."""
     repo("index", worked(repo).save())
     repo("extract")
-    other = Transcript(repo, "7c11").user("We'll use Postgres instead of SQLite because we need concurrent writers.")
+    other = Transcript(repo, "7c11").user(
+        "We'll use Postgres instead of SQLite because we need concurrent writers."
+    )
     repo("index", other.save())
     done = repo.js("extract")
-    assert [(one["decision"], one["note"]["category"]) for one in done["notes"]] == [("known", "decisions")]
+    assert [(one["decision"], one["note"]["category"]) for one in done["notes"]] == [
+        ("known", "decisions")
+    ]
     assert (done["records"], len(written(repo))) == ([], 2)
 
 
@@ -160,12 +187,17 @@ def test_a_plan_shows_the_words_and_writes_nothing(repo):
     done = repo("extract", "--plan")
     assert (done.code, written(repo)) == (0, {})
     assert "+ decisions: Use Postgres instead of SQLite" in done.out
-    assert '"We\'ll use Postgres instead of SQLite because we need concurrent writers" (0b5d)' in done.out
+    assert (
+        '"We\'ll use Postgres instead of SQLite because we need concurrent writers" (0b5d)'
+        in done.out
+    )
     assert "Would write 2 records" in done.out
     assert SECRET not in done.out
 
 
-def test_a_failure_is_told_and_the_index_and_other_sessions_are_there_all_the_same(repo, monkeypatch):
+def test_a_failure_is_told_and_the_index_and_other_sessions_are_there_all_the_same(
+    repo, monkeypatch
+):
     """AF-19."""
     repo("index", worked(repo).save())
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:gpt-5-mini")
@@ -199,13 +231,17 @@ def test_a_record_can_be_committed_with_the_project(repo):
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_plan_says_what_the_model_was_asked_and_one_that_may_not_be_is_not(repo, provider, monkeypatch):
+def test_a_plan_says_what_the_model_was_asked_and_one_that_may_not_be_is_not(
+    repo, provider, monkeypatch
+):
     repo("index", worked(repo).save())
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:reader")
     monkeypatch.setenv("HOLDFAST_MODEL_URL", provider.url)
     provider.script = ["[]"]
     planned = repo("extract", "--plan")
-    assert planned.err.startswith("The language model was asked once, ") and planned.err.endswith(" tokens.\n")
+    assert planned.err.startswith("The language model was asked once, ") and planned.err.endswith(
+        " tokens.\n"
+    )
     monkeypatch.setenv("HOLDFAST_MODEL_TOKENS_PER_DAY", "1")
     refused = repo("extract")
     assert refused.code == 1 and "model_tokens_per_day. Nothing is lost" in refused.err

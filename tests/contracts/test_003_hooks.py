@@ -1,4 +1,6 @@
-"""Seed 003, hooks: recall before an execution, index and extract after it, and a host that never waits or fails."""
+"""Seed 003, hooks: recall before an execution, index and extract after it, and a host that never
+waits or fails.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,19 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hosts import EVENTS, HOSTS, PATIENCE, Project, ask, claude_code, codex, command, context, entries, when_finished
+from hosts import (
+    EVENTS,
+    HOSTS,
+    PATIENCE,
+    Project,
+    ask,
+    claude_code,
+    codex,
+    command,
+    context,
+    entries,
+    when_finished,
+)
 
 from holdfast import config
 from holdfast.coding_agents.hooks import log
@@ -43,16 +57,23 @@ def here(tmp_path):
 
 @both
 def test_a_session_starts_with_what_stands_in_the_project_and_for_the_person(here, tool):
-    told = context(ask("SessionStart", HOSTS[tool]("SessionStart", here.folder), "--tool", tool), "SessionStart")
+    told = context(
+        ask("SessionStart", HOSTS[tool]("SessionStart", here.folder), "--tool", tool),
+        "SessionStart",
+    )
     for line in ("Every public function", "Use pnpm", "make release", "Keep answers short"):
         assert line in told
-    assert "Stripe" not in told and "stale lock" not in told  # these are for prompts that they help with
+    assert (
+        "Stripe" not in told and "stale lock" not in told
+    )  # these are for prompts that they help with
     assert told.startswith("<holdfast-memory ") and strip_fences(told) == ("", 1)
 
 
 @both
 def test_a_prompt_gets_what_helps_with_it_and_where_that_stands(here, tool):
-    said = HOSTS[tool]("UserPromptSubmit", here.folder, prompt="How do refunds of payments work here?")
+    said = HOSTS[tool](
+        "UserPromptSubmit", here.folder, prompt="How do refunds of payments work here?"
+    )
     told = context(ask("UserPromptSubmit", said, "--tool", tool), "UserPromptSubmit")
     assert "Stripe" in told and ".holdfast/records/decisions/" in told
     assert "stale lock" not in told
@@ -63,15 +84,24 @@ def test_a_record_whose_evidence_changed_is_told_with_that(here):
     cited = here.folder / "settings.py"
     cited.write_text("PORT = 8080\nHOST = 'localhost'\n")
     with here.open() as hf:
-        hf.add_record("The server listens on port 8080", category="decisions", evidence=["settings.py:1-2"])
-    said = claude_code("UserPromptSubmit", here.folder, prompt="Which port does the server listen on?")
-    assert "8080" in ask("UserPromptSubmit", said).out and "STALE" not in ask("UserPromptSubmit", said).out
+        hf.add_record(
+            "The server listens on port 8080", category="decisions", evidence=["settings.py:1-2"]
+        )
+    said = claude_code(
+        "UserPromptSubmit", here.folder, prompt="Which port does the server listen on?"
+    )
+    assert (
+        "8080" in ask("UserPromptSubmit", said).out
+        and "STALE" not in ask("UserPromptSubmit", said).out
+    )
     cited.write_text("PORT = 9090\n")
     assert "STALE settings.py" in ask("UserPromptSubmit", said).out
 
 
 def test_what_stands_already_is_not_told_again(here):
-    said = claude_code("UserPromptSubmit", here.folder, prompt="Should public functions have a docstring?")
+    said = claude_code(
+        "UserPromptSubmit", here.folder, prompt="Should public functions have a docstring?"
+    )
     assert "docstring" not in context(ask("UserPromptSubmit", said), "UserPromptSubmit")
 
 
@@ -84,7 +114,10 @@ def test_a_prompt_that_memory_has_nothing_to_say_about_gets_nothing(here):
 
 def test_a_session_that_is_resumed_or_compacted_starts_with_the_same_bytes(here):
     sources = ("startup", "resume", "clear", "compact")
-    told = {ask("SessionStart", claude_code("SessionStart", here.folder, source=one)).out for one in sources}
+    told = {
+        ask("SessionStart", claude_code("SessionStart", here.folder, source=one)).out
+        for one in sources
+    }
     assert len(told) == 1
     here.add(principles="Errors are logged once, at the border")
     assert ask("SessionStart", claude_code("SessionStart", here.folder)).out not in told
@@ -92,7 +125,9 @@ def test_a_session_that_is_resumed_or_compacted_starts_with_the_same_bytes(here)
 
 def test_another_project_is_told_nothing_of_this_one(here, tmp_path):
     other = Project(tmp_path / "other")
-    said = claude_code("UserPromptSubmit", other.folder, prompt="How do refunds of payments work here?")
+    said = claude_code(
+        "UserPromptSubmit", other.folder, prompt="How do refunds of payments work here?"
+    )
     assert "Stripe" not in ask("UserPromptSubmit", said).out
     told = ask("SessionStart", claude_code("SessionStart", other.folder)).out
     assert "Keep answers short" in told and "pnpm" not in told
@@ -124,7 +159,10 @@ def test_a_broken_record_is_not_followed_at_every_prompt(here):
 def test_a_context_stays_below_what_hosts_cut(here):
     with here.open() as hf:
         for number in range(60):
-            hf.add_record(f"{number}: " + "a module says at its top what belongs into it. " * 4, category="principles")
+            hf.add_record(
+                f"{number}: " + "a module says at its top what belongs into it. " * 4,
+                category="principles",
+            )
     told = context(ask("SessionStart", claude_code("SessionStart", here.folder)), "SessionStart")
     assert 2_000 < len(told) <= MOST_CHARACTERS
 
@@ -140,10 +178,15 @@ def test_a_project_s_hook_leaves_it_to_the_person_s_own(here, cli):
 # Whatever happens: a valid answer, exit code 0, nothing on stderr
 
 MALFORMED = {
-    "nothing": b"", "no JSON": b"{not json", "half": b'{"session_id": "abc', "a list": b"[1, 2]", "a word": b'"hello"',
-    "not UTF-8": b'{"prompt": "\xff\xfe"}', "wrong types": b'{"cwd": 7, "prompt": {"a": 1}, "session_id": null}',
+    "nothing": b"",
+    "no JSON": b"{not json",
+    "half": b'{"session_id": "abc',
+    "a list": b"[1, 2]",
+    "a word": b'"hello"',
+    "not UTF-8": b'{"prompt": "\xff\xfe"}',
+    "wrong types": (b'{"cwd": 7, "prompt": {"a": 1}, "session_id": null}'),
     "deep": b'{"a":' * 5000,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop", ""])
@@ -174,7 +217,10 @@ def test_a_transcript_that_is_missing_is_answered(here, tool, event):
 
 def test_a_huge_prompt_is_answered_by_its_two_ends(here):
     long = "How do refunds of payments work here? " + "x" * 1_000_000
-    assert "Stripe" in ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder, prompt=long)).out
+    assert (
+        "Stripe"
+        in ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder, prompt=long)).out
+    )
     filler = "lorem ipsum dolor sit amet " * 40_000
     said = claude_code("UserPromptSubmit", here.folder, prompt=filler)
     assert json.loads(ask("UserPromptSubmit", said, seconds=None).out) is not None
@@ -223,7 +269,9 @@ def test_a_broken_record_does_not_keep_the_others_from_being_told(here):
 
 
 def test_a_broken_project_file_is_answered(here):
-    (here.folder / ".holdfast/project.yaml").write_text("<<<<<<< HEAD\nid: a\n=======\nid: b\n>>>>>>> x\n")
+    (here.folder / ".holdfast/project.yaml").write_text(
+        "<<<<<<< HEAD\nid: a\n=======\nid: b\n>>>>>>> x\n"
+    )
     assert ask("SessionStart", claude_code("SessionStart", here.folder))[:3] == (0, "{}", "")
     assert entries()[0]["error"].startswith("InvalidInput")
 
@@ -246,14 +294,20 @@ class Locked:
         self._connection = apsw.Connection(str(file))
 
     def __enter__(self) -> None:
-        for sql in ("PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE", "UPDATE meta SET value = value"):
+        for sql in (
+            "PRAGMA locking_mode = EXCLUSIVE",
+            "BEGIN EXCLUSIVE",
+            "UPDATE meta SET value = value",
+        ):
             self._connection.execute(sql)
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
 
-@pytest.mark.parametrize("said", [b"", b'{"session_id": "abc", "prompt": "never'], ids=["nothing", "half"])
+@pytest.mark.parametrize(
+    "said", [b"", b'{"session_id": "abc", "prompt": "never'], ids=["nothing", "half"]
+)
 def test_a_host_that_never_closes_its_end_gets_the_empty_answer(said):
     with held_open("SessionStart", said) as process:
         assert process.stdout.read() == b"{}"
@@ -268,7 +322,10 @@ def test_a_host_that_never_closes_its_end_is_heard_when_it_has_said_all(here):
 
 def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        command(event, seconds=seconds), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command(event, seconds=seconds),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     process.stdin.write(said)
     process.stdin.flush()
@@ -298,7 +355,13 @@ def late(event: str, folder: Path, tool: str, *, slow: str) -> dict:
     """What a host is told when the time is over as soon as a step, the `slow` one, has begun."""
     script = LATE.format(slow=slow, event=event, tool=tool)
     said = json.dumps(HOSTS[tool](event, folder, prompt="Which provider for payments?")).encode()
-    done = subprocess.run([sys.executable, "-c", script], input=said, capture_output=True, timeout=PATIENCE, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=said,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
     assert entries()[0]["outcome"] == "late"
     return json.loads(done.stdout)
 
@@ -307,29 +370,49 @@ def late(event: str, folder: Path, tool: str, *, slow: str) -> dict:
 def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(here, tool):
     told = late("UserPromptSubmit", here.folder, tool, slow="recall.recall")["hookSpecificOutput"]
     assert told["hookEventName"] == "UserPromptSubmit"
-    for line in ("Every public function", "Use pnpm", "make release", "Keep answers short", "did not answer in time"):
+    for line in (
+        "Every public function",
+        "Use pnpm",
+        "make release",
+        "Keep answers short",
+        "did not answer in time",
+    ):
         assert line in told["additionalContext"]
-    assert strip_fences(told["additionalContext"])[0].strip() == ""  # nothing of it is learned from a transcript
+    assert (
+        strip_fences(told["additionalContext"])[0].strip() == ""
+    )  # nothing of it is learned from a transcript
 
 
 @both
 def test_a_session_that_starts_late_is_told_what_stands(here, tool):
     told = late("SessionStart", here.folder, tool, slow="recalling.taught")["hookSpecificOutput"]
-    assert "Use pnpm" in told["additionalContext"] and "did not answer in time" in told["additionalContext"]
+    assert (
+        "Use pnpm" in told["additionalContext"]
+        and "did not answer in time" in told["additionalContext"]
+    )
 
 
 @both
 def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, tool):
-    told = late("UserPromptSubmit", here.folder, tool, slow="recalling.open_store")["hookSpecificOutput"]
-    assert "did not answer in time" in told["additionalContext"] and "pnpm" not in told["additionalContext"]
+    told = late("UserPromptSubmit", here.folder, tool, slow="recalling.open_store")[
+        "hookSpecificOutput"
+    ]
+    assert (
+        "did not answer in time" in told["additionalContext"]
+        and "pnpm" not in told["additionalContext"]
+    )
 
 
 def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
     assert (
         "Holdfast was late"
-        in late("SessionStart", here.folder, "claude-code", slow="recalling.taught")["systemMessage"]
+        in late("SessionStart", here.folder, "claude-code", slow="recalling.taught")[
+            "systemMessage"
+        ]
     )
-    assert list(late("SessionStart", here.folder, "codex", slow="recalling.taught")) == ["hookSpecificOutput"]
+    assert list(late("SessionStart", here.folder, "codex", slow="recalling.taught")) == [
+        "hookSpecificOutput"
+    ]
 
 
 def test_where_memory_is_off_nothing_is_told_late(here, monkeypatch):
@@ -340,12 +423,17 @@ def test_where_memory_is_off_nothing_is_told_late(here, monkeypatch):
 def test_how_often_hooks_were_late_is_told(here, cli, monkeypatch):
     monkeypatch.chdir(here.folder)
     for number in range(9):
-        log.note(event="UserPromptSubmit", tool="claude-code", outcome="told", ids=["rec_1"], ms=number)
+        log.note(
+            event="UserPromptSubmit", tool="claude-code", outcome="told", ids=["rec_1"], ms=number
+        )
     assert "answered late" not in cli("hook", "status").out
     assert "hooks in time" not in cli("doctor").out
     late("UserPromptSubmit", here.folder, "claude-code", slow="recall.recall")
     assert "claude-code: 1 of the last 10 calls answered late." in cli("hook", "status").out
-    assert json.loads(cli("hook", "status", "--json").out)["late"]["claude-code"] == {"late": 1, "of": 10}
+    assert json.loads(cli("hook", "status", "--json").out)["late"]["claude-code"] == {
+        "late": 1,
+        "of": 10,
+    }
     assert "1 of the last 10 calls answered late" in cli("doctor").out
     first = cli("hook", "log").out.splitlines()[0]
     assert " late, " in first and "only what stands was told" in first
@@ -356,7 +444,11 @@ def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tm
     from holdfast.coding_agents.hooks.install import entries_for
     from holdfast.coding_agents.hooks.locations import target
 
-    (waits,) = {one["timeout"] for ours in entries_for(target("codex", "user", tmp_path)).values() for one in ours}
+    (waits,) = {
+        one["timeout"]
+        for ours in entries_for(target("codex", "user", tmp_path)).values()
+        for one in ours
+    }
     assert waits / 2 < deadline.TIME < 0.8 * waits
 
 
@@ -384,11 +476,16 @@ def test_work_that_takes_too_long_is_cut_off_with_the_empty_answer():
     assert slow(work=PATIENCE) == (0, b"{}", b"")
     assert slow(work=PATIENCE, seconds=2) == (0, b"{}", b"")
     assert entries()[0]["outcome"] == "late"
-    assert 1_500 < entries()[0]["ms"] < 50_000  # 1,670 on a machine that is not crowded; without the timer, far more
+    assert (
+        1_500 < entries()[0]["ms"] < 50_000
+    )  # 1,670 on a machine that is not crowded; without the timer, far more
 
 
 def test_work_that_ends_when_the_time_does_gives_one_answer_and_no_more():
-    for work, seconds in [(0.0, 0.0), *((work, 0.3) for work in (0.0, 0.02, 0.05, 0.1, 0.2, 0.23, 0.24, 0.25, 0.26))]:
+    for work, seconds in [
+        (0.0, 0.0),
+        *((work, 0.3) for work in (0.0, 0.02, 0.05, 0.1, 0.2, 0.23, 0.24, 0.25, 0.26)),
+    ]:
         code, out, err = slow(work, seconds)
         assert (code, err) == (0, b"")
         assert out in (b"{}", b'{"work": 1}')
@@ -416,11 +513,19 @@ def test_a_host_that_has_gone_is_no_error(here):
 
 def test_the_log_tells_what_was_done_and_never_what_was_said(here, cli):
     secret = "the launch code is kumquat"
-    ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder, prompt=secret), "--tool", "claude-code")
+    ask(
+        "UserPromptSubmit",
+        claude_code("UserPromptSubmit", here.folder, prompt=secret),
+        "--tool",
+        "claude-code",
+    )
     entry = entries()[0]
     assert (entry["event"], entry["tool"], entry["session"], entry["said"]) == (
-        "UserPromptSubmit", "claude-code", "abc123", len(secret),
-    )  # fmt: skip
+        "UserPromptSubmit",
+        "claude-code",
+        "abc123",
+        len(secret),
+    )
     assert "kumquat" not in config.hook_logs()[0].read_text()
     assert "claude-code UserPromptSubmit: " in cli("hook", "log").out
     assert json.loads(cli("hook", "log", "--json").out)[0] == entry
@@ -465,13 +570,21 @@ def transcript(here, tmp_path):
     file.parent.mkdir(parents=True)
     lines = [
         {
-            "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None,
-            "isSidechain": False, "sessionId": "abc123", "cwd": str(here.folder), "version": "2.1.0",
+            "type": role,
+            "uuid": f"u{number}",
+            "parentUuid": f"u{number - 1}" if number else None,
+            "isSidechain": False,
+            "sessionId": "abc123",
+            "cwd": str(here.folder),
+            "version": "2.1.0",
             "timestamp": f"2026-03-18T12:00:0{number}.000Z",
-            "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+            "message": {
+                "role": role,
+                "content": text if role == "user" else [{"type": "text", "text": text}],
+            },
         }
         for number, (role, text) in enumerate(SESSION)
-    ]  # fmt: skip
+    ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return file
 
@@ -497,7 +610,10 @@ def test_the_session_at_hand_is_not_told_what_it_said_itself(here, transcript):
     when_finished()
     said = "which database for orders?"
     own = ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder, prompt=said))
-    other = ask("UserPromptSubmit", claude_code("UserPromptSubmit", here.folder, prompt=said, session_id="another"))
+    other = ask(
+        "UserPromptSubmit",
+        claude_code("UserPromptSubmit", here.folder, prompt=said, session_id="another"),
+    )
     assert "transactions" not in own.out
     assert "transactions" in other.out
 
@@ -512,14 +628,18 @@ def test_a_folder_in_no_project_has_nothing_read(tmp_path):
 def test_there_is_one_at_a_time_in_a_project_and_it_reads_what_others_leave(here, transcript):
     with here.open() as hf:
         hf.store.enqueue(hf.scopes[0], TURN, TURN, watermark=hf.clock())
-        other = hf.store.claim([TURN], scopes=hf.scopes[:1], worker="another", now=hf.clock(), lease=LEASE)
+        other = hf.store.claim(
+            [TURN], scopes=hf.scopes[:1], worker="another", now=hf.clock(), lease=LEASE
+        )
         assert finish(hf, str(transcript))["files"] == 0
         hf.store.release(other)
         assert finish(hf)["files"] == 1
         assert finish(hf)["files"] == 0
 
 
-def test_one_transcript_that_cannot_be_read_does_not_keep_the_others_from_being_read(here, transcript):
+def test_one_transcript_that_cannot_be_read_does_not_keep_the_others_from_being_read(
+    here, transcript
+):
     with here.open() as hf:
         hf.store.enqueue(hf.scopes[0], TRANSCRIPT, str(here.folder / "gone.jsonl"), watermark=1)
         assert finish(hf, str(transcript))["files"] == 1
@@ -591,7 +711,10 @@ def test_lines_of_a_session_that_is_purged_go_from_the_log(cli):
 
 
 def test_ids_of_memories_that_are_purged_go_from_the_log(cli):
-    gone, kept = (json.loads(cli("remember", text, "--json").out)["id"] for text in ("Likes tea", "Likes bread"))
+    gone, kept = (
+        json.loads(cli("remember", text, "--json").out)["id"]
+        for text in ("Likes tea", "Likes bread")
+    )
     logged("monday", ids=[gone, kept])
     assert cli("purge", gone, "--yes").code == 0
     assert [entry["ids"] for entry in entries()] == [[kept]]

@@ -1,4 +1,6 @@
-"""Seed 003, hooks in the configuration of their hosts: put in, taken out to the byte, and nothing else touched."""
+"""Seed 003, hooks in the configuration of their hosts: put in, taken out to the byte, and nothing
+else touched.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ OTHERS = {
 }
 """,
     "tabs": '{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}',
-    "windows": '{\r\n    "hooks": {\r\n        "Stop": [\r\n            {"hooks": []}\r\n        ]\r\n    }\r\n}\r\n',
+    "windows": (
+        '{\r\n    "hooks": {\r\n        "Stop": [\r\n            {"hooks": []}\r\n        '
+        "]\r\n    }\r\n}\r\n"
+    ),
     "one line": '{"model":"opus","hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"x"}]}]}}',
     "no hooks": '{\n  "model": "opus"\n}\n',
     "empty hooks": '{\n  "hooks": {}\n}\n',
@@ -74,7 +79,12 @@ def ours(file: Path) -> dict[str, list[str]]:
     load = tomllib.loads if file.suffix == ".toml" else json.loads
     hooks = load(file.read_text("utf-8"))["hooks"]
     commands = {
-        event: [one["command"] for group in groups for one in group["hooks"] if "holdfast hook run" in one["command"]]
+        event: [
+            one["command"]
+            for group in groups
+            for one in group["hooks"]
+            if "holdfast hook run" in one["command"]
+        ]
         for event, groups in hooks.items()
         if event != "state"
     }
@@ -98,7 +108,11 @@ def test_a_project_s_hooks_are_for_everybody_also_for_who_has_no_holdfast(cli, p
     assert cli("hook", "install", tool, "--project", "--yes").code == 0
     for command, *_ in ours(project / TOOLS[tool]).values():
         alone = subprocess.run(
-            ["sh", "-c", command], env={"PATH": "/bin"}, capture_output=True, input=b"{}", check=False
+            ["sh", "-c", command],
+            env={"PATH": "/bin"},
+            capture_output=True,
+            input=b"{}",
+            check=False,
         )
         assert (alone.returncode, alone.stdout, alone.stderr) == (0, b"", b"")
 
@@ -119,7 +133,9 @@ def test_others_entries_stay_byte_for_byte(cli, project, tool, text):
     once = file.read_bytes()
     assert tuple(sorted(ours(file))) == tuple(sorted(EVENTS))
     assert others(json.loads(once)) == others(json.loads(text))
-    assert cli("hook", "install", tool, "--project", "--yes").out == f"Already installed in {file}.\n"
+    assert (
+        cli("hook", "install", tool, "--project", "--yes").out == f"Already installed in {file}.\n"
+    )
     assert file.read_bytes() == once
     assert cli("hook", "uninstall", tool, "--yes").code == 0
     assert file.read_bytes().decode() == text
@@ -137,20 +153,30 @@ def others(settings: dict) -> dict:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=8)})
 GROUPS = st.lists(st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}), max_size=2)
 SETTINGS = st.builds(
     lambda rest, hooks, first: {**hooks, **rest} if first else {**rest, **hooks},
-    st.dictionaries(st.text(min_size=1, max_size=5).filter(lambda key: key != "hooks"), VALUES, max_size=3),
-    st.just({}) | st.builds(lambda events: {"hooks": events}, st.dictionaries(st.sampled_from(EVENTS), GROUPS)),
+    st.dictionaries(
+        st.text(min_size=1, max_size=5).filter(lambda key: key != "hooks"), VALUES, max_size=3
+    ),
+    st.just({})
+    | st.builds(lambda events: {"hooks": events}, st.dictionaries(st.sampled_from(EVENTS), GROUPS)),
     st.booleans(),
 )
 
 
-@given(SETTINGS, st.sampled_from([None, 2, 4, "\t"]), st.sampled_from(["", "\n", "\n\n"]), st.booleans())
+@given(
+    SETTINGS,
+    st.sampled_from([None, 2, 4, "\t"]),
+    st.sampled_from(["", "\n", "\n\n"]),
+    st.booleans(),
+)
 def test_any_settings_come_back_as_they_were(settings, indent, end, escaped):
     text = json.dumps(settings, indent=indent, ensure_ascii=escaped) + end
     where = Target("claude-code", "project", Path("settings.json"))
@@ -173,9 +199,16 @@ def test_our_entry_in_somebody_s_group_goes_alone(cli, project):
 
 
 def test_entries_of_another_version_are_replaced(cli, project):
-    old = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/holdfast hook run Stop"}]}]}}
+    old = {
+        "hooks": {
+            "Stop": [{"hooks": [{"type": "command", "command": "/old/holdfast hook run Stop"}]}]
+        }
+    }
     file = theirs("claude-code", json.dumps(old), project)
-    assert "not what this version writes" in cli("hook", "status").out or "cannot be run" in cli("hook", "status").out
+    assert (
+        "not what this version writes" in cli("hook", "status").out
+        or "cannot be run" in cli("hook", "status").out
+    )
     assert cli("hook", "install", "claude-code", "--project", "--yes").code == 0
     assert "/old/" not in file.read_text() and tuple(sorted(ours(file))) == tuple(sorted(EVENTS))
 
@@ -183,7 +216,10 @@ def test_entries_of_another_version_are_replaced(cli, project):
 # Files that are not as they should be
 
 BROKEN = {
-    "a comma": ('{\n  "model": "opus",\n}\n', ", column "),  # newer Pythons point at it, older ones behind it
+    "a comma": (
+        '{\n  "model": "opus",\n}\n',
+        ", column ",
+    ),  # newer Pythons point at it, older ones behind it
     "no comma": ('{\n  "model": "opus"\n  "x": 1\n}\n', "line 3"),
     "a comment": ('{\n  // mine\n  "model": "opus"\n}\n', "line 2"),
     "half": ('{"hooks": {', "line 1"),
@@ -197,23 +233,36 @@ BROKEN = {
 @both
 @pytest.mark.parametrize(("text", "reason"), BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("verb", ["install", "uninstall"])
-def test_a_broken_file_is_refused_with_line_and_reason_and_left_alone(cli, project, tool, text, reason, verb):
+def test_a_broken_file_is_refused_with_line_and_reason_and_left_alone(
+    cli, project, tool, text, reason, verb
+):
     file = theirs(tool, text, project)
     before = file.read_bytes()
     done = cli("hook", verb, tool, "--project", "--yes")
-    assert done.code == 2 and reason in done.err and str(file) in done.err and "Nothing was changed" in done.err
+    assert (
+        done.code == 2
+        and reason in done.err
+        and str(file) in done.err
+        and "Nothing was changed" in done.err
+    )
     assert file.read_bytes() == before
     assert "cannot be told" in cli("hook", "status").out
 
 
 def test_an_unknown_tool_is_refused_with_those_there_are(cli, project):
     done = cli("hook", "install", "emacs", "--yes")
-    assert (done.code, done.err) == (2, "Error: There are no hooks for 'emacs'. Use one of: claude-code, codex.\n")
+    assert (done.code, done.err) == (
+        2,
+        "Error: There are no hooks for 'emacs'. Use one of: claude-code, codex.\n",
+    )
 
 
 def test_uninstalling_what_is_not_installed_says_so(cli, project):
     done = cli("hook", "uninstall", "codex", "--yes")
-    assert (done.code, done.err) == (1, "Error: No hooks of ours are installed for codex. Nothing was changed.\n")
+    assert (done.code, done.err) == (
+        1,
+        "Error: No hooks of ours are installed for codex. Nothing was changed.\n",
+    )
 
 
 def test_without_a_person_to_ask_nothing_is_written(cli, project):
@@ -255,8 +304,12 @@ def test_a_link_stays_a_link_and_a_mode_a_mode(cli, project, tmp_path):
     assert file.is_symlink() and real.read_text() == "{}\n"
 
 
-@pytest.mark.parametrize(("tool", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
-def test_a_tool_whose_folder_was_moved_is_found_there(cli, project, tmp_path, monkeypatch, tool, variable):
+@pytest.mark.parametrize(
+    ("tool", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")]
+)
+def test_a_tool_whose_folder_was_moved_is_found_there(
+    cli, project, tmp_path, monkeypatch, tool, variable
+):
     monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
     assert cli("hook", "install", tool, "--yes").code == 0
     assert ours(tmp_path / "elsewhere" / Path(TOOLS[tool]).name)
@@ -310,7 +363,10 @@ def test_a_config_toml_without_hooks_is_not_touched(cli, project):
     folder.mkdir()
     (folder / "config.toml").write_text('model = "gpt-5.2-codex"\n')
     assert cli("hook", "install", "codex", "--project", "--yes").code == 0
-    assert ours(folder / "hooks.json") and (folder / "config.toml").read_text() == 'model = "gpt-5.2-codex"\n'
+    assert (
+        ours(folder / "hooks.json")
+        and (folder / "config.toml").read_text() == 'model = "gpt-5.2-codex"\n'
+    )
 
 
 @pytest.mark.parametrize(

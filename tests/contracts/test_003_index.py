@@ -1,4 +1,6 @@
-"""Seed 003, index: session transcripts and tickets, through the real command line in a real git repository."""
+"""Seed 003, index: session transcripts and tickets, through the real command line in a real git
+repository.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,17 @@ def said(*messages: tuple[str, str], cwd: Path, session: str = "0b5d", start: in
     """Lines of a transcript of Claude Code."""
     lines = [
         {
-            "type": role, "uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None,
-            "sessionId": session, "cwd": str(cwd), "timestamp": f"2026-03-01T10:{number:02}:00.000Z",
-            "isSidechain": False, "message": {"role": role, "content": [{"type": "text", "text": text}]},
+            "type": role,
+            "uuid": f"{session}-{number}",
+            "parentUuid": f"{session}-{number - 1}" if number else None,
+            "sessionId": session,
+            "cwd": str(cwd),
+            "timestamp": f"2026-03-01T10:{number:02}:00.000Z",
+            "isSidechain": False,
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
         }
         for number, (role, text) in enumerate(messages, start=start)
-    ]  # fmt: skip
+    ]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
@@ -92,7 +99,12 @@ def documents(repo: Repository, *options: str) -> list[dict]:
 def test_a_transcript_is_searchable_with_its_file_its_lines_and_its_time(repo):
     file = transcript(repo, *TALK)
     done = repo.js("index", str(file))
-    assert (done["files"], done["chunks"], done["warnings"], done["sessions"]) == (1, 2, [], ["0b5d"])
+    assert (done["files"], done["chunks"], done["warnings"], done["sessions"]) == (
+        1,
+        2,
+        [],
+        ["0b5d"],
+    )
     hit = repo.js("recall", "why did carts vanish? the cookie key")[0]
     assert (hit["kind"], hit["role"], hit["scope"][:8]) == ("turn", "assistant", "project:")
     assert hit["metadata"]["at"] == {"path": str(file), "lines": [2, 2]}
@@ -143,7 +155,10 @@ def test_what_recall_injected_is_not_indexed_as_somebodys_words(repo):
     assert "pnpm" in block
     file = transcript(repo, ("user", f"{block}\n\nAdd a date picker."), ("assistant", "Done."))
     assert repo.js("index", str(file))["chunks"] == 2
-    assert [one["content"] for one in documents(repo, "--kind", "turn")] == ["Done.", "Add a date picker."]
+    assert [one["content"] for one in documents(repo, "--kind", "turn")] == [
+        "Done.",
+        "Add a date picker.",
+    ]
 
 
 def test_the_transcript_that_its_tool_deleted_stays_known(repo):
@@ -173,9 +188,17 @@ def test_a_ticket_is_found_by_its_title_its_notes_and_its_status(repo):
 
 
 def test_tickets_may_be_json_one_or_a_list(repo):
-    one = {"title": "Cart is empty", "description": "After login.", "status": "done", "notes": "Cookie path was wrong."}
+    one = {
+        "title": "Cart is empty",
+        "description": "After login.",
+        "status": "done",
+        "notes": "Cookie path was wrong.",
+    }
     write(repo.folder, "tickets/one.json", json.dumps(one))
-    several = [{"title": f"Ticket {number}", "description": f"About thing {number}."} for number in range(3)]
+    several = [
+        {"title": f"Ticket {number}", "description": f"About thing {number}."}
+        for number in range(3)
+    ]
     write(repo.folder, "tickets/several.json", json.dumps(several, indent=2))
     assert repo.js("index", "tickets")["chunks"] == 4
     hit = repo.js("recall", "wrong cookie path")[0]
@@ -240,7 +263,9 @@ def test_a_clone_knows_what_was_committed(repo, tmp_path, monkeypatch, cli):
     write(repo.folder, "tickets/12.md", TICKET)
     repo.js("index", "tickets")
     repo.commit("A ticket")
-    subprocess.run(["git", "clone", "--quiet", repo.folder, tmp_path / "clone"], check=True, timeout=60)
+    subprocess.run(
+        ["git", "clone", "--quiet", repo.folder, tmp_path / "clone"], check=True, timeout=60
+    )
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "another machine"))
     monkeypatch.chdir(tmp_path / "clone")
     (hit, *_) = json.loads(cli("recall", "checkout times out", "--json").out)
@@ -318,7 +343,9 @@ def test_only_the_lists_take_back_what_was_indexed(repo):
 
 def many(repo: Repository, count: int) -> None:
     for number in range(count):
-        sections = "\n\n".join(f"## Part {part}\n\n{f'Word{part} of {number}. ' * 40}" for part in range(4))
+        sections = "\n\n".join(
+            f"## Part {part}\n\n{f'Word{part} of {number}. ' * 40}" for part in range(4)
+        )
         write(repo.folder, f"tickets/{number:03}.md", f"# Ticket {number}\n\n{sections}")
 
 
@@ -327,7 +354,9 @@ def start(repo: Repository) -> subprocess.Popen:
 
 
 def indexed(repo: Repository) -> dict[str, int]:
-    """How many chunks there are of each file that is known, as the store itself says: a command would go on first."""
+    """How many chunks there are of each file that is known, as the store itself says: a command
+    would go on first.
+    """
     scope = project_place(repo.folder).scope
     store = SQLiteStore(default_store())
     try:
@@ -350,7 +379,9 @@ def test_two_at_once_do_what_one_does(repo):
 
 def test_killed_in_the_middle_it_leaves_whole_files_and_goes_on_with_the_rest(repo):
     files, code = 0, None
-    while code != -signal.SIGKILL:  # with more to do each time, if it was done before it could be killed
+    while (
+        code != -signal.SIGKILL
+    ):  # with more to do each time, if it was done before it could be killed
         files += 200
         assert files <= 2000
         many(repo, files)
@@ -372,8 +403,12 @@ def killed_when_it_has_begun(repo: Repository) -> int:
 
 
 @pytest.mark.parametrize("scope", ["user:bob", "assistant", "project:another"])
-@pytest.mark.parametrize("words", [["index", "notes"], ["index"], ["extract"], ["project", "build", "--plan"]])
-def test_a_set_scope_does_not_hide_the_project_from_its_own_commands(repo, monkeypatch, scope, words):
+@pytest.mark.parametrize(
+    "words", [["index", "notes"], ["index"], ["extract"], ["project", "build", "--plan"]]
+)
+def test_a_set_scope_does_not_hide_the_project_from_its_own_commands(
+    repo, monkeypatch, scope, words
+):
     write(repo.folder, "notes/pool.md", "The pool was drained.")
     monkeypatch.setenv("HOLDFAST_SCOPE", scope)
     done = repo(*words)

@@ -1,4 +1,6 @@
-"""Records in a file that agents read: one region of it is ours, through the real command line in a real repository."""
+"""Records in a file that agents read: one region of it is ours, through the real command line in a
+real repository.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,10 @@ def test_a_plan_shows_the_difference_and_writes_nothing(repo, file):
     assert repo.js("publish", "AGENTS.md", "--plan")["changed"] is True
     repo("publish", "AGENTS.md")
     assert repo("publish", "AGENTS.md", "--plan").out == ""
-    assert "-- What decisions say" in repo("publish", "AGENTS.md", "--remove", "--plan").out.splitlines()
+    assert (
+        "-- What decisions say"
+        in repo("publish", "AGENTS.md", "--remove", "--plan").out.splitlines()
+    )
 
 
 def test_a_file_that_is_not_there_is_made_with_the_region_alone(repo):
@@ -117,7 +122,9 @@ def test_the_size_is_kept(repo, file):
     assert repo("publish", "AGENTS.md", "--max-bytes", 20).code == 2
 
 
-def test_ones_own_records_go_where_one_says_and_never_into_the_project_by_themselves(repo, file, tmp_path):
+def test_ones_own_records_go_where_one_says_and_never_into_the_project_by_themselves(
+    repo, file, tmp_path
+):
     repo.add("Prefers tea", "--scope", "assistant", category="preferences")
     repo("publish", "AGENTS.md")
     assert "tea" not in file.read_text()
@@ -130,7 +137,11 @@ def test_ones_own_records_go_where_one_says_and_never_into_the_project_by_themse
 def test_outside_of_a_project_it_says_what_to_do(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = cli("publish", "AGENTS.md")
-    assert (done.code != 0, "project init" in done.err, (tmp_path / "AGENTS.md").exists()) == (True, True, False)
+    assert (done.code != 0, "project init" in done.err, (tmp_path / "AGENTS.md").exists()) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_secrets_are_not_published(repo, file):
@@ -144,7 +155,9 @@ def test_secrets_are_not_published(repo, file):
 
 def test_published_text_that_comes_back_in_a_conversation_is_not_learned(repo, file):
     repo("publish", "AGENTS.md")
-    shown = "".join(f"{number:6}→{line}\n" for number, line in enumerate(file.read_text().splitlines(), 1))
+    shown = "".join(
+        f"{number:6}→{line}\n" for number, line in enumerate(file.read_text().splitlines(), 1)
+    )
     said = repo("capture", shown, "--session", "s1", "--role", "tool", "--json")
     assert "What decisions say" not in said.out
     assert strip_fences(file.read_text())[1] == 1

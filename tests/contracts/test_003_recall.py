@@ -1,4 +1,6 @@
-"""Seed 003, recall: the brief for a ticket, from both scopes, through the real command line in a git repository."""
+"""Seed 003, recall: the brief for a ticket, from both scopes, through the real command line in a
+git repository.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def _ann(monkeypatch):
 
 @pytest.fixture
 def repo(tmp_path, cli):
-    """A project with a record of its own and one of Ann's, about one ticket, and one about something else."""
+    """A project with a record of its own and one of Ann's, about one ticket, and one about
+    something else.
+    """
     made = Repository(tmp_path / "acme", cli)
     assert made("project", "init").code == 0
     made.add("Use pnpm, not npm: the lock file of npm broke CI twice", "--title", "Package manager")
@@ -52,7 +56,9 @@ def test_AF09_a_ticket_brings_records_of_both_scopes_ranked_each_with_its_source
     ]
     scores = [one["score"] for one in found]
     assert scores == sorted(scores, reverse=True)
-    assert re.fullmatch(r"\.holdfast/records/decisions/rec_\w+-package-manager\.md", found[0]["source"])
+    assert re.fullmatch(
+        r"\.holdfast/records/decisions/rec_\w+-package-manager\.md", found[0]["source"]
+    )
     assert found[1]["source"].endswith("-answer-briefly.md")
     assert all((repo.folder / one["source"]).is_file() for one in found)
 
@@ -60,7 +66,10 @@ def test_AF09_a_ticket_brings_records_of_both_scopes_ranked_each_with_its_source
 def test_AF13_json_carries_id_scope_kind_category_source_score_and_text(repo):
     first = brief(repo)[0]
     assert {"id", "scope", "kind", "category", "source", "score", "text", "freshness"} <= set(first)
-    assert (first["kind"], first["text"]) == ("fact", "Use pnpm, not npm: the lock file of npm broke CI twice")
+    assert (first["kind"], first["text"]) == (
+        "fact",
+        "Use pnpm, not npm: the lock file of npm broke CI twice",
+    )
     assert 0 <= first["score"] <= 1
     assert repo.js("record", "get", first["id"])["content"] == first["text"]
 
@@ -68,7 +77,10 @@ def test_AF13_json_carries_id_scope_kind_category_source_score_and_text(repo):
 def test_AF13_snippets_are_one_ranked_line_each(repo):
     lines = brief(repo, format="snippets").splitlines()
     cells = [line.split("\t") for line in lines]
-    assert [(one[1], one[2]) for one in cells] == [("project", "fact/decisions"), ("assistant", "fact/preferences")]
+    assert [(one[1], one[2]) for one in cells] == [
+        ("project", "fact/decisions"),
+        ("assistant", "fact/preferences"),
+    ]
     assert [one["id"] for one in brief(repo)] == [one[3] for one in cells]
     assert float(cells[0][0]) >= float(cells[1][0])
     assert cells[0][5].startswith("Package manager: Use pnpm")
@@ -105,9 +117,21 @@ def test_a_prompt_keeps_to_its_budget_says_what_it_left_out_and_never_cuts_in_si
 
 
 def test_past_sessions_and_tickets_are_in_the_brief_with_their_file_lines_and_time(repo):
-    (repo.folder / "T-1.md").write_text("---\ntitle: CI is red\n---\n\nThe lock file error is back.\n")
-    said = {"sessionId": "s1", "uuid": "u1", "parentUuid": None, "type": "user", "cwd": str(repo.folder)}
-    talk = {**said, "timestamp": "2026-03-18T12:00:00Z", "message": {"role": "user", "content": "pnpm install fails"}}
+    (repo.folder / "T-1.md").write_text(
+        "---\ntitle: CI is red\n---\n\nThe lock file error is back.\n"
+    )
+    said = {
+        "sessionId": "s1",
+        "uuid": "u1",
+        "parentUuid": None,
+        "type": "user",
+        "cwd": str(repo.folder),
+    }
+    talk = {
+        **said,
+        "timestamp": "2026-03-18T12:00:00Z",
+        "message": {"role": "user", "content": "pnpm install fails"},
+    }
     (repo.folder / "s1.jsonl").write_text(json.dumps(talk) + "\n")
     assert repo("index", "T-1.md", "s1.jsonl").code == 0
     sources = {one["kind"]: (one["source"], one["scope"].split(":")[0]) for one in brief(repo)}
@@ -117,7 +141,9 @@ def test_past_sessions_and_tickets_are_in_the_brief_with_their_file_lines_and_ti
 
 
 def test_sources_are_named_from_where_the_command_runs(repo):
-    assert brief(repo, inside="src/deep")[0]["source"] == str(repo.folder / brief(repo)[0]["source"])
+    assert brief(repo, inside="src/deep")[0]["source"] == str(
+        repo.folder / brief(repo)[0]["source"]
+    )
 
 
 def test_a_ticket_may_come_through_a_pipe(repo):
@@ -129,12 +155,21 @@ def test_a_ticket_may_come_through_a_pipe(repo):
 
 
 def test_AF14_an_alias_or_keyword_that_is_not_in_the_text_finds_the_record(repo):
-    repo.add("Ship from the release branch", "--keyword", "deployment", "--alias", "go live", category="procedures")
+    repo.add(
+        "Ship from the release branch",
+        "--keyword",
+        "deployment",
+        "--alias",
+        "go live",
+        category="procedures",
+    )
     for word in ("deployment", "go live"):
         assert [one["text"] for one in brief(repo, ticket=word)] == ["Ship from the release branch"]
 
 
-@pytest.mark.parametrize("ticket", ["", "  \n", "?!", "the of and"], ids=["empty", "blank", "marks", "stop words"])
+@pytest.mark.parametrize(
+    "ticket", ["", "  \n", "?!", "the of and"], ids=["empty", "blank", "marks", "stop words"]
+)
 @pytest.mark.parametrize("format, nothing", [("snippets", ""), ("prompt", ""), ("json", [])])
 def test_AF16_an_empty_query_brings_nothing(repo, ticket, format, nothing):
     assert brief(repo, format=format, ticket=ticket) == nothing
@@ -152,12 +187,21 @@ def test_AF16_without_a_hit_nothing_is_injected(repo, monkeypatch, models):
 
 def test_paraphrase_finds_what_words_do_not(repo, monkeypatch):
     monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "static")
-    assert [one["text"] for one in brief(repo, ticket="Replies should be short")] == ["Answer briefly"]
+    assert [one["text"] for one in brief(repo, ticket="Replies should be short")] == [
+        "Answer briefly"
+    ]
 
 
 def test_people_see_what_they_saw_before(repo):
     assert repo("recall", "weather").out == "Nothing found.\n"
-    assert list(repo.js("recall", "pnpm")[0])[:6] == ["id", "kind", "category", "content", "score", "why"]
+    assert list(repo.js("recall", "pnpm")[0])[:6] == [
+        "id",
+        "kind",
+        "category",
+        "content",
+        "score",
+        "why",
+    ]
 
 
 # What a record rests on
@@ -170,17 +214,24 @@ def cited(repo):
     code.parent.mkdir(parents=True, exist_ok=True)
     code.write_text("import os\n\ndef install():\n    run('pnpm')\n    check()\n")
     repo.commit("code")
-    return repo.add("Install retries pnpm once in CI", "--evidence", "src/install.py:3-5", category="incidents")
+    return repo.add(
+        "Install retries pnpm once in CI", "--evidence", "src/install.py:3-5", category="incidents"
+    )
 
 
 def of(repo, record, **options):
     return next(one for one in brief(repo, **options) if one["id"] == record["id"])
 
 
-def test_what_a_record_cites_is_fresh_moved_or_stale_in_every_format_and_ranked_as_before(repo, cited):
+def test_what_a_record_cites_is_fresh_moved_or_stale_in_every_format_and_ranked_as_before(
+    repo, cited
+):
     code = repo.folder / "src" / "install.py"
     before = [one["id"] for one in brief(repo)]
-    assert (of(repo, cited)["freshness"], "src/install.py" in brief(repo, format="prompt")) == ("FRESH", False)
+    assert (of(repo, cited)["freshness"], "src/install.py" in brief(repo, format="prompt")) == (
+        "FRESH",
+        False,
+    )
     by_hand(code, "import os", "import os\nimport re")
     assert of(repo, cited)["evidence"][0]["found"] == "src/install.py:4-6"
     assert "MOVED src/install.py:3-5, now src/install.py:4-6" in brief(repo, format="prompt")
@@ -207,7 +258,9 @@ def test_reading_never_makes_a_record_fresh_again_but_a_person_who_has_looked_do
     nobody = repo("record", "verify", "--update")
     assert (nobody.code, "--yes" in nobody.err) == (2, True)
     assert of(repo, cited)["freshness"] == "STALE"
-    assert [one["state"] for one in repo.js("record", "verify", cited["id"], "--update", "--yes")] == ["FRESH"]
+    assert [
+        one["state"] for one in repo.js("record", "verify", cited["id"], "--update", "--yes")
+    ] == ["FRESH"]
     assert of(repo, cited)["freshness"] == "FRESH"
 
 
@@ -223,9 +276,13 @@ def test_a_file_that_git_moved_takes_its_records_along(repo, cited):
 
 
 def test_web_pages_and_files_outside_are_not_looked_at(repo, cited):
-    record = repo.add("The lock file format is documented", "--evidence", "https://example.org/lock")
+    record = repo.add(
+        "The lock file format is documented", "--evidence", "https://example.org/lock"
+    )
     by_hand(
-        repo.folder / repo.js("record", "get", cited["id"])["file"], "file: src/install.py", "file: ../../etc/passwd"
+        repo.folder / repo.js("record", "get", cited["id"])["file"],
+        "file: src/install.py",
+        "file: ../../etc/passwd",
     )
     assert of(repo, record)["evidence"][0]["reason"] == "a web page"
     assert of(repo, cited)["evidence"][0]["reason"] == "outside the project"

@@ -1,4 +1,6 @@
-"""Seed 003, records: Markdown files in two scopes, through the real command line in a real git repository."""
+"""Seed 003, records: Markdown files in two scopes, through the real command line in a real git
+repository.
+"""
 
 from __future__ import annotations
 
@@ -67,19 +69,27 @@ def test_what_a_project_keeps_is_safe_to_commit(repo):
     changed = repo.git("status", "--porcelain", "--untracked-files=all").split("\n")
     names = [line[3:] for line in changed if line]
     assert all(
-        re.fullmatch(r"\.holdfast/(project\.yaml|records/decisions/rec_\w+-use-pnpm-not-npm\.md)", n) for n in names
+        re.fullmatch(
+            r"\.holdfast/(project\.yaml|records/decisions/rec_\w+-use-pnpm-not-npm\.md)", n
+        )
+        for n in names
     )
     assert len(names) == 2
 
 
-def test_records_of_a_project_stay_there_and_ones_own_follow_into_every_project(repo, tmp_path, cli):
+def test_records_of_a_project_stay_there_and_ones_own_follow_into_every_project(
+    repo, tmp_path, cli
+):
     repo.add("Use pnpm, not npm")
     repo.add("Prefers concise responses", "--scope", "assistant", category="preferences")
     other = Repository(tmp_path / "other", cli)
     other("project", "init")
     assert other.listed() == {"Prefers concise responses"}
     assert other.recalled("pnpm or npm? concise responses?") == ["Prefers concise responses"]
-    assert set(repo.recalled("pnpm or npm? concise responses?")) == {"Use pnpm, not npm", "Prefers concise responses"}
+    assert set(repo.recalled("pnpm or npm? concise responses?")) == {
+        "Use pnpm, not npm",
+        "Prefers concise responses",
+    }
 
 
 def test_outside_of_a_project_records_are_ones_own(tmp_path, cli, monkeypatch):
@@ -110,14 +120,19 @@ def test_what_one_person_learns_a_clone_of_the_project_knows(repo, tmp_path, cli
 @pytest.mark.parametrize("place", ["project", "assistant"])
 def test_a_record_is_a_file_of_its_category_listed_and_recalled(repo, category, place):
     """AF-01."""
-    record = repo.add("Zebras sleep standing up", "--scope", place, "--title", "Zebra sleep", category=category)
+    record = repo.add(
+        "Zebras sleep standing up", "--scope", place, "--title", "Zebra sleep", category=category
+    )
     file = Path(record["file"])
     root = repo.folder / ".holdfast" if place == "project" else default_store().parent / "assistant"
     assert file == root / "records" / category / f"{record['id']}-zebra-sleep.md"
     head = frontmatter(file)
     assert (head["id"], head["scope"], head["category"], head["title"]) == (
-        record["id"], place, category, "Zebra sleep",
-    )  # fmt: skip
+        record["id"],
+        place,
+        category,
+        "Zebra sleep",
+    )
     assert {"created", "updated", "status"} <= head.keys()
     assert body(file) == "Zebras sleep standing up"
     assert repo.listed("--category", category, "--scope", place) == {"Zebras sleep standing up"}
@@ -140,17 +155,40 @@ def test_there_are_five_categories_and_the_error_names_them(repo, options):
 def test_everything_that_can_be_said_of_a_record_is_kept_in_its_file(repo):
     (repo.folder / "main.py").write_text("a = 1\nb = 2\nc = 3\n")
     record = repo.add(
-        "Port 5433 is taken by the old staging database", "--title", "Port clash", "--keyword", "postgres",
-        "--keyword", "docker", "--alias", "port trouble", "--source", "ticket 12", "--expires", "2099-01-31",
-        "--confidence", "0.8", "--evidence", "main.py:1-2", category="incidents",
-    )  # fmt: skip
+        "Port 5433 is taken by the old staging database",
+        "--title",
+        "Port clash",
+        "--keyword",
+        "postgres",
+        "--keyword",
+        "docker",
+        "--alias",
+        "port trouble",
+        "--source",
+        "ticket 12",
+        "--expires",
+        "2099-01-31",
+        "--confidence",
+        "0.8",
+        "--evidence",
+        "main.py:1-2",
+        category="incidents",
+    )
     head = frontmatter(Path(record["file"]))
     assert (head["keywords"], head["aliases"]) == (["postgres", "docker"], ["port trouble"])
     assert (head["confidence"], "ticket 12" in str(head["source"])) == (0.8, True)
     assert str(head["expires"]).startswith("2099-0")
     assert "main.py" in str(head["evidence"])
     shown = repo("record", "get", record["id"]).out
-    for words in ("Port clash", "postgres, docker", "port trouble", "ticket 12", "main.py", "0.80", "2099-0"):
+    for words in (
+        "Port clash",
+        "postgres, docker",
+        "port trouble",
+        "ticket 12",
+        "main.py",
+        "0.80",
+        "2099-0",
+    ):
         assert words in shown
 
 
@@ -162,16 +200,27 @@ def test_a_guest_leaves_no_record(repo, monkeypatch):
 
 
 def test_a_text_can_be_piped_in_with_its_title_as_a_heading(repo):
-    done = repo("record", "add", "--category", "procedures", stdin="# Release\n\n1. Tag it.\n2. Push the tag.\n")
+    done = repo(
+        "record",
+        "add",
+        "--category",
+        "procedures",
+        stdin="# Release\n\n1. Tag it.\n2. Push the tag.\n",
+    )
     assert done.code == 0
     (record,) = repo.js("record", "list")
     assert (record["title"], record["content"]) == ("Release", "1. Tag it.\n2. Push the tag.")
 
 
-def test_in_a_terminal_the_editor_asks_for_what_belongs_in_the_category(repo, tmp_path, terminal, monkeypatch):
+def test_in_a_terminal_the_editor_asks_for_what_belongs_in_the_category(
+    repo, tmp_path, terminal, monkeypatch
+):
     monkeypatch.chdir(repo.folder)
     seen = tmp_path / "seen.txt"
-    code = f"pathlib.Path({str(seen)!r}).write_text(text)\ntext = '# Ports\\n\\nStaging is on 5433.' + text"
+    code = (
+        f"pathlib.Path({str(seen)!r}).write_text(text)\ntext = '# Ports\\n\\nStaging is on "
+        "5433.' + text"
+    )
     screen = terminal("record", "add", "--category", "decisions", EDITOR=editor(tmp_path, code))
     screen.hear("Added")
     assert screen.end() == 0
@@ -193,7 +242,11 @@ def test_secrets_never_reach_the_file(repo):
     key = "sk-proj-" + "a8Fk2LmQ9xTz4RvB7nWc1YpD" * 2
     record = repo.add(f"The old key was {key}, it is revoked", category="incidents")
     assert key not in Path(record["file"]).read_text()
-    assert all(key.encode() not in file.read_bytes() for file in default_store().parent.rglob("*") if file.is_file())
+    assert all(
+        key.encode() not in file.read_bytes()
+        for file in default_store().parent.rglob("*")
+        if file.is_file()
+    )
 
 
 # Looking
@@ -202,7 +255,16 @@ def test_secrets_never_reach_the_file(repo):
 def test_get_gives_the_whole_content(repo):
     """AF-02."""
     text = "# A heading\n\n" + "\n".join(f"- step {n}" for n in range(300)) + "\n\nEnd."
-    done = repo("record", "add", "--category", "procedures", "--title", "Long", "--json", stdin="Begin.\n\n" + text)
+    done = repo(
+        "record",
+        "add",
+        "--category",
+        "procedures",
+        "--title",
+        "Long",
+        "--json",
+        stdin="Begin.\n\n" + text,
+    )
     record = json.loads(done.out)
     assert repo("record", "get", record["id"]).out.startswith("Begin.\n\n" + text)
     assert repo.js("record", "get", record["id"])["content"] == "Begin.\n\n" + text
@@ -244,7 +306,11 @@ def test_update_changes_the_file_and_what_recall_finds(repo):
     record = repo.add("Deploys go out on Mondays", "--title", "Deploys")
     file = Path(record["file"])
     for key in ("created", "updated"):
-        by_hand(file, re.search(rf"^{key}: .*$", file.read_text(), re.MULTILINE)[0], f"{key}: 2020-01-01")
+        by_hand(
+            file,
+            re.search(rf"^{key}: .*$", file.read_text(), re.MULTILINE)[0],
+            f"{key}: 2020-01-01",
+        )
     assert repo("record", "update", record["id"], "Releases leave every Thursday").code == 0
     assert body(file) == "Releases leave every Thursday"
     assert str(frontmatter(file)["updated"]) > "2026"
@@ -254,10 +320,31 @@ def test_update_changes_the_file_and_what_recall_finds(repo):
 
 
 def test_update_of_what_is_said_about_a_record_leaves_its_text(repo):
-    record = repo.add("Port 5433 is taken", "--keyword", "postgres", "--expires", "2099-01-01", category="incidents")
-    repo.js("record", "update", record["id"], "--title", "Ports", "--keyword", "mysql", "--expires", "never")
+    record = repo.add(
+        "Port 5433 is taken",
+        "--keyword",
+        "postgres",
+        "--expires",
+        "2099-01-01",
+        category="incidents",
+    )
+    repo.js(
+        "record",
+        "update",
+        record["id"],
+        "--title",
+        "Ports",
+        "--keyword",
+        "mysql",
+        "--expires",
+        "never",
+    )
     now = repo.js("record", "get", record["id"])
-    assert (now["content"], now["title"], now["keywords"]) == ("Port 5433 is taken", "Ports", ["mysql"])
+    assert (now["content"], now["title"], now["keywords"]) == (
+        "Port 5433 is taken",
+        "Ports",
+        ["mysql"],
+    )
     assert "valid_until" not in now
     assert repo.js("recall", "postgres") == []
 
@@ -272,15 +359,21 @@ def test_update_in_a_terminal_opens_the_whole_file(repo, tmp_path, terminal, mon
     assert repo.recalled("fridays") == ["Deploys go out on Fridays"]
 
 
-def test_a_file_that_the_editor_leaves_broken_stays_as_it_was_left_and_waits(repo, tmp_path, terminal, monkeypatch):
+def test_a_file_that_the_editor_leaves_broken_stays_as_it_was_left_and_waits(
+    repo, tmp_path, terminal, monkeypatch
+):
     record = repo.add("Deploys go out on Mondays")
     monkeypatch.chdir(repo.folder)
-    write = editor(tmp_path, "text = text.replace('category: ', 'category: [').replace('Mondays', 'Fridays')")
+    write = editor(
+        tmp_path, "text = text.replace('category: ', 'category: [').replace('Mondays', 'Fridays')"
+    )
     screen = terminal("record", "update", record["id"], EDITOR=write)
     screen.hear("Saved, but not taken in. ")
     assert screen.end() == 1
     assert "Fridays" in Path(record["file"]).read_text()
-    assert repo("recall", "deploys").out.endswith("Deploys go out on Mondays\n"), "until it is mended"
+    assert repo("recall", "deploys").out.endswith("Deploys go out on Mondays\n"), (
+        "until it is mended"
+    )
 
 
 def test_reclassify_moves_the_file_and_keeps_id_and_links(repo):
@@ -372,7 +465,9 @@ def test_an_incident_past_its_expiry_is_kept_but_not_recalled(repo):
 
 
 def test_recall_covers_both_scopes_and_ones_own_memory_at_once(repo):
-    """Both scopes are queried simultaneously, together with what is remembered without any project."""
+    """Both scopes are queried simultaneously, together with what is remembered without any
+    project.
+    """
     repo.add("Deploys need two reviews")
     repo.add("Prefers short deploys", "--scope", "assistant", category="preferences")
     repo("remember", "Deploys are announced in the morning")
@@ -395,8 +490,16 @@ def test_what_is_edited_by_hand_is_what_is_recalled(repo):
 def test_comments_formatting_and_unknown_keys_survive_every_write(repo):
     record = repo.add("Use pnpm, not npm")
     file = Path(record["file"])
-    by_hand(file, f"id: {record['id']}\n", f"# asked by Bob\nid: {record['id']}\nreviewer:   'Bob'  # twice\n")
-    for command in (["update", record["id"], "Use pnpm"], ["archive", record["id"]], ["unarchive", record["id"]]):
+    by_hand(
+        file,
+        f"id: {record['id']}\n",
+        f"# asked by Bob\nid: {record['id']}\nreviewer:   'Bob'  # twice\n",
+    )
+    for command in (
+        ["update", record["id"], "Use pnpm"],
+        ["archive", record["id"]],
+        ["unarchive", record["id"]],
+    ):
         assert repo("record", *command).code == 0
         assert "# asked by Bob\n" in file.read_text()
         assert "reviewer:   'Bob'  # twice\n" in file.read_text()
@@ -427,7 +530,9 @@ def test_a_file_that_somebody_writes_without_any_frontmatter_is_a_record(repo):
     (record,) = repo.js("record", "list", "--category", "procedures")
     assert record["content"] == "Tag first, then push the tag."
     assert repo.recalled("how to tag?") == ["Tag first, then push the tag."]
-    assert (folder / "release.md").read_text() == "Tag first, then push the tag.\n", "reading changes nothing"
+    assert (folder / "release.md").read_text() == "Tag first, then push the tag.\n", (
+        "reading changes nothing"
+    )
 
 
 def test_a_file_deleted_by_hand_is_a_record_deleted(repo):
@@ -445,7 +550,10 @@ def test_broken_yaml_is_skipped_with_a_warning_that_names_file_and_line(repo):
     done = repo("recall", "pnpm ruff", "--json")
     assert done.code == 0
     assert re.search(rf"{file.name}:\d+: ", done.err)
-    assert {hit["content"] for hit in json.loads(done.out)} == {"Use pnpm, not npm", "Use ruff for linting"}
+    assert {hit["content"] for hit in json.loads(done.out)} == {
+        "Use pnpm, not npm",
+        "Use ruff for linting",
+    }
     by_hand(file, "category: [decisions", "category: decisions")
     assert set(repo.recalled("pnpm ruff")) == {"Use pnpm, not npm", "Use ruff for linting"}
 
@@ -509,7 +617,9 @@ def test_the_same_record_added_on_two_branches_merges_into_both(repo):
 # Two at once
 
 
-def test_what_an_editor_saves_last_counts_and_nothing_is_mixed(repo, tmp_path, terminal, monkeypatch):
+def test_what_an_editor_saves_last_counts_and_nothing_is_mixed(
+    repo, tmp_path, terminal, monkeypatch
+):
     """The editor is open on a record while a command changes it."""
     record = repo.add("Deploys go out on Mondays", "--keyword", "release")
     monkeypatch.chdir(repo.folder)
@@ -536,22 +646,28 @@ def test_a_program_does_not_write_over_what_somebody_saved_since_it_looked(repo)
         with pytest.raises(Conflict):
             hf.update_record(record["id"], body="Deploys go out on Sundays")
         assert body(file) == "Deploys go out on Fridays"
-        assert hf.update_record(record["id"], title="Deploys").content == "Deploys go out on Fridays", "after a look"
+        assert (
+            hf.update_record(record["id"], title="Deploys").content == "Deploys go out on Fridays"
+        ), "after a look"
 
 
 def test_many_commands_at_once_lose_nothing(repo):
     """Eight processes add records and change one; every answer is true, and every file is whole."""
     shared = repo.add("Changed by everybody")
-    commands = [["record", "add", f"Fact number {n}", "--category", "decisions"] for n in range(4)] + [
-        ["record", "update", shared["id"], f"Version {n}"] for n in range(4)
-    ]
+    commands = [
+        ["record", "add", f"Fact number {n}", "--category", "decisions"] for n in range(4)
+    ] + [["record", "update", shared["id"], f"Version {n}"] for n in range(4)]
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "holdfast", *command], cwd=repo.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "holdfast", *command],
+            cwd=repo.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for command in commands
-    ]  # fmt: skip
+    ]
     ended = [(process.communicate(timeout=120), process.returncode) for process in running]
     assert {code for _, code in ended[:4]} == {0}, ended
     assert {code for _, code in ended[4:]} <= {0, 1}, ended
@@ -576,7 +692,10 @@ def test_a_deleted_index_is_rebuilt_and_gives_the_same_answers(repo):
     before = [repo.recalled(question) for question in asked], stable(repo.js("record", "list"))
     for file in default_store().parent.glob("memory.db*"):
         file.unlink()
-    assert ([repo.recalled(question) for question in asked], stable(repo.js("record", "list"))) == before
+    assert (
+        [repo.recalled(question) for question in asked],
+        stable(repo.js("record", "list")),
+    ) == before
 
 
 def stable(records):
@@ -589,15 +708,20 @@ def stable(records):
 # Switched off, and cleared
 
 
-@pytest.mark.parametrize(("option", "off", "on"), [
-    ([], "Use pnpm, not npm", "Prefers npm scripts"),
-    (["--assistant"], "Prefers npm scripts", "Use pnpm, not npm"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "off", "on"),
+    [
+        ([], "Use pnpm, not npm", "Prefers npm scripts"),
+        (["--assistant"], "Prefers npm scripts", "Use pnpm, not npm"),
+    ],
+)
 def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, option, off, on):
     """AF-23."""
     records = {
         "Use pnpm, not npm": repo.add("Use pnpm, not npm"),
-        "Prefers npm scripts": repo.add("Prefers npm scripts", "--scope", "assistant", category="preferences"),
+        "Prefers npm scripts": repo.add(
+            "Prefers npm scripts", "--scope", "assistant", category="preferences"
+        ),
     }
     assert repo("project", "disable", *option).code == 0
     assert repo.recalled("npm") == [on]
@@ -619,9 +743,13 @@ def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, optio
     assert set(repo.recalled("npm")) == {on, off}
 
 
-@pytest.mark.parametrize(("option", "gone", "left"), [
-    ([], "Use pnpm", "Prefers pnpm"), (["--assistant"], "Prefers pnpm", "Use pnpm"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "gone", "left"),
+    [
+        ([], "Use pnpm", "Prefers pnpm"),
+        (["--assistant"], "Prefers pnpm", "Use pnpm"),
+    ],
+)
 def test_clear_asks_and_erases_that_scope_only(repo, option, gone, left):
     """AF-23."""
     repo.add("Use pnpm")
@@ -649,7 +777,9 @@ def test_clear_in_a_terminal_takes_no_for_an_answer(repo, terminal, monkeypatch)
 # Live
 
 
-def test_watch_tells_what_changes_and_survives_whatever_editors_and_git_do(repo, terminal, monkeypatch):
+def test_watch_tells_what_changes_and_survives_whatever_editors_and_git_do(
+    repo, terminal, monkeypatch
+):
     file = Path(repo.add("Deploys go out on Mondays")["file"])
     monkeypatch.chdir(repo.folder)
     screen = terminal("watch")
@@ -700,9 +830,15 @@ def save_by_renaming(file: Path, text: str) -> None:
 )
 def test_the_shell_completes_ids_with_titles_and_categories(repo, typed, offered):
     record = repo.add("Use pnpm, not npm", "--title", "Package manager")
-    env = {**os.environ, "_HOLDFAST_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": f"holdfast {typed}"}
+    env = {
+        **os.environ,
+        "_HOLDFAST_COMPLETE": "complete_zsh",
+        "_TYPER_COMPLETE_ARGS": f"holdfast {typed}",
+    }
     command = [sys.executable, "-m", "holdfast"]
-    done = subprocess.run(command, cwd=repo.folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=repo.folder, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert offered in done.stdout
     assert record["id"] in done.stdout or not typed.endswith("rec_")
 
@@ -710,24 +846,40 @@ def test_the_shell_completes_ids_with_titles_and_categories(repo, typed, offered
 # By an agent
 
 
-@pytest.mark.parametrize(("scope", "place"), [("project", "project:acme-"), ("assistant", "assistant:ann")])
-def test_an_agent_that_is_told_to_remember_adds_a_record(repo, write_role, agent_of, monkeypatch, scope, place):
+@pytest.mark.parametrize(
+    ("scope", "place"), [("project", "project:acme-"), ("assistant", "assistant:ann")]
+)
+def test_an_agent_that_is_told_to_remember_adds_a_record(
+    repo, write_role, agent_of, monkeypatch, scope, place
+):
     """AF-20."""
     monkeypatch.chdir(repo.folder)
-    told = {"content": "Use pnpm, not npm", "category": "decisions", "title": "Package manager", "scope": scope}
-    answer = agent_of(write_role(), calling(("add_record", told))).run("Remember that we use pnpm").text
+    told = {
+        "content": "Use pnpm, not npm",
+        "category": "decisions",
+        "title": "Package manager",
+        "scope": scope,
+    }
+    answer = (
+        agent_of(write_role(), calling(("add_record", told))).run("Remember that we use pnpm").text
+    )
     (record,) = repo.js("record", "list")
     assert record["id"] in answer
     assert (record["content"], record["category"], record["title"]) == (
-        "Use pnpm, not npm", "decisions", "Package manager",
-    )  # fmt: skip
+        "Use pnpm, not npm",
+        "decisions",
+        "Package manager",
+    )
     assert record["scope"].startswith(place)
     assert "assistant" in str(repo.js("history", record["id"])[0]["actor"])
 
 
 def test_an_agent_adds_no_record_for_a_task_from_outside(repo, write_role, agent_of, monkeypatch):
     monkeypatch.chdir(repo.folder)
-    agent = agent_of(write_role(), calling(("add_record", {"content": "Trust everybody", "category": "principles"})))
+    agent = agent_of(
+        write_role(),
+        calling(("add_record", {"content": "Trust everybody", "category": "principles"})),
+    )
     token = from_outside.set(True)
     try:
         assert "came from outside" in agent.run("Remember that").text
@@ -746,21 +898,31 @@ def test_an_agent_has_the_tool_in_a_project_only(repo, write_role, agent_of, mon
     assert offered == [True, False]
 
 
-def test_an_agent_that_names_a_sixth_category_may_try_again(repo, write_role, agent_of, monkeypatch):
+def test_an_agent_that_names_a_sixth_category_may_try_again(
+    repo, write_role, agent_of, monkeypatch
+):
     """AF-20."""
     monkeypatch.chdir(repo.folder)
-    wrong, right = ({"content": "Use pnpm", "category": category} for category in ("rumours", "decisions"))
-    agent_of(write_role(), calling(("add_record", wrong), ("add_record", right))).run("Remember that")
+    wrong, right = (
+        {"content": "Use pnpm", "category": category} for category in ("rumours", "decisions")
+    )
+    agent_of(write_role(), calling(("add_record", wrong), ("add_record", right))).run(
+        "Remember that"
+    )
     assert repo.listed() == {"Use pnpm"}
 
 
 def test_records_are_listed_by_the_time_that_is_shown(repo):
-    """The column is when a record was last changed, so an old one that was changed lately comes first."""
+    """The column is when a record was last changed, so an old one that was changed lately comes
+    first.
+    """
     folder = repo.folder / ".holdfast" / "records" / "decisions"
     folder.mkdir(parents=True)
     for created, updated in ((1, 9), (2, 5), (3, 7)):
         times = f"created: 2026-01-0{created}\nupdated: 2026-02-0{updated}"
-        (folder / f"rec_{created:018}-x.md").write_text(f"---\nid: rec_{created:018}\n{times}\n---\nUse {created}\n")
+        (folder / f"rec_{created:018}-x.md").write_text(
+            f"---\nid: rec_{created:018}\n{times}\n---\nUse {created}\n"
+        )
     assert [one["content"] for one in repo.js("record", "list")] == ["Use 1", "Use 3", "Use 2"]
     shown = [line.split("\t")[3] for line in repo("record", "list").out.splitlines()]
     assert shown == sorted(shown, reverse=True)

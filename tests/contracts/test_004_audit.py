@@ -1,4 +1,5 @@
-"""Safety events and feedback: kept apart from memory, without a word of what was said, for as long as is promised.
+"""Safety events and feedback: kept apart from memory, without a word of what was said, for as long
+as is promised.
 
 Every test runs on a file, in memory and on Postgres.
 """
@@ -47,7 +48,9 @@ def test_a_session_is_kept_as_a_hash_only(audit, feedback, place, tmp_path):
     given = feedback.add(session="Tuesday with Ann", label="positive", owner="user:ann")
     assert event.session == given.session == hashlib.sha256(b"Tuesday with Ann").hexdigest()
     assert "Tuesday" not in str(audit.list()) + str(feedback.list())
-    assert all(b"Tuesday" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert all(
+        b"Tuesday" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()
+    )
 
 
 def test_there_is_no_field_for_what_was_said():
@@ -57,9 +60,22 @@ def test_there_is_no_field_for_what_was_said():
     from holdfast.feedback import Feedback
 
     assert [field.name for field in fields(SafetyEvent)] == [
-        "id", "at", "session", "owner", "level", "path", "keep_until",
-    ]  # fmt: skip
-    assert [field.name for field in fields(Feedback)] == ["id", "at", "session", "owner", "label", "source"]
+        "id",
+        "at",
+        "session",
+        "owner",
+        "level",
+        "path",
+        "keep_until",
+    ]
+    assert [field.name for field in fields(Feedback)] == [
+        "id",
+        "at",
+        "session",
+        "owner",
+        "label",
+        "source",
+    ]
 
 
 def test_whose_session_it_was_is_not_kept_where_nothing_is_on_disk(audit, feedback, place):
@@ -133,11 +149,21 @@ def test_nothing_of_it_is_recalled_listed_or_exported(place, audit, feedback, tm
         hf.remember("Prefers green tea")
         audit.record(session="crisis night", level=3, path="rules", owner="user:ann")
         feedback.add(session="crisis night", label="negative", owner="user:ann")
-        for question in ("crisis night", "safety level rules", "negative feedback", audit.list()[0].id):
-            assert [hit.memory.content for hit in hf.recall(question)] in ([], ["Prefers green tea"])
+        for question in (
+            "crisis night",
+            "safety level rules",
+            "negative feedback",
+            audit.list()[0].id,
+        ):
+            assert [hit.memory.content for hit in hf.recall(question)] in (
+                [],
+                ["Prefers green tea"],
+            )
         assert [one.content for one in hf.list(statuses=STATUSES)] == ["Prefers green tea"]
         bundle = "".join(hf.export(vectors=True))
-        assert not {audit.list()[0].id, feedback.list()[0].id, audit.list()[0].session} & set(bundle.split('"'))
+        assert not {audit.list()[0].id, feedback.list()[0].id, audit.list()[0].session} & set(
+            bundle.split('"')
+        )
 
 
 def test_looking_makes_no_file_and_a_file_is_private(place, audit, feedback, tmp_path):

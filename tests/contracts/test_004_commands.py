@@ -1,4 +1,6 @@
-"""Seed 004: what a person does with a conversation by a slash: search it, sum it up, write it down, begin another."""
+"""Seed 004: what a person does with a conversation by a slash: search it, sum it up, write it down,
+begin another.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from holdfast.agents.conversation import Conversation
 from holdfast.audit import open_audit
 from holdfast.errors import InvalidInput
 
-SAID = ("My sister Ines lives in Porto.", "I love green tea in the morning.", "My boss shouted at me again.")
+SAID = (
+    "My sister Ines lives in Porto.",
+    "I love green tea in the morning.",
+    "My boss shouted at me again.",
+)
 
 
 def answering(text="The model answers."):
@@ -31,15 +37,23 @@ def talk(write_role, agent_of):
 
 def test_search_looks_through_what_was_said_what_is_remembered_or_both(talk):
     talk.agent.memory.remember("semantic", "Green tea is in the left drawer")
-    history, memory = (talk.command("search", f"{sort} green tea") for sort in ("history", "memory"))
+    history, memory = (
+        talk.command("search", f"{sort} green tea") for sort in ("history", "memory")
+    )
     assert history == "Said:\n2026-03-18 12:00 user: I love green tea in the morning."
     assert memory == "Remembered:\n#1 [semantic:general] Green tea is in the left drawer"
-    assert talk.command("search", "green tea") == talk.command("search", "all green tea") == f"{history}\n\n{memory}"
+    assert (
+        talk.command("search", "green tea")
+        == talk.command("search", "all green tea")
+        == f"{history}\n\n{memory}"
+    )
     assert talk.command("search", "quagga") == NOTHING
     assert talk.command("search", "") == talk.command("search", "history") == USAGE
 
 
-def test_the_nearest_memory_is_not_found_by_words_that_it_has_nothing_to_do_with(write_role, agent_of):
+def test_the_nearest_memory_is_not_found_by_words_that_it_has_nothing_to_do_with(
+    write_role, agent_of
+):
     talk = Conversation(agent_of(write_role("{}"), answering()))
     for text in SAID:
         talk.agent.memory.remember("semantic", text)
@@ -47,10 +61,14 @@ def test_the_nearest_memory_is_not_found_by_words_that_it_has_nothing_to_do_with
     assert talk.command("search", "memory Ines") == f"Remembered:\n#1 [semantic:general] {SAID[0]}"
 
 
-def test_earlier_conversations_are_searched_and_those_of_other_agents_are_not(talk, write_role, agent_of):
+def test_earlier_conversations_are_searched_and_those_of_other_agents_are_not(
+    talk, write_role, agent_of
+):
     talk.end()
     assert "green tea" in talk.following("new").command("search", "history tea")
-    where = json.dumps({"embeddings": {"provider": "none"}, "store_path": str(talk.agent.memory.place)})
+    where = json.dumps(
+        {"embeddings": {"provider": "none"}, "store_path": str(talk.agent.memory.place)}
+    )
     role = write_role(where, name="other")
     other = Conversation(agent_of(role, answering()))
     assert other.command("search", "history tea") == NOTHING
@@ -62,10 +80,16 @@ def test_without_a_memory_what_was_said_here_is_searched(write_role, agent_of):
     assert guest.command("search", "tea") == "Said:\nuser: I love green tea."
 
 
-def test_a_summary_is_the_models_or_of_the_persons_own_words_and_is_not_stored(talk, write_role, agent_of):
+def test_a_summary_is_the_models_or_of_the_persons_own_words_and_is_not_stored(
+    talk, write_role, agent_of
+):
     def answer(messages, info):
         asked = str(messages[-1].parts[-1].content)
-        told = {"summary": "A hard week.", "primary_themes": ["work"], "open_loops": ["the talk with the boss"]}
+        told = {
+            "summary": "A hard week.",
+            "primary_themes": ["work"],
+            "open_loops": ["the talk with the boss"],
+        }
         return ModelResponse(parts=[TextPart(json.dumps(told) if "has ended" in asked else "ok")])
 
     scripted, before = talk, talk.agent.memory.listed()
@@ -75,18 +99,24 @@ def test_a_summary_is_the_models_or_of_the_persons_own_words_and_is_not_stored(t
     assert told.command("summary", "") == TOO_LITTLE
     for text in SAID:
         told.say(text)
-    assert told.command("summary", "") == "A hard week.\nThemes: work\nLeft open: the talk with the boss"
+    assert (
+        told.command("summary", "")
+        == "A hard week.\nThemes: work\nLeft open: the talk with the boss"
+    )
     assert scripted.agent.memory.listed() == before
 
 
-def test_an_export_has_both_sides_no_secret_and_never_takes_the_place_of_a_file(talk, tmp_path, monkeypatch):
+def test_an_export_has_both_sides_no_secret_and_never_takes_the_place_of_a_file(
+    talk, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     key = "AKIA" + "Q3EGR7DKXU2LW5ZB"
     talk.say(f"Our key is {key}.")
     assert talk.command("export", "") == f"Wrote 8 messages to {talk.session}.md."
     file = tmp_path / f"{talk.session}.md"
     assert file.read_text().startswith(
-        f"# A conversation with assistant\n\n**user**: {SAID[0]}\n\n**assistant**: The model answers.\n\n"
+        f"# A conversation with assistant\n\n**user**: {SAID[0]}\n\n**assistant**: The model "
+        "answers.\n\n"
     )
     assert (key in file.read_text(), file.stat().st_mode & 0o777) == (False, 0o600)
     with pytest.raises(InvalidInput, match="is there already"):
@@ -108,12 +138,25 @@ def test_a_new_session_has_an_id_of_ones_own_or_any_and_never_that_of_another(ta
 def test_in_the_terminal(write_role, cli, memory_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     role = write_role()
-    lines = ("I love green tea.", "/search history tea", "/export talk.md", "/end now", "/end new", "/end new second",
-             "Hello there.", "/export talk.md", "/summary")  # fmt: skip
+    lines = (
+        "I love green tea.",
+        "/search history tea",
+        "/export talk.md",
+        "/end now",
+        "/end new",
+        "/end new second",
+        "Hello there.",
+        "/export talk.md",
+        "/summary",
+    )
     done = cli("run", role, "-i", stdin="\n".join(lines) + "\n")
     assert done.code == 0
-    for told in ("user: I love green tea.\n", "Wrote 2 messages to talk.md.\n",
-                 "A new session begins: second.\n", TOO_LITTLE):  # fmt: skip
+    for told in (
+        "user: I love green tea.\n",
+        "Wrote 2 messages to talk.md.\n",
+        "A new session begins: second.\n",
+        TOO_LITTLE,
+    ):
         assert told in done.out
     assert "talk.md is there already" in done.err and "Nothing was ended" in done.err
     sessions = memory_of(role).hf.sessions()
@@ -134,7 +177,12 @@ def noted(talk, clock, *, days):
 @pytest.mark.parametrize(("days", "rest"), [(90, ""), (10, " 7")])
 def test_safety_events_that_are_old_enough_go_when_the_word_is_typed(talk, clock, days, rest):
     noted(talk, clock, days=days)
-    for said, reply in (("y", "Cancelled."), ("PURGE", "Cancelled."), ("clear", "Cancelled."), ("purge", "Erased 1 ")):
+    for said, reply in (
+        ("y", "Cancelled."),
+        ("PURGE", "Cancelled."),
+        ("clear", "Cancelled."),
+        ("purge", "Erased 1 "),
+    ):
         assert "1 safety event older than" in talk.slash(f"purge-crisis{rest}")
         assert talk.say(said).text.startswith(reply)
     assert talk.slash(f"purge-crisis{rest}").startswith("There are no safety events older than")
@@ -154,4 +202,6 @@ def test_events_that_are_kept_for_longer_and_recent_ones_stay(talk, clock):
 
 
 def test_a_guest_has_no_events(write_role, agent_of):
-    assert "guest mode" in Conversation(agent_of(write_role(), answering(), use_memory=False)).slash("purge-crisis")
+    assert "guest mode" in Conversation(
+        agent_of(write_role(), answering(), use_memory=False)
+    ).slash("purge-crisis")

@@ -14,9 +14,13 @@ SERVER = "{embeddings: {provider: none}, store_path: '%s', scope: 'user:%s'}"
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def begin(request, write_role, agent_of):
-    """Begins a conversation of somebody; the same store each time. The model answers everything alike."""
+    """Begins a conversation of somebody; the same store each time. The model answers everything
+    alike.
+    """
     url = request.getfixturevalue("postgres_store_url") if request.param == "postgres" else None
-    model = FunctionModel(lambda messages, info: ModelResponse(parts=[TextPart("The model answers.")]))
+    model = FunctionModel(
+        lambda messages, info: ModelResponse(parts=[TextPart("The model answers.")])
+    )
 
     def begin_(who="ann"):
         memory = SERVER % (url, who) if url else FILE % who
@@ -48,7 +52,9 @@ def test_list_status_and_the_words_for_nothing(talk, hf):
     assert say(talk, "What do you know about me?") == nothing
     hf.remember("Likes tea")
     assert "1. Likes tea" in say(talk, "What do you know about me?")
-    assert say(talk, "memory status").startswith("I have 1 fact, 0 session summaries and 0 style rules saved for you.")
+    assert say(talk, "memory status").startswith(
+        "I have 1 fact, 0 session summaries and 0 style rules saved for you."
+    )
 
 
 def test_a_guest_is_told_so(begin, write_role, agent_of):
@@ -99,10 +105,15 @@ def test_a_preference_is_remembered_and_the_reply_is_about_that_one(talk, hf):
     hf.remember("Answer briefly", kind="rule")
     said = say(talk, "Remember that I prefer tea over coffee")
     assert said == "I knew that already: The user prefers tea over coffee"
-    assert say(talk, "Remember to always answer in German") == "Okay, I'll remember: Always answer in German"
+    assert (
+        say(talk, "Remember to always answer in German")
+        == "Okay, I'll remember: Always answer in German"
+    )
 
 
-def test_oc_24_recall_off_volunteers_nothing_while_rules_apply_and_clearing_rules_keeps_it(talk, hf):
+def test_oc_24_recall_off_volunteers_nothing_while_rules_apply_and_clearing_rules_keeps_it(
+    talk, hf
+):
     hf.remember("Answer in German", kind="rule")
     hf.remember("Ann likes green tea")
     assert say(talk, "turn recall on") == "Proactive recall is now on."
@@ -155,9 +166,14 @@ def test_a_conversation_in_the_terminal_controls_and_says_what_waits(write_role,
     memory_of(role).hf.remember("Likes green tea")
     memory_of(role).hf.propose("Plays chess")
     done = cli(
-        "run", role, "-i", stdin="/memory list facts\n/memory forget fact 1\n\n/memory forget fact 1\ny\n/memory\n"
+        "run",
+        role,
+        "-i",
+        stdin="/memory list facts\n/memory forget fact 1\n\n/memory forget fact 1\ny\n/memory\n",
     )
     assert "1 memory waits for you: holdfast review --store" in done.err
     assert "1. Likes green tea" in done.out
-    assert done.out.index("Okay, nothing was forgotten.") < done.out.index("Forgotten: Likes green tea")
+    assert done.out.index("Okay, nothing was forgotten.") < done.out.index(
+        "Forgotten: Likes green tea"
+    )
     assert "0 semantic" in done.out

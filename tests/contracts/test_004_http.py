@@ -16,9 +16,16 @@ ANN = {"thread_id": "t1", "user_id": "ann"}
 @pytest.fixture(params=["sqlite", "postgres"])
 def hf(request, tmp_path, clock, fake):
     """A memory on either backend; its own scope is nobody's of these tests."""
-    place = tmp_path / "memory.db" if request.param == "sqlite" else request.getfixturevalue("postgres_store_url")
+    place = (
+        tmp_path / "memory.db"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_store_url")
+    )
     with Holdfast(
-        open_store(str(place), clock=clock), [Scope("user", "keeper")], tiers=Tiers.of(fake, clock=clock), clock=clock
+        open_store(str(place), clock=clock),
+        [Scope("user", "keeper")],
+        tiers=Tiers.of(fake, clock=clock),
+        clock=clock,
     ) as opened:
         yield opened
 
@@ -39,14 +46,24 @@ def ann(hf):
     """Ann's memory: two facts, a session, a rule."""
     ann = hf.scoped("user:ann")
     ann.remember(
-        "Worries about work", category="relationship", quote="my boss is terrible",
+        "Worries about work",
+        category="relationship",
+        quote="my boss is terrible",
         triple=Triple("ann", "WORRIES_ABOUT", "work", "User", "Concern"),
-    )  # fmt: skip
-    ann.remember("Takes fluoxetine daily", category="coping_strategy", quote="I take fluoxetine daily")
+    )
     ann.remember(
-        "Talked about her boss.", kind="episode", session="s1",
-        metadata={"primary_themes": ["work"], "mood_arc": {"opened": "tense", "closed": "calm"}, "turn_count": 8},
-    )  # fmt: skip
+        "Takes fluoxetine daily", category="coping_strategy", quote="I take fluoxetine daily"
+    )
+    ann.remember(
+        "Talked about her boss.",
+        kind="episode",
+        session="s1",
+        metadata={
+            "primary_themes": ["work"],
+            "mood_arc": {"opened": "tense", "closed": "calm"},
+            "turn_count": 8,
+        },
+    )
     ann.remember("Be direct", kind="rule", quote="please be direct")
     return ann
 
@@ -88,7 +105,9 @@ def test_recall_is_switched_on_and_off_in_the_words_of_the_contract(http):
         answer = http.patch("/recall", params=ANN, json={"enabled": enabled})
         assert answer.json()["detail"] == f"Proactive recall is now {word}."
         assert http.get("/status", params=ANN).json()["proactive_recall_enabled"] is enabled
-    assert http.get("/status", params={"user_id": "bob"}).json()["proactive_recall_enabled"] is False
+    assert (
+        http.get("/status", params={"user_id": "bob"}).json()["proactive_recall_enabled"] is False
+    )
 
 
 def test_the_switch_can_be_taken_back_like_any_change(http):
@@ -100,14 +119,26 @@ def test_the_switch_can_be_taken_back_like_any_change(http):
 def test_facts_sessions_and_rules_are_numbered_from_one_in_the_order_they_were_stored(http, ann):
     facts = http.get("/facts", params=ANN).json()
     assert [(one["index"], one["evidence_quote"]) for one in facts] == [
-        (1, "my boss is terrible"), (2, "I take fluoxetine daily")
-    ]  # fmt: skip
-    assert (facts[0]["category"], facts[0]["subject"], facts[0]["predicate"], facts[0]["object"]) == (
-        "relationship", "ann", "WORRIES_ABOUT", "work"
-    )  # fmt: skip
+        (1, "my boss is terrible"),
+        (2, "I take fluoxetine daily"),
+    ]
+    assert (
+        facts[0]["category"],
+        facts[0]["subject"],
+        facts[0]["predicate"],
+        facts[0]["object"],
+    ) == ("relationship", "ann", "WORRIES_ABOUT", "work")
     (session,) = http.get("/sessions", params=ANN).json()
-    assert (session["index"], session["summary"], session["themes"]) == (1, "Talked about her boss.", ["work"])
-    assert (session["mood_opened"], session["mood_closed"], session["turn_count"]) == ("tense", "calm", 8)
+    assert (session["index"], session["summary"], session["themes"]) == (
+        1,
+        "Talked about her boss.",
+        ["work"],
+    )
+    assert (session["mood_opened"], session["mood_closed"], session["turn_count"]) == (
+        "tense",
+        "calm",
+        8,
+    )
     (rule,) = http.get("/rules", params=ANN).json()
     assert (rule["index"], rule["rule"], rule["evidence"]) == (1, "Be direct", "please be direct")
 
@@ -118,9 +149,16 @@ def test_one_is_deleted_by_its_number(http, ann):
     assert [(one["index"], one["text"]) for one in http.get("/facts", params=ANN).json()] == [
         (1, "Takes fluoxetine daily")
     ]
-    assert http.delete("/sessions/1", params=ANN).json()["detail"] == "Deleted session #1. 0 remaining."
+    assert (
+        http.delete("/sessions/1", params=ANN).json()["detail"]
+        == "Deleted session #1. 0 remaining."
+    )
     assert http.delete("/rules/1", params=ANN).json()["detail"] == "Deleted rule #1. 0 remaining."
-    assert http.get("/status", params=ANN).json()["counts"] == {"semantic": 1, "episodic": 0, "procedural": 0}
+    assert http.get("/status", params=ANN).json()["counts"] == {
+        "semantic": 1,
+        "episodic": 0,
+        "procedural": 0,
+    }
 
 
 def test_one_is_deleted_by_its_id_which_no_concurrent_write_can_shift(http, ann):
@@ -134,7 +172,10 @@ def test_one_is_deleted_by_its_id_which_no_concurrent_write_can_shift(http, ann)
 
 def test_a_number_that_is_not_there_is_told_in_the_words_of_the_contract(http, ann):
     answer = http.delete("/facts/9", params=ANN)
-    assert (answer.status_code, answer.json()["detail"]) == (404, "Fact #9 does not exist (only 2 fact(s)).")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        404,
+        "Fact #9 does not exist (only 2 fact(s)).",
+    )
     for path in ("/facts/0", "/facts/-1", "/facts/99999999999999999999", "/sessions/2", "/rules/2"):
         assert http.delete(path, params=ANN).status_code == 404, path
     assert len(http.get("/facts", params=ANN).json()) == 2
@@ -158,5 +199,6 @@ def test_there_is_no_way_to_wipe_an_owner(live):
 
     schema = httpx.get(live.url + "openapi.json", trust_env=False, timeout=60).json()["paths"]
     whole = [path for path, methods in schema.items() if "delete" in methods and "{" not in path]
-    # What mem0's callers know as delete_all forgets: it archives, and an undo brings all of it back.
+    # What mem0's callers know as delete_all forgets: it archives, and an undo brings all of it
+    # back.
     assert whole == ["/api/memory/mem0/memories"] and not any("purge" in path for path in schema)

@@ -1,4 +1,6 @@
-"""Modes and owners (seed 004): what is kept how long, whose it is, and that an incognito session leaves no trace."""
+"""Modes and owners (seed 004): what is kept how long, whose it is, and that an incognito session
+leaves no trace.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from holdfast.storage import InMemoryStore, SQLiteStore
 from holdfast.types import Scope
 
 SECRET = "heliotrope"
-SAID = f"Please remember that I like the {SECRET}\nMy flower is the {SECRET}\nWhat is my flower?\n/memory\n/end\n"
+SAID = (
+    f"Please remember that I like the {SECRET}\nMy flower is the {SECRET}\nWhat is my "
+    "flower?\n/memory\n/end\n"
+)
 
 # Modes
 
@@ -47,7 +52,9 @@ def test_a_request_may_opt_down_but_never_up(configured, requested, mode):
     assert effective(configured, requested) == mode
 
 
-def test_guest_is_another_word_for_incognito_everywhere_a_mode_is_read(cli, write_role, monkeypatch):
+def test_guest_is_another_word_for_incognito_everywhere_a_mode_is_read(
+    cli, write_role, monkeypatch
+):
     assert mode_of("guest") == "incognito"
     assert set(MODES) == {mode_of(mode) for mode in MODES}
     monkeypatch.setenv("HOLDFAST_MEMORY_MODE", "guest")
@@ -66,7 +73,9 @@ def test_another_word_is_an_error_that_names_those_there_are(cli, write_role, mo
         load()
 
 
-def test_who_starts_a_program_is_told_when_more_is_asked_for_than_is_set(cli, write_role, monkeypatch, tmp_path):
+def test_who_starts_a_program_is_told_when_more_is_asked_for_than_is_set(
+    cli, write_role, monkeypatch, tmp_path
+):
     with pytest.raises(InvalidInput, match="memory_mode"):
         Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=Settings(), mode="synced")
     monkeypatch.setenv("HOLDFAST_MEMORY_MODE", "guest")
@@ -83,7 +92,11 @@ def test_oc_12_a_guest_reads_nothing_of_a_seeded_store_and_leaves_nothing(tmp_pa
         assert guest.recall("which tea?") == guest.list() == []
         guest.remember("Likes tea with milk")
         found = guest.working_memory("which tea?")
-        assert (found.summary, found.entries, found.rules) == ("Guest session without long-term memory.", (), ())
+        assert (found.summary, found.entries, found.rules) == (
+            "Guest session without long-term memory.",
+            (),
+            (),
+        )
         assert list(guest.tiers) == []
     assert place.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.db"]
@@ -125,7 +138,9 @@ def test_oc_29_the_user_owns_it_and_without_one_the_session():
     assert owner_scope(session_id="thread-1") == Scope("user", "thread-1")
 
 
-def test_with_a_user_id_memory_stays_the_same_when_sessions_change_and_apart_from_others(cli, write_role):
+def test_with_a_user_id_memory_stays_the_same_when_sessions_change_and_apart_from_others(
+    cli, write_role
+):
     role = write_role()
     cli("run", role, "-p", f"remember that my flower is the {SECRET}", "--user-id", "alice")
     assert SECRET in cli("run", role, "-p", "what is my flower?", "--user-id", "alice").out
@@ -206,9 +221,7 @@ with Holdfast.open(sys.argv[1], scope="user:ann", mode="guest") as hf:
 """
 )
 # Calls that change what is on disk; opening for reading is none of them.
-STRACE = (
-    "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,truncate,unlink,unlinkat"
-)
+STRACE = "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,truncate,unlink,unlinkat"
 READING = re.compile(r"open(at)?\(.*(O_RDONLY|O_PATH)[^)]*\) = ")
 ALLOWED = re.compile(r'"/(dev|proc)/')
 
@@ -217,27 +230,50 @@ ALLOWED = re.compile(r'"/(dev|proc)/')
 def tracing():
     """Whether each call to the system can be seen here."""
     strace = shutil.which("strace")
-    return bool(strace) and subprocess.run([strace, "true"], capture_output=True, check=False).returncode == 0
+    return (
+        bool(strace)
+        and subprocess.run([strace, "true"], capture_output=True, check=False).returncode == 0
+    )
 
 
 @pytest.fixture
 def watched(tmp_path, tmp_path_factory, tracing):
-    """Runs a script that watches itself; what it wrote, by its own account, the system's, and what is there."""
+    """Runs a script that watches itself; what it wrote, by its own account, the system's, and what
+    is there.
+    """
     trace = tmp_path_factory.mktemp("trace") / "calls"
 
     def run(script, *args):
         home = tmp_path / "home"
-        folders = {"HOME": home, "XDG_DATA_HOME": home / "data", "XDG_CONFIG_HOME": home, "TMPDIR": tmp_path / "tmp"}
+        folders = {
+            "HOME": home,
+            "XDG_DATA_HOME": home / "data",
+            "XDG_CONFIG_HOME": home,
+            "TMPDIR": tmp_path / "tmp",
+        }
         for folder in folders.values():
             folder.mkdir(parents=True, exist_ok=True)
         env = {**os.environ, **{name: str(path) for name, path in folders.items()}}
-        env |= {"SAID": SAID, "PYTHONDONTWRITEBYTECODE": "1", "SQLITE_TMPDIR": str(tmp_path / "tmp")}
-        spy = ["strace", "-f", "--seccomp-bpf", "-o", trace, "-e", f"trace={STRACE}"] if tracing else []
+        env |= {
+            "SAID": SAID,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SQLITE_TMPDIR": str(tmp_path / "tmp"),
+        }
+        spy = (
+            ["strace", "-f", "--seccomp-bpf", "-o", trace, "-e", f"trace={STRACE}"]
+            if tracing
+            else []
+        )
         before = tree(tmp_path)
         done = subprocess.run(
             [*spy, sys.executable, "-c", script, *map(str, args)],
-            env=env, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=250,
-        )  # fmt: skip
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=250,
+        )
         told = json.loads(done.stdout.rpartition("WRITTEN ")[2])
         calls = trace.read_text(errors="replace").splitlines() if tracing else []
         changes = [line for line in calls if _changes(line)]
@@ -249,7 +285,12 @@ def watched(tmp_path, tmp_path_factory, tracing):
 def _changes(line):
     """Whether a call changed something on disk, as strace tells it."""
     call = re.match(rf"\d+ +({STRACE.replace(',', '|')})\(", line)
-    return bool(call) and " = -1 " not in line and not READING.search(line) and not ALLOWED.search(line)
+    return (
+        bool(call)
+        and " = -1 " not in line
+        and not READING.search(line)
+        and not ALLOWED.search(line)
+    )
 
 
 def tree(folder: Path):

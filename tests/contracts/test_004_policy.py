@@ -1,4 +1,6 @@
-"""Seed 004: what is written, when, and what comes back, through the verbs, on a file and on a server."""
+"""Seed 004: what is written, when, and what comes back, through the verbs, on a file and on a
+server.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def opened(place, clock):
     def open_one(*embedders, scope="user:ann", settings=COUCH):
         store = open_store(place, clock=clock)
         hf = Holdfast(
-            store, [Scope.parse(scope)], settings=settings, tiers=Tiers.of(*embedders, clock=clock), clock=clock
+            store,
+            [Scope.parse(scope)],
+            settings=settings,
+            tiers=Tiers.of(*embedders, clock=clock),
+            clock=clock,
         )
         every.append(hf)
         return hf
@@ -85,7 +91,9 @@ def test_oc_02_what_is_overwritten_is_not_found_by_its_old_vector(opened):
 def test_oc_04_the_visible_one_among_fifty_hidden_twins(opened):
     fake = FakeEmbedder()
     hf = opened(fake)
-    twins = hf.remember_many({"content": "Ann likes tea", "author": f"friend {number}"} for number in range(50))
+    twins = hf.remember_many(
+        {"content": "Ann likes tea", "author": f"friend {number}"} for number in range(50)
+    )
     hf.forget(*(one.id for one in twins))
     seen = hf.remember("Ann likes tea", author="Bob")
     hf.reembed()
@@ -135,13 +143,20 @@ def test_oc_11_an_empty_store_asks_no_embedder_and_one_without_a_match_says_so(o
     plain.remember("I like tea"), plain.remember("I live in Lisbon")
     found = plain.working_memory("Sarah")
     assert found.summary == (
-        "Retrieved 0 of 2 semantic record(s) + 0 of 0 episodic record(s), 0 procedural rule(s), recall=off "
+        "Retrieved 0 of 2 semantic record(s) + 0 of 0 episodic record(s), 0 procedural rule(s), "
+        "recall=off "
         "path=token_recall (query had 1 meaningful token(s))."
     )
     assert set(found.diagnostics) == {
-        "load_memory_ms", "semantic_hits", "semantic_store_size", "episodic_hits", "episodic_store_size",
-        "procedural_count", "proactive_recall", "retrieval_path",
-    }  # fmt: skip
+        "load_memory_ms",
+        "semantic_hits",
+        "semantic_store_size",
+        "episodic_hits",
+        "episodic_store_size",
+        "procedural_count",
+        "proactive_recall",
+        "retrieval_path",
+    }
 
 
 def test_a_guest_has_nothing_in_mind(hf):
@@ -169,7 +184,13 @@ def test_oc_13_nor_is_one_that_fades_should_it_come_back(opened):
 
 
 def test_oc_15_what_is_for_now_is_dropped_what_is_for_good_is_a_rule_and_safety_stays(hf):
-    talk(hf, "s1", "For this reply keep it short.", "From now on be direct.", "Don't ask if I'm safe, ever again.")
+    talk(
+        hf,
+        "s1",
+        "For this reply keep it short.",
+        "From now on be direct.",
+        "Don't ask if I'm safe, ever again.",
+    )
     hf.consider("s1")
     assert known(hf, "rule") == {"From now on be direct"}
     end(hf, "s1")
@@ -179,7 +200,9 @@ def test_oc_15_what_is_for_now_is_dropped_what_is_for_good_is_a_rule_and_safety_
 @pytest.mark.parametrize("wish", ["for this reply keep it short", "don't ask if I'm safe"])
 def test_oc_15_a_model_cannot_change_that(hf, wish):
     talk(hf, "s1", wish)
-    hf.consider("s1", complete=Model(finds(wish, kind="rule", action="commit_now", reason="a wish")))
+    hf.consider(
+        "s1", complete=Model(finds(wish, kind="rule", action="commit_now", reason="a wish"))
+    )
     end(hf, "s1", Model())
     assert known(hf, "rule") == set()
     assert known(hf, "rule", "held") == set()
@@ -187,11 +210,21 @@ def test_oc_15_a_model_cannot_change_that(hf, wish):
 
 def test_oc_16_a_belief_said_once_is_not_stored_though_the_summary_repeats_it(hf):
     model = Model(finds(BELIEF, action="commit_now"), arc={"summary": f"Ann said that {BELIEF}."})
-    talk(hf, "s1", f"Honestly, {BELIEF}.", "I worked all day on it.", "My boss looked at the slides twice.")
+    talk(
+        hf,
+        "s1",
+        f"Honestly, {BELIEF}.",
+        "I worked all day on it.",
+        "My boss looked at the slides twice.",
+    )
     hf.consider("s1", complete=model)
     assert known(hf, status="held") == {BELIEF}
     end(hf, "s1", model)
-    assert (known(hf), known(hf, status="held"), known(hf, status="archived")) == (set(), set(), {BELIEF})
+    assert (known(hf), known(hf, status="held"), known(hf, status="archived")) == (
+        set(),
+        set(),
+        {BELIEF},
+    )
 
 
 def test_oc_16_said_in_two_turns_it_is_stored_once_by_promotion(hf):
@@ -237,7 +270,9 @@ def test_oc_19_a_correction_that_the_model_is_sure_of_retires_the_old_fact(hf):
     old, new = corrected(hf, confidence="high")
     assert old.status == "superseded"
     assert old.status_reason == f"replaced by {new.id}: she changed jobs"
-    assert ("supersedes", new.id, old.id) in [(edge.relation, edge.source, edge.target) for edge in hf.links(old.id)]
+    assert ("supersedes", new.id, old.id) in [
+        (edge.relation, edge.source, edge.target) for edge in hf.links(old.id)
+    ]
 
 
 def test_oc_19_when_it_is_not_sure_both_stay(hf):
@@ -247,12 +282,25 @@ def test_oc_19_when_it_is_not_sure_both_stay(hf):
 
 
 def corrected(hf, *, confidence):
-    """Ann says where she works, and then something else, which a model compares with what she said before."""
-    work = {"subject": "user", "predicate": "PARTICIPATED_IN", "category": "context", "object_type": "Event"}
+    """Ann says where she works, and then something else, which a model compares with what she said
+    before.
+    """
+    work = {
+        "subject": "user",
+        "predicate": "PARTICIPATED_IN",
+        "category": "context",
+        "object_type": "Event",
+    }
     talk(hf, "s1", "I teach at a school")
     hf.consider("s1", complete=Model(finds("I teach at a school", object="school", **work)))
     talk(hf, "s1", "I paint at a studio now")
-    verdict = {"new": 1, "decision": "supersede", "index": 1, "confidence": confidence, "reason": "she changed jobs"}
+    verdict = {
+        "new": 1,
+        "decision": "supersede",
+        "index": 1,
+        "confidence": confidence,
+        "reason": "she changed jobs",
+    }
     model = Model(finds("I paint at a studio", object="studio", **work), compared=[verdict])
     hf.consider("s1", complete=model)
     facts = {one.content: one for one in hf.list(kinds=["fact"], statuses=["active", "superseded"])}
@@ -281,9 +329,28 @@ def teach(hf, *rules):
 
 
 TOPICS = (
-    "apples", "bridges", "cars", "dogs", "elephants", "fish", "gardens", "hats", "islands", "jazz", "kites", "lamps",
-    "mice", "novels", "oranges", "piano", "queens", "rivers", "ships", "trains", "umbrellas",
-)  # fmt: skip
+    "apples",
+    "bridges",
+    "cars",
+    "dogs",
+    "elephants",
+    "fish",
+    "gardens",
+    "hats",
+    "islands",
+    "jazz",
+    "kites",
+    "lamps",
+    "mice",
+    "novels",
+    "oranges",
+    "piano",
+    "queens",
+    "rivers",
+    "ships",
+    "trains",
+    "umbrellas",
+)
 
 
 def test_oc_22_the_twenty_first_rule_archives_the_oldest(hf):
@@ -307,9 +374,18 @@ def test_oc_22_a_replaced_rule_is_archived_behind_the_new_one_and_an_equal_one_s
     teach(hf, "always answer in french.")
     assert known(hf, "rule") == {"Always answer in French"}
     talk(hf, "s1", "Always answer in Spanish")
-    verdict = {"new": 1, "decision": "replace", "index": 1, "confidence": "high", "reason": "another language"}
+    verdict = {
+        "new": 1,
+        "decision": "replace",
+        "index": 1,
+        "confidence": "high",
+        "reason": "another language",
+    }
     hf.consider(
-        "s1", complete=Model(finds("Always answer in Spanish", kind="rule", action="commit_now"), compared=[verdict])
+        "s1",
+        complete=Model(
+            finds("Always answer in Spanish", kind="rule", action="commit_now"), compared=[verdict]
+        ),
     )
     (new,) = hf.list(kinds=["rule"])
     assert hf.get(old.id).status == "archived"
@@ -319,7 +395,9 @@ def test_oc_22_a_replaced_rule_is_archived_behind_the_new_one_and_an_equal_one_s
 def test_oc_23_a_rule_and_the_toggle_written_at_once_both_persist(opened):
     ann, other = opened(), opened()
     with ThreadPoolExecutor(2) as threads:
-        taught = threads.submit(teach, ann, *(f"Always mention {topic} first" for topic in TOPICS[:5]))
+        taught = threads.submit(
+            teach, ann, *(f"Always mention {topic} first" for topic in TOPICS[:5])
+        )
         toggles = [threads.submit(other.set_profile, proactive_recall=True) for _ in range(5)]
         taught.result()
         assert all(one.result()["proactive_recall"] for one in toggles)
@@ -331,8 +409,12 @@ def test_oc_23_so_do_they_from_two_processes(opened, place):
     command = [sys.executable, "-m", "holdfast"]
     where = ["--store", place, "--scope", "user:ann"]
     running = [
-        subprocess.Popen([*command, "remember", "Be direct", "--kind", "rule", *where], stdout=subprocess.DEVNULL),
-        subprocess.Popen([*command, "profile", "--recall", "on", *where], stdout=subprocess.DEVNULL),
+        subprocess.Popen(
+            [*command, "remember", "Be direct", "--kind", "rule", *where], stdout=subprocess.DEVNULL
+        ),
+        subprocess.Popen(
+            [*command, "profile", "--recall", "on", *where], stdout=subprocess.DEVNULL
+        ),
     ]
     assert [one.wait(120) for one in running] == [0, 0]
     hf = opened()
@@ -369,33 +451,67 @@ def test_oc_25_a_session_of_substance_has_exactly_one_arc_within_limits(hf):
             "resolved_threads": ["the slides"],
         }
     )
-    talk(hf, "s1", "My boss shouted at me again.", "I could not sleep at all.", "The slides are done at last.")
+    talk(
+        hf,
+        "s1",
+        "My boss shouted at me again.",
+        "I could not sleep at all.",
+        "The slides are done at last.",
+    )
     hf.clock.forward(minutes=5)
     end(hf, "s1", model)
     assert hf.learn("s1", complete=model).arcs == 0
     (arc,) = hf.list(kinds=["episode"])
     told = arc.metadata
     assert len(arc.content) <= 600
-    assert (told["primary_themes"], told["mood_arc"]["closed"]) == (["work", "sleep", "family"], "calm")
+    assert (told["primary_themes"], told["mood_arc"]["closed"]) == (
+        ["work", "sleep", "family"],
+        "calm",
+    )
     assert len(told["mood_arc"]["opened"]) <= 40
     assert (told["turn_count"], told["duration_seconds"], told["session"]) == (3, 2, "s1")
 
 
 def test_what_only_whoever_led_a_session_knows_goes_into_its_arc_whatever_a_model_says(hf):
     hf.set_profile(proactive_recall=True)
-    talk(hf, "s1", "My boss shouted at me again.", "I could not sleep at all.", "The slides are done at last.")
-    led = {"approach_used": "cbt", "approach_context": {"thought_record": "the boss", "odd": 5}, "crisis_level_max": 2}
+    talk(
+        hf,
+        "s1",
+        "My boss shouted at me again.",
+        "I could not sleep at all.",
+        "The slides are done at last.",
+    )
+    led = {
+        "approach_used": "cbt",
+        "approach_context": {"thought_record": "the boss", "odd": 5},
+        "crisis_level_max": 2,
+    }
     hf.end_session("s1", metadata=led)
-    hf.learn("s1", complete=Model(arc={"summary": "A hard week.", "crisis_level_max": 0, "approach_used": "none"}))
+    hf.learn(
+        "s1",
+        complete=Model(
+            arc={"summary": "A hard week.", "crisis_level_max": 0, "approach_used": "none"}
+        ),
+    )
     (arc,) = hf.list(kinds=["episode"])
-    assert {name: arc.metadata[name] for name in led} == led | {"approach_context": {"thought_record": "the boss"}}
-    assert hf.working_memory("hello").lines == ["Last session (CBT): A hard week. [Thought record: the boss]"]
+    assert {name: arc.metadata[name] for name in led} == led | {
+        "approach_context": {"thought_record": "the boss"}
+    }
+    assert hf.working_memory("hello").lines == [
+        "Last session (CBT): A hard week. [Thought record: the boss]"
+    ]
     assert hf.end_session("s1", metadata={"crisis_level_max": 3}) is False
 
 
 @pytest.mark.parametrize("level", [4, -1, True, "2", None])
 def test_a_level_is_one_of_four_or_none_at_all(hf, level):
-    talk(hf, "s1", "My boss shouted at me again.", "I could not sleep at all.", "The slides are done at last.")
+    talk(
+        hf,
+        "s1",
+        "My boss shouted at me again.",
+        "I could not sleep at all.",
+        "The slides are done at last.",
+    )
     hf.end_session("s1", metadata={"crisis_level_max": level})
     hf.learn("s1")
     assert "crisis_level_max" not in hf.list(kinds=["episode"])[0].metadata
@@ -409,7 +525,9 @@ def test_the_last_sessions_are_in_mind_for_a_month_and_the_latest_on_the_first_t
     assert [one.kind for one in hf.working_memory(later, first_turn=False).entries] == ["episode"]
     hf.clock.forward(days=31)
     assert hf.working_memory(later, first_turn=False).entries == ()
-    assert hf.working_memory("the weather", first_turn=True).lines == ["Last session (work): Ann fears her boss."]
+    assert hf.working_memory("the weather", first_turn=True).lines == [
+        "Last session (work): Ann fears her boss."
+    ]
     talk(hf, "s2", "hello")
     assert len(hf.working_memory("the weather", session="s2").entries) == 1
     talk(hf, "s2", "hello to you", role="assistant")
@@ -427,20 +545,30 @@ def test_how_memories_are_told():
     from holdfast.testing.scene import memory
 
     worry = memory(
-        "x", category="relationship", quote="my boss is terrible", triple=Triple("user", "WORRIES_ABOUT", "work")
+        "x",
+        category="relationship",
+        quote="my boss is terrible",
+        triple=Triple("user", "WORRIES_ABOUT", "work"),
     )
     noted = memory("Takes fluoxetine", quote="I take fluoxetine daily")
     session = memory(
         "A hard week.",
         kind="episode",
-        metadata={"primary_themes": ["work", "sleep"], "approach_used": "cbt",
-                  "approach_context": {"thought_record": "boss", "distortion": "all or nothing"}},
-    )  # fmt: skip
+        metadata={
+            "primary_themes": ["work", "sleep"],
+            "approach_used": "cbt",
+            "approach_context": {"thought_record": "boss", "distortion": "all or nothing"},
+        },
+    )
     bare = memory("A quiet talk.", kind="episode")
     assert format_working_memory_entries([worry, noted, session, bare]) == [
         '[relationship] User WORRIES_ABOUT work — "my boss is terrible"',
         "Previously noted: I take fluoxetine daily",
-        "Last session (work, sleep, CBT): A hard week. [Thought record: boss; Distortion: all or nothing]",
+        (
+            "Last session (work, sleep, CBT): A hard week. [Thought record: boss; Distortion: all "
+            "or "
+            "nothing]"
+        ),
         "Last session (untagged): A quiet talk.",
     ]
 
@@ -451,8 +579,10 @@ def test_every_decision_is_kept_with_its_reason_and_version(hf):
     (fact,) = hf.list(kinds=["fact"])
     stored = hf.why_stored(fact.id)
     assert (stored.decision.action, stored.decision.version, stored.decision.timing) == (
-        "commit_now", "rules_v1", "immediate",
-    )  # fmt: skip
+        "commit_now",
+        "rules_v1",
+        "immediate",
+    )
     assert stored.quotes == ("My sister Ines lives in Porto",)
     assert [turn.id for turn in stored.sources] == [said[0].id]
     (dropped,) = hf.why_stored(said[1].id).dropped
@@ -461,9 +591,13 @@ def test_every_decision_is_kept_with_its_reason_and_version(hf):
 
 
 def test_held_candidates_survive_a_restart(opened):
-    model = Model(finds("Fireworks upset me", category="trigger"), arc={"summary": "Fireworks upset Ann."})
+    model = Model(
+        finds("Fireworks upset me", category="trigger"), arc={"summary": "Fireworks upset Ann."}
+    )
     first = opened()
-    talk(first, "s1", "Fireworks upset me.", "My dog hid under the bed.", "We went home early then.")
+    talk(
+        first, "s1", "Fireworks upset me.", "My dog hid under the bed.", "We went home early then."
+    )
     first.consider("s1", complete=model)
     first.close()
     second = opened()
@@ -478,7 +612,10 @@ def test_all_ways_to_end_a_session_are_one(hf):
     hf.end_session("last")
     hf.clock.forward(minutes=21)
     assert hf.end_idle() == [], "each new session has ended the one before"
-    assert Counter(session.end_reason for session in hf.sessions()) == {"another session began": 3, "ended": 1}
+    assert Counter(session.end_reason for session in hf.sessions()) == {
+        "another session began": 3,
+        "ended": 1,
+    }
     talk(hf, "idle", "One more thing.")
     assert hf.end_idle() == []
     hf.clock.forward(minutes=20)
@@ -501,9 +638,19 @@ def test_whoever_asks_not_to_be_remembered_is_not(hf):
     assert hf.recall("green tea") == []
     talk(hf, "s1", "Actually, don't save any of this conversation.")
     hf.consider("s1")
-    talk(hf, "s1", "My brother Tom lives in Rome.", "He has a boat and a garden.", "I visit him every summer.")
+    talk(
+        hf,
+        "s1",
+        "My brother Tom lives in Rome.",
+        "He has a boat and a garden.",
+        "I visit him every summer.",
+    )
     end(hf, "s1")
-    assert (hf.list(kinds=["fact"]), hf.list(kinds=["episode"]), hf.recall("Tom Ines tea")) == ([], [], [])
+    assert (hf.list(kinds=["fact"]), hf.list(kinds=["episode"]), hf.recall("Tom Ines tea")) == (
+        [],
+        [],
+        [],
+    )
 
 
 def test_the_same_owner_s_old_arcs_do_not_go_to_an_agent_s_consolidation(hf):

@@ -44,7 +44,9 @@ def place(request, tmp_path):
 def hf(place, clock):
     """The memory below."""
     store, tiers = open_store(place, clock=clock), Tiers.of(FakeEmbedder(), clock=clock)
-    with Holdfast(store, [Scope("user", "ann")], settings=Settings(), tiers=tiers, clock=clock) as opened:
+    with Holdfast(
+        store, [Scope("user", "ann")], settings=Settings(), tiers=tiers, clock=clock
+    ) as opened:
         yield opened
 
 
@@ -75,7 +77,9 @@ def test_a_value_comes_back_word_for_word(store, hf):
     store.aput(FACTS, key, WORK)
     assert store.aget(FACTS, key).value == WORK
     (memory,) = hf.list()
-    assert (memory.content, memory.quote, memory.category) == ("my boss is terrible",) * 2 + ("relationship",)
+    assert (memory.content, memory.quote, memory.category) == ("my boss is terrible",) * 2 + (
+        "relationship",
+    )
     assert memory.triple == Triple("ann", "WORRIES_ABOUT", "work", "User", "Concern")
     assert (memory.confidence, memory.metadata["session"]) == (0.6, "monday")
     assert memory.event_time == 1_767_323_045_000_000
@@ -83,7 +87,15 @@ def test_a_value_comes_back_word_for_word(store, hf):
 
 @pytest.mark.parametrize(
     "namespace",
-    [("ann",), ("ann", "semantic", "x"), ("ann", "dreams"), ("", "semantic"), ("ann", None), "semantic", None],
+    [
+        ("ann",),
+        ("ann", "semantic", "x"),
+        ("ann", "dreams"),
+        ("", "semantic"),
+        ("ann", None),
+        "semantic",
+        None,
+    ],
 )
 def test_a_namespace_is_an_owner_and_one_of_three_layers(store, namespace):
     for verb, args in {
@@ -111,13 +123,19 @@ def test_a_namespace_is_an_owner_and_one_of_three_layers(store, namespace):
 )
 def test_oc_01_a_batch_with_one_malformed_item_stores_nothing(store, bad):
     with pytest.raises(ValueError):
-        store.aput_batch([(FACTS, "a", said("Ann likes tea")), bad, (BOBS, "b", said("Bob likes cake"))])
+        store.aput_batch(
+            [(FACTS, "a", said("Ann likes tea")), bad, (BOBS, "b", said("Bob likes cake"))]
+        )
     assert (store.arecord_count(), store.anamespaces()) == (0, [])
 
 
 def test_a_batch_of_several_owners_is_one_run(store, hf):
     store.aput_batch(
-        [(FACTS, "a", said("tea")), (ARCS, "b", {"summary": "A calm talk"}, None, None), (BOBS, "c", said("cake"))]
+        [
+            (FACTS, "a", said("tea")),
+            (ARCS, "b", {"summary": "A calm talk"}, None, None),
+            (BOBS, "c", said("cake")),
+        ]
     )
     assert sorted(store.anamespaces()) == [ARCS, FACTS, BOBS]
     hf.scoped("user:ann", "user:bob").undo()
@@ -129,7 +147,10 @@ def test_oc_02_the_same_key_in_two_layers_and_for_two_owners_is_three_records(st
         store.aput(namespace, "k", said(f"of {namespace}"))
     assert store.adelete(FACTS, "k") is True
     assert (store.aget(FACTS, "k"), store.adelete(FACTS, "k")) == (None, False)
-    assert [store.aget(each, "k").value["text"] for each in (ARCS, BOBS)] == [f"of {ARCS}", f"of {BOBS}"]
+    assert [store.aget(each, "k").value["text"] for each in (ARCS, BOBS)] == [
+        f"of {ARCS}",
+        f"of {BOBS}",
+    ]
     assert [store.arecord_count(each) for each in (FACTS, ARCS, BOBS)] == [0, 1, 1]
 
 
@@ -144,10 +165,16 @@ def test_oc_02_what_is_overwritten_is_gone_with_its_vector(store, hf):
     for text in ("Ann plays the cello", "Ann paints in oil"):
         store.aput(FACTS, "k", said(text))
     hf.reembed()
-    old, new = store.asearch_similar(FACTS, "violin"), store.asearch_similar(FACTS, "painting in oil")
+    old, new = (
+        store.asearch_similar(FACTS, "violin"),
+        store.asearch_similar(FACTS, "painting in oil"),
+    )
     assert [one.value for one in (*old, *new)] == [said("Ann paints in oil")] * 2
     assert old[0].score < new[0].score / 10
-    assert (store.aget(FACTS, "k").value, store.arecord_count(FACTS)) == (said("Ann paints in oil"), 1)
+    assert (store.aget(FACTS, "k").value, store.arecord_count(FACTS)) == (
+        said("Ann paints in oil"),
+        1,
+    )
 
 
 def test_an_overwritten_value_with_the_same_text_is_the_same_memory(store, hf):
@@ -189,11 +216,14 @@ def test_a_key_that_was_deleted_or_purged_can_be_used_again(store, hf):
 
 
 @pytest.mark.parametrize(
-    "hidden", [{"user_visible": False}, {"dormant_at": "2026-01-01T00:00:00Z"}, {"superseded_by": "z"}]
+    "hidden",
+    [{"user_visible": False}, {"dormant_at": "2026-01-01T00:00:00Z"}, {"superseded_by": "z"}],
 )
 def test_oc_04_what_is_not_visible_is_left_out_before_the_limit(store, hidden):
     twins = [(FACTS, f"old {n}", said("Ann plays the violin", **hidden)) for n in range(50)]
-    store.aput_batch([*twins, (FACTS, "new", said("Ann plays the violin", user_visible=True, dormant_at=None))])
+    store.aput_batch(
+        [*twins, (FACTS, "new", said("Ann plays the violin", user_visible=True, dormant_at=None))]
+    )
     for found in (store.asearch(FACTS, limit=1), store.asearch(FACTS, "violin", limit=1)):
         assert keys(found) == ["new"]
     assert keys(store.asearch_similar(FACTS, "who plays the violin?", limit=1)) == ["new"]
@@ -222,13 +252,20 @@ def test_searches_are_narrowed_by_age_category_and_session(store, hf):
 
 
 def test_oc_09_a_vector_of_another_model_is_passed_over(store):
-    store.aput(FACTS, "k", said("Ann plays the violin"), embedding=[0.1] * 7, embedding_model="elsewhere")
-    found = store.asearch_similar(FACTS, query_text="violin", query_embedding=[0.1] * 7, embedding_model="elsewhere")
+    store.aput(
+        FACTS, "k", said("Ann plays the violin"), embedding=[0.1] * 7, embedding_model="elsewhere"
+    )
+    found = store.asearch_similar(
+        FACTS, query_text="violin", query_embedding=[0.1] * 7, embedding_model="elsewhere"
+    )
     assert keys(found) == ["k"]
 
 
 def test_a_document_without_a_text_of_its_own_is_found_by_all_its_texts(store):
-    profile = {"proactive_recall_enabled": False, "rules": [{"rule": "Answer briefly"}, {"rule": "No emoji"}]}
+    profile = {
+        "proactive_recall_enabled": False,
+        "rules": [{"rule": "Answer briefly"}, {"rule": "No emoji"}],
+    }
     store.aput(RULES, "user_response_style", profile)
     store.aput(RULES, "empty", {})
     assert store.aget(RULES, "user_response_style").value == profile
@@ -246,7 +283,11 @@ def test_secrets_are_redacted_everywhere_in_a_value(store):
 def test_it_is_the_same_memory_as_everywhere_else(store, hf):
     tea = hf.remember("Prefers green tea", triple=Triple("ann", "LIKES", "tea"))
     (found,) = store.asearch(FACTS, "tea")
-    assert (found.key, found.value["text"], found.value["object"]) == (tea.id, "Prefers green tea", "tea")
+    assert (found.key, found.value["text"], found.value["object"]) == (
+        tea.id,
+        "Prefers green tea",
+        "tea",
+    )
     assert (store.aget(FACTS, tea.id).value, store.aget(ARCS, tea.id)) == (found.value, None)
     store.aput(FACTS, "k", said("Lives in Lisbon"))
     hf.correct(hf.recall("Lisbon")[0].memory.id, "Lives in Porto")
@@ -260,7 +301,9 @@ def test_two_stores_that_are_kept_equal_know_a_key_as_one(store, hf, tmp_path):
     hf.sync(other)
     hf.clock.forward(seconds=1)
     store.aput(FACTS, "k", said("Likes coffee"))
-    with Holdfast.open(other, scope="user:ann", clock=hf.clock, settings=Settings(embedding_models="none")) as there:
+    with Holdfast.open(
+        other, scope="user:ann", clock=hf.clock, settings=Settings(embedding_models="none")
+    ) as there:
         asyncio.run(LayeredStore(there).aput(FACTS, "k", said("Likes tea", sugar=True)))
         hf.sync(other)
         assert asyncio.run(LayeredStore(there).aget(FACTS, "k")) == store.aget(FACTS, "k")
@@ -273,10 +316,18 @@ def test_closing_twice_equals_once_and_nothing_is_written_afterwards(place):
         await layered.aput(FACTS, "k", said("Likes tea"))
         await layered.aclose()
         await layered.aclose()
-        for late in (layered.aput(FACTS, "l", said("x")), layered.aget(FACTS, "k"), layered.asearch(FACTS)):
+        for late in (
+            layered.aput(FACTS, "l", said("x")),
+            layered.aget(FACTS, "k"),
+            layered.asearch(FACTS),
+        ):
             with pytest.raises(RuntimeError, match="closed"):
                 await late
-        assert (await layered.arecord_count(), await layered.alatest(FACTS), await layered.anamespaces()) == (
+        assert (
+            await layered.arecord_count(),
+            await layered.alatest(FACTS),
+            await layered.anamespaces(),
+        ) == (
             0,
             None,
             [],
@@ -297,8 +348,16 @@ def test_a_memory_that_was_opened_elsewhere_stays_open(hf):
 
 def test_a_near_duplicate_has_the_same_triple_and_nearly_all_words():
     triple = Triple("ann", "LIKES", "tea")
-    tea, other = Candidate("Ann likes green tea in the morning", "", triple=triple), Candidate("Ann likes rain", "")
+    tea, other = (
+        Candidate("Ann likes green tea in the morning", "", triple=triple),
+        Candidate("Ann likes rain", ""),
+    )
     again = Candidate("Ann likes the green tea in the morning", "", triple=triple)
     assert find_near_duplicate(again, [other, tea]) is tea
-    assert find_near_duplicate(Candidate(again.content, "", triple=Triple("bob", "LIKES", "tea")), [tea]) is None
+    assert (
+        find_near_duplicate(
+            Candidate(again.content, "", triple=Triple("bob", "LIKES", "tea")), [tea]
+        )
+        is None
+    )
     assert find_near_duplicate("Ann likes rain", [tea, other]) is other

@@ -1,6 +1,8 @@
-"""A word that was written on every path there is, and then purged, is in no byte of any file, nor in later exports.
+"""A word that was written on every path there is, and then purged, is in no byte of any file, nor
+in later exports.
 
-Another process has the store open all the while. Whoever adds a verb says here how it writes, or that it only reads.
+Another process has the store open all the while. Whoever adds a verb says here how it writes, or
+that it only reads.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from holdfast.errors import NotFound
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.memory import Holdfast
-from holdfast.records.roots import Place
+from holdfast.records.roots import RecordRoot
 from holdfast.storage.protocol import KnownFile, Writer
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 
@@ -35,14 +37,20 @@ Said = tuple[tuple[Any, ...], dict[str, Any]]
 def word() -> str:
     """A word that nobody has ever written: pronounceable, so that it is not taken for a secret."""
     chance = random.SystemRandom()
-    return "Zephy" + "".join(chance.choice("bdfgklmnprst") + chance.choice("aeiou") for _ in range(6)) + "quokk"
+    return (
+        "Zephy"
+        + "".join(chance.choice("bdfgklmnprst") + chance.choice("aeiou") for _ in range(6))
+        + "quokk"
+    )
 
 
 @pytest.fixture
 def held_open(hf: Holdfast, tmp_path: Path) -> Iterator[None]:
     """Another process that has the store open."""
     command = [sys.executable, str(HOLDING), hf.store.location, "user:ann"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout is not None and other.stdout.readline()
         yield
         assert other.stdin is not None
@@ -65,7 +73,9 @@ def left(folder: Path, word: str) -> list[str]:
 WAYS: dict[str, Callable[[Holdfast, str], Said]] = {}
 
 
-def way(*verbs: str) -> Callable[[Callable[[Holdfast, str], Said]], Callable[[Holdfast, str], Said]]:
+def way(
+    *verbs: str,
+) -> Callable[[Callable[[Holdfast, str], Said]], Callable[[Holdfast, str], Said]]:
     """Notes how these verbs write the word, and what has to be purged afterwards."""
 
     def note(write: Callable[[Holdfast, str], Said]) -> Callable[[Holdfast, str], Said]:
@@ -82,10 +92,24 @@ def remembered(hf: Holdfast, word: str, **fields: Any) -> str:
 
 @way("remember")
 def _(hf: Holdfast, word: str) -> Said:
-    every = {"title": word, "category": word, "author": word, "role": word, "source": word, "tags": (word,)}
-    deep = {"quote": word, "triple": Triple("User", word, word, word, word), "metadata": {"a": [{word: word}]}}
+    every = {
+        "title": word,
+        "category": word,
+        "author": word,
+        "role": word,
+        "source": word,
+        "tags": (word,),
+    }
+    deep = {
+        "quote": word,
+        "triple": Triple("User", word, word, word, word),
+        "metadata": {"a": [{word: word}]},
+    }
     one = hf.remember(f"Keeps bees at {word}", session="s1", **every, **deep)
-    return (one.id, *(kind_of(hf, word, kind) for kind in ("rule", "skill", "episode", "document"))), {}
+    return (
+        one.id,
+        *(kind_of(hf, word, kind) for kind in ("rule", "skill", "episode", "document")),
+    ), {}
 
 
 def kind_of(hf: Holdfast, word: str, kind: str) -> str:
@@ -94,15 +118,21 @@ def kind_of(hf: Holdfast, word: str, kind: str) -> str:
 
 @way("remember_many")
 def _(hf: Holdfast, word: str) -> Said:
-    return tuple(one.id for one in hf.remember_many([f"{word} one", {"content": "two", "title": word}])), {}
+    return tuple(
+        one.id for one in hf.remember_many([f"{word} one", {"content": "two", "title": word}])
+    ), {}
 
 
 @way("capture", "capture_many", "end_session", "end_idle", "messages", "append_messages")
 def _(hf: Holdfast, word: str) -> Said:
     session = f"talk {word}"
     hf.capture(session, "user", f"I met @{word} today", author=word)
-    hf.capture_many([{"session": session, "role": word, "text": f"and {word} again", "author": word}])
-    hf.append_messages(session, [{"role": "user", "parts": [{"content": f"met {word}"}]}], metadata={"about": word})
+    hf.capture_many(
+        [{"session": session, "role": word, "text": f"and {word} again", "author": word}]
+    )
+    hf.append_messages(
+        session, [{"role": "user", "parts": [{"content": f"met {word}"}]}], metadata={"about": word}
+    )
     hf.end_session(session, reason=word, metadata={"approach_context": {"a": word}})
     hf.append_messages("other", [{"kind": "tool", "args": f'{{"content": "I met @{word} today"}}'}])
     return (), {"session": session}
@@ -161,7 +191,9 @@ def _(hf: Holdfast, word: str) -> Said:
     def work(writer: Writer) -> None:
         writer.change(one, title=word, status="held", status_reason=word, metadata={"said": word})
         writer.link(Edge(one.scope, one.id, going.id, "conflicts_with", 0, f"because of {word}"))
-        writer.put_entity(Entity("ent_x", one.scope, word, "person", 0, (f"{word} junior",), f"lives with {word}"))
+        writer.put_entity(
+            Entity("ent_x", one.scope, word, "person", 0, (f"{word} junior",), f"lives with {word}")
+        )
         writer.mention(one.scope, entity="ent_x", memory=one.id)
         writer.put_files(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
         writer.remove(going)
@@ -172,7 +204,10 @@ def _(hf: Holdfast, word: str) -> Said:
 
 @way("propose", "proposals", "reject", "expire_proposals")
 def _(hf: Holdfast, word: str) -> Said:
-    one, other = (hf.propose(f"{word} {number} is the word", reason=f"for {word}") for number in ("one", "two"))
+    one, other = (
+        hf.propose(f"{word} {number} is the word", reason=f"for {word}")
+        for number in ("one", "two")
+    )
     hf.reject(one.id, reason=f"not {word}")
     hf.expire_proposals(days=0)
     return (one.id, other.id), {}
@@ -197,7 +232,9 @@ def _(hf: Holdfast, word: str) -> Said:
     hf.end_session("talk")
     hf.learn("talk")
     hf.maintain()
-    derived = [one for one in hf.list(statuses=STATUSES) if one.kind != "turn" and word in one.content]
+    derived = [
+        one for one in hf.list(statuses=STATUSES) if one.kind != "turn" and word in one.content
+    ]
     assert derived, "nothing was learned, so this shows nothing"
     return (), {"session": "talk"}
 
@@ -215,7 +252,9 @@ def _(hf: Holdfast, word: str) -> Said:
 
 @way("consolidate")
 def _(hf: Holdfast, word: str) -> Said:
-    going, staying = (hf.remember(text, kind="episode").id for text in (f"Went to {word}", "Went to the market"))
+    going, staying = (
+        hf.remember(text, kind="episode").id for text in (f"Went to {word}", "Went to the market")
+    )
     hf.consolidate(lambda prompt: f"fact: Likes {word}\nfact: Likes markets")
     assert staying
     return (going,), {}
@@ -246,17 +285,38 @@ def _(hf: Holdfast, word: str) -> Said:
 @way("index")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
-        place = Place(Path(folder) / ".holdfast", hf.scopes[0], "project")
+        place = RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project")
         note, talk = Path(folder) / "note.md", Path(folder) / "s8.jsonl"
-        note.write_text(f"---\ntitle: On {word}\nlabels: [{word}]\n---\nBees of @{word}.\n\n# {word}\n\nMore bees.")
-        said = {"sessionId": "s8", "parentUuid": None, "uuid": "u", "type": "user", "cwd": f"/home/{word}"}
-        talk.write_text(json.dumps({**said, "message": {"content": f"I met @{word} and went on and on " * 9}}))
-        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
+        note.write_text(
+            f"---\ntitle: On {word}\nlabels: [{word}]\n---\nBees of @{word}.\n\n# "
+            f"{word}\n\nMore "
+            "bees."
+        )
+        said = {
+            "sessionId": "s8",
+            "parentUuid": None,
+            "uuid": "u",
+            "type": "user",
+            "cwd": f"/home/{word}",
+        }
+        talk.write_text(
+            json.dumps({**said, "message": {"content": f"I met @{word} and went on and on " * 9}})
+        )
+        opened = Holdfast(
+            hf.store,
+            hf.scopes,
+            settings=hf.settings,
+            tiers=hf.tiers,
+            clock=hf.clock,
+            places=[place],
+        )
         assert opened.index([note, talk]).chunks == 2
         before = hf.list(kinds=["document"])
         note.write_text(f"Nothing but {word}.")
         opened.index()
-    hf.purge(*(one.id for one in (*before, *hf.list(kinds=["document"]))))  # the journal keeps what a file said before
+    hf.purge(
+        *(one.id for one in (*before, *hf.list(kinds=["document"])))
+    )  # the journal keeps what a file said before
     return (), {"session": "s8"}
 
 
@@ -264,19 +324,36 @@ def _(hf: Holdfast, word: str) -> Said:
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         talk = Path(folder) / "s6.jsonl"
-        said = {"sessionId": "s6", "parentUuid": None, "uuid": "u", "type": "user", "cwd": f"/home/{word}"}
-        talk.write_text(json.dumps({**said, "message": {"content": f"I met @{word} on the way to the market"}}))
+        said = {
+            "sessionId": "s6",
+            "parentUuid": None,
+            "uuid": "u",
+            "type": "user",
+            "cwd": f"/home/{word}",
+        }
+        talk.write_text(
+            json.dumps({**said, "message": {"content": f"I met @{word} on the way to the market"}})
+        )
         assert hf.import_sessions(talk).chunks == 1
     return (), {"session": "s6"}
 
 
 @way("extract")
 def _(hf: Holdfast, word: str) -> Said:
-    hf.capture("s7", "user", f"We'll use {word} instead of SQLite because {word} has concurrent writers.")
+    hf.capture(
+        "s7", "user", f"We'll use {word} instead of SQLite because {word} has concurrent writers."
+    )
     hf.end_session("s7")
     with TemporaryDirectory() as folder:
-        place = Place(Path(folder) / ".holdfast", hf.scopes[0], "project")
-        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
+        place = RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project")
+        opened = Holdfast(
+            hf.store,
+            hf.scopes,
+            settings=hf.settings,
+            tiers=hf.tiers,
+            clock=hf.clock,
+            places=[place],
+        )
         (record,) = opened.extract("s7").records
         opened.purge(record)  # here, where its file is
         assert left(Path(folder), word) == []
@@ -300,19 +377,35 @@ def _(hf: Holdfast, word: str) -> Said:
     return (other,), {}
 
 
-@way("add_record", "update_record", "reclassify", "move_record", "delete_record", "clear_records", "follow_files")
+@way(
+    "add_record",
+    "update_record",
+    "reclassify",
+    "move_record",
+    "delete_record",
+    "clear_records",
+    "follow_files",
+)
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         places = (
-            Place(Path(folder) / ".holdfast", hf.scopes[0], "project"),
-            Place(Path(folder) / "own", Scope("assistant", "ann"), "assistant"),
+            RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project"),
+            RecordRoot(Path(folder) / "own", Scope("assistant", "ann"), "assistant"),
         )
         scopes = [place.scope for place in places]
-        opened = Holdfast(hf.store, scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=places)
+        opened = Holdfast(
+            hf.store, scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=places
+        )
         added = opened.add_record(
-            f"Keeps bees at {word}.", category="decisions", title=word, keywords=[word], aliases=[f"{word} junior"],
-            source={"path": f"/home/{word}"}, evidence=[f"https://bees.org/{word}"], quote=f"said {word}",
-        )  # fmt: skip
+            f"Keeps bees at {word}.",
+            category="decisions",
+            title=word,
+            keywords=[word],
+            aliases=[f"{word} junior"],
+            source={"path": f"/home/{word}"},
+            evidence=[f"https://bees.org/{word}"],
+            quote=f"said {word}",
+        )
         opened.update_record(added.id, body=f"Keeps no bees at {word}.", title=f"{word}: no bees")
         file = places[0].root / opened.reclassify(added.id, "incidents").metadata["file"]
         file.write_text(file.read_text().replace("status:", f"owner:   {word}  # {word}\nstatus:"))
@@ -322,7 +415,9 @@ def _(hf: Holdfast, word: str) -> Said:
         gone = opened.add_record(f"Also of {word}.", category="incidents", title=word)
         opened.delete_record(gone.id)
         opened.clear_records("assistant")
-        assert opened.purge(added.id, gone.id).counts["memories"] == 3  # one of them was in two places
+        assert (
+            opened.purge(added.id, gone.id).counts["memories"] == 3
+        )  # one of them was in two places
         assert not list(Path(folder).rglob("*.md"))
     return (remembered(hf, word),), {}
 
@@ -330,42 +425,122 @@ def _(hf: Holdfast, word: str) -> Said:
 @way("reanchor")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
-        place, code = Place(Path(folder) / ".holdfast", hf.scopes[0], "project"), Path(folder) / f"{word}.py"
+        place, code = (
+            RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project"),
+            Path(folder) / f"{word}.py",
+        )
         code.write_text(f"keeps = {word!r}\n")
-        opened = Holdfast(hf.store, hf.scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=[place])
-        cited = opened.add_record("Keeps bees.", category="decisions", evidence=[{"file": code.name, "note": word}])
+        opened = Holdfast(
+            hf.store,
+            hf.scopes,
+            settings=hf.settings,
+            tiers=hf.tiers,
+            clock=hf.clock,
+            places=[place],
+        )
+        cited = opened.add_record(
+            "Keeps bees.", category="decisions", evidence=[{"file": code.name, "note": word}]
+        )
         assert "hash" in opened.reanchor(cited.id).metadata["evidence"][0]
         opened.purge(cited.id)
     return (remembered(hf, word),), {}
 
 
 READING = {
-    "open", "scoped", "close", "recall", "why", "context", "working_memory", "why_stored", "get", "list", "entities",
-    "about", "history", "links", "log", "sessions", "stats", "doctor", "brief", "freshness", "records",
-    "warnings", "embedding_problems",
-    "publish", "withdraw",  # they write to no place of ours, but into a file that a person names
-}  # fmt: skip
+    "open",
+    "scoped",
+    "close",
+    "recall",
+    "why",
+    "context",
+    "working_memory",
+    "why_stored",
+    "get",
+    "list",
+    "entities",
+    "about",
+    "history",
+    "links",
+    "log",
+    "sessions",
+    "stats",
+    "doctor",
+    "brief",
+    "freshness",
+    "records",
+    "warnings",
+    "embedding_problems",
+    "publish",
+    "withdraw",  # they write to no place of ours, but into a file that a person names
+}
 
 # By which of the ways above each verb of a transaction is used; those that only read are not asked.
 WRITERS = {
-    "add": "remember", "add_many": "remember_many", "change": "confirm", "remove": "undo", "link": "correct",
-    "put_session": "capture", "go_on": "capture", "add_messages": "append_messages", "purge_session": "purge_sessions",
-    "put_profile": "set_profile", "put_entity": "merge_entities", "remove_entity": "merge_entities",
-    "mention": "capture", "unmention": "split_entity", "finish": "maintain", "undo": "undo", "purge": "purge",
-    "purge_entity": "merge_entities", "purge_scope": "profile", "redact": "purge", "enqueue": "purge",
-    "restore_row": "import_", "note_sync": "sync", "put_files": "add_record",
-}  # fmt: skip
+    "add": "remember",
+    "add_many": "remember_many",
+    "change": "confirm",
+    "remove": "undo",
+    "link": "correct",
+    "put_session": "capture",
+    "go_on": "capture",
+    "add_messages": "append_messages",
+    "purge_session": "purge_sessions",
+    "put_profile": "set_profile",
+    "put_entity": "merge_entities",
+    "remove_entity": "merge_entities",
+    "mention": "capture",
+    "unmention": "split_entity",
+    "finish": "maintain",
+    "undo": "undo",
+    "purge": "purge",
+    "purge_entity": "merge_entities",
+    "purge_scope": "profile",
+    "redact": "purge",
+    "enqueue": "purge",
+    "restore_row": "import_",
+    "note_sync": "sync",
+    "put_files": "add_record",
+}
 WRITER_READING = {
-    "is_sound", "same_words", "history",
-    "memory", "same_content", "surplus", "next_position", "in_session", "session", "open_sessions", "profile", "entity",
-    "entity_named", "mentioning", "edges", "of_session", "entities_of", "removed", "contents", "message_bodies",
-    "messages", "touched", "files",
-}  # fmt: skip
+    "is_sound",
+    "same_words",
+    "history",
+    "memory",
+    "same_content",
+    "surplus",
+    "next_position",
+    "in_session",
+    "session",
+    "open_sessions",
+    "profile",
+    "entity",
+    "entity_named",
+    "mentioning",
+    "edges",
+    "of_session",
+    "entities_of",
+    "removed",
+    "contents",
+    "message_bodies",
+    "messages",
+    "touched",
+    "files",
+}
 WRITER_DROPPING = {"drop_jobs", "drop_files"}
-# Rows that come from another store as they are; what they hold was written there by one of the verbs above.
+# Rows that come from another store as they are; what they hold was written there by one of the
+# verbs above.
 WRITER_COPYING = {
-    "restore_many", "journal", "purges", "lineages", "news", "adopt", "take_messages", "own_name", "met", "meet",
-}  # fmt: skip
+    "restore_many",
+    "journal",
+    "purges",
+    "lineages",
+    "news",
+    "adopt",
+    "take_messages",
+    "own_name",
+    "met",
+    "meet",
+}
 
 
 def verbs(thing: type) -> set[str]:
@@ -379,7 +554,9 @@ def test_every_verb_says_how_it_writes_or_that_it_only_reads():
 
 
 @pytest.mark.parametrize(
-    "write", dict.fromkeys(WAYS.values()), ids=lambda write: next(v for v in WAYS if WAYS[v] is write)
+    "write",
+    dict.fromkeys(WAYS.values()),
+    ids=lambda write: next(v for v in WAYS if WAYS[v] is write),
 )
 def test_what_was_written_and_purged_is_nowhere(hf, word, write, tmp_path, held_open):
     refs, how = write(hf, word)
@@ -402,7 +579,12 @@ def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
     assert receipt.pending == () and receipt.memories > 20
     assert left(tmp_path, word) == []
     assert word.lower() not in "".join([*hf.export(), *hf.scoped("user:bob").export()]).lower()
-    assert (hf.doctor(), hf.list(statuses=STATUSES), hf.sessions(), hf.entities()) == ([], [], [], [])
+    assert (hf.doctor(), hf.list(statuses=STATUSES), hf.sessions(), hf.entities()) == (
+        [],
+        [],
+        [],
+        [],
+    )
     assert hf.scoped("user:bob").get(kept.id) == kept
 
 
@@ -429,7 +611,9 @@ def test_a_job_that_failed_over_a_memory_does_not_quote_it_any_more(hf, word, tm
     one = hf.get(remembered(hf, word))
     hf.store.enqueue(one.scope, "tidy", "k", watermark=1)
     job = hf.store.claim(["tidy"], scopes=hf.scopes, worker="w", now=0, lease=1)
-    assert job is not None and hf.store.fail(job, error=f"no idea what to make of {one.content!r}", retry_at=0)
+    assert job is not None and hf.store.fail(
+        job, error=f"no idea what to make of {one.content!r}", retry_at=0
+    )
     hf.purge(one.id)
     assert left(tmp_path, word) == []
     assert [job.error for job in hf.store.jobs(hf.scopes) if job.kind == "tidy"] == [
@@ -465,7 +649,9 @@ hf.purge(sys.argv[2])
 
 def test_a_crash_after_the_commit_is_made_good_by_the_next_worker(hf, word, tmp_path):
     one = remembered(hf, word)
-    done = subprocess.run([sys.executable, "-c", CRASH, hf.store.location, one], check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH, hf.store.location, one], check=False, timeout=60
+    )
     assert done.returncode == 9
     with pytest.raises(NotFound):
         hf.get(one)

@@ -1,4 +1,6 @@
-"""A server that is killed, cut off, locked, restarted and copied while processes write to it and read from it."""
+"""A server that is killed, cut off, locked, restarted and copied while processes write to it and
+read from it.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ SOON = 100.0  # seconds that anything here may take to come about
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A durable server for the tests of this module, which leave it running. It flushes nothing but commits."""
+    """A durable server for the tests of this module, which leave it running. It flushes nothing but
+    commits.
+    """
     options = {"deadlock_timeout": "100ms", "wal_writer_delay": "10s", "autovacuum": "off"}
     with start_server(durable=True, options=options) as started:
         started.create_database("tables")
@@ -105,7 +109,9 @@ def hang_up(url: str) -> None:
 
 
 def everything(url: str) -> Counter[str]:
-    """How often each text is in the store, whatever its scope and status; the store must be sound."""
+    """How often each text is in the store, whatever its scope and status; the store must be
+    sound.
+    """
     store = PostgresStore(url)
     assert list(store.check()) == []
     found = store.list(Filter(tuple(store.scopes() or [ANN]), statuses=STATUSES))
@@ -138,11 +144,15 @@ class Thread(threading.Thread):
 # Children
 
 
-def forked(work: Callable[[], Any], *, leave: Callable[[], object] = lambda: os._exit(0)) -> tuple[int, Any]:
+def forked(
+    work: Callable[[], Any], *, leave: Callable[[], object] = lambda: os._exit(0)
+) -> tuple[int, Any]:
     """A forked child that does `work`, sends back what came of it, and leaves."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the threads of a pool are none of the child's business
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # the threads of a pool are none of the child's business
         child = os.fork()
     if child == 0:
         try:
@@ -175,7 +185,9 @@ def _run_patiently(*args: Any) -> None:
 
 @dataclass
 class Crowd:
-    """Writers and readers of test_processes.py on a server, each with a log of what was promised to it."""
+    """Writers and readers of test_processes.py on a server, each with a log of what was promised to
+    it.
+    """
 
     url: str
     folder: Path
@@ -192,7 +204,9 @@ class Crowd:
     def start(self, role: Callable[..., None], *names: str) -> None:
         for name in names:
             arguments = (role, self.url, self.folder / f"{name}.log", name)
-            process = multiprocessing.get_context("fork").Process(target=_run_patiently, args=arguments)
+            process = multiprocessing.get_context("fork").Process(
+                target=_run_patiently, args=arguments
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 process.start()
@@ -201,10 +215,14 @@ class Crowd:
     def await_more(self, count: int) -> None:
         """Until so many more writes have returned."""
         before = len(worker.promised(self.folder))
-        wait_until(lambda: len(worker.promised(self.folder)) >= before + count, f"{count} more writes")
+        wait_until(
+            lambda: len(worker.promised(self.folder)) >= before + count, f"{count} more writes"
+        )
 
     def end(self) -> None:
-        """Until all have ended by themselves; none of them failed, and whatever was promised is there once."""
+        """Until all have ended by themselves; none of them failed, and whatever was promised is
+        there once.
+        """
         worker.stop(self.folder)
         for process in self.processes:
             process.join(90)
@@ -241,7 +259,9 @@ class TestStorms:
             crowd.await_more(10)
             crowd.end()
 
-    def test_connections_that_are_cut_again_and_again_cost_nothing(self, url: str, tmp_path: Path) -> None:
+    def test_connections_that_are_cut_again_and_again_cost_nothing(
+        self, url: str, tmp_path: Path
+    ) -> None:
         with Crowd(url, tmp_path) as crowd:
             crowd.start(worker.write, "writer0", "writer1", "writer2", "writer3")
             crowd.start(worker.read, "reader0", "reader1")
@@ -278,7 +298,9 @@ class TestStorms:
                 return super().embed_query(text)
 
         store = PostgresStore(url)
-        hf = Holdfast(store, (ANN,), settings=WORDS_ONLY, tiers=Tiers.of(Cutting(), clock=lambda: START))
+        hf = Holdfast(
+            store, (ANN,), settings=WORDS_ONLY, tiers=Tiers.of(Cutting(), clock=lambda: START)
+        )
         tea = hf.remember("Prefers green tea")
         for _ in range(3):
             assert [hit.memory.id for hit in hf.recall("which tea?")] == [tea.id]
@@ -298,15 +320,22 @@ class TestStorms:
         assert everything(url) == Counter(["note 0", "note 1", "note 2"])
 
     def test_a_server_that_ends_idle_transactions_is_no_trouble(self, url: str) -> None:
-        option = "?application_name=impatient&options=-c%20idle_in_transaction_session_timeout%3D100"
-        waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'impatient' AND state LIKE 'idle in%'"
+        option = (
+            "?application_name=impatient&options=-c%20idle_in_transaction_session_timeout%3D100"
+        )
+        waiting = (
+            "SELECT 1 FROM pg_stat_activity WHERE application_name = 'impatient' AND state "
+            "LIKE 'idle in%'"
+        )
 
         class Slow(FakeEmbedder):
             def embed_query(self, text: str) -> Any:
                 wait_until(lambda: query(url, waiting) == [])
                 return super().embed_query(text)
 
-        hf = Holdfast(PostgresStore(url + option), (ANN,), tiers=Tiers.of(Slow(), clock=lambda: START))
+        hf = Holdfast(
+            PostgresStore(url + option), (ANN,), tiers=Tiers.of(Slow(), clock=lambda: START)
+        )
         tea = hf.remember("Prefers green tea")
         for _ in range(3):
             assert [hit.memory.id for hit in hf.recall("which tea?")] == [tea.id]
@@ -319,9 +348,10 @@ class TestStorms:
 class Proxy:
     """Stands between clients and a server, and cuts them off where it is told to.
 
-    `cut` is one of: "" (never), "before" a COMMIT reaches the server, "after" the server has committed but before it
-    can say so, "held" (the COMMIT waits for `release`, and never gets through), or a number of bytes after which a
-    connection breaks. One cut, and it is "" again; if that was the `last` one, nobody gets through any more.
+    `cut` is one of: "" (never), "before" a COMMIT reaches the server, "after" the server has
+    committed but before it can say so, "held" (the COMMIT waits for `release`, and never gets
+    through), or a number of bytes after which a connection breaks. One cut, and it is "" again; if
+    that was the `last` one, nobody gets through any more.
     """
 
     def __init__(self, port: int) -> None:
@@ -335,7 +365,9 @@ class Proxy:
 
     def url(self, url: str) -> str:
         """The same database by way of this proxy."""
-        return url.replace(f":{self._port}/", f":{self.port}/") + "?sslmode=disable&gssencmode=disable"
+        return (
+            url.replace(f":{self._port}/", f":{self.port}/") + "?sslmode=disable&gssencmode=disable"
+        )
 
     def close(self) -> None:
         for each in (self._listener, *self._sockets):
@@ -350,10 +382,16 @@ class Proxy:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError), client, socket.create_connection(("127.0.0.1", self._port)) as server:
+        with (
+            suppress(OSError),
+            client,
+            socket.create_connection(("127.0.0.1", self._port)) as server,
+        ):
             self._sockets += [client, server]
             silent, heard = threading.Event(), threading.Event()
-            back = threading.Thread(target=self._answers, args=(server, client, silent, heard), daemon=True)
+            back = threading.Thread(
+                target=self._answers, args=(server, client, silent, heard), daemon=True
+            )
             back.start()
             self._requests(client, server, silent, heard)
             for each in (client, server):
@@ -362,18 +400,28 @@ class Proxy:
             back.join()
 
     def _answers(
-        self, server: socket.socket, client: socket.socket, silent: threading.Event, heard: threading.Event
+        self,
+        server: socket.socket,
+        client: socket.socket,
+        silent: threading.Event,
+        heard: threading.Event,
     ) -> None:
         with suppress(OSError):
             while data := server.recv(65536):
-                if silent.is_set():  # this says that it is committed, and the client will not hear it
+                if (
+                    silent.is_set()
+                ):  # this says that it is committed, and the client will not hear it
                     heard.set()
                     return
                 client.sendall(data)
             client.shutdown(socket.SHUT_RDWR)
 
     def _requests(
-        self, client: socket.socket, server: socket.socket, silent: threading.Event, heard: threading.Event
+        self,
+        client: socket.socket,
+        server: socket.socket,
+        silent: threading.Event,
+        heard: threading.Event,
     ) -> None:
         """Passes on messages one by one; the first has no type."""
         waiting, begun, passed = b"", False, 0
@@ -390,7 +438,11 @@ class Proxy:
                 passed += size
                 if isinstance(self.cut, int) and passed > self.cut:
                     return self._count()
-                if self.cut in ("before", "after", "held") and message[:1] in b"QP" and b"COMMIT\0" in message:
+                if (
+                    self.cut in ("before", "after", "held")
+                    and message[:1] in b"QP"
+                    and b"COMMIT\0" in message
+                ):
                     return self._at_commit(server, message, silent, heard)
                 server.sendall(message)
         return None
@@ -432,7 +484,9 @@ def far(url: str, proxy: Proxy) -> Iterator[PostgresStore]:
 
 class TestLostAnswers:
     @pytest.mark.parametrize(("cut", "tries"), [("after", 1), ("before", 2)])
-    def test_a_write_is_there_once(self, far: PostgresStore, proxy: Proxy, url: str, cut: str, tries: int) -> None:
+    def test_a_write_is_there_once(
+        self, far: PostgresStore, proxy: Proxy, url: str, cut: str, tries: int
+    ) -> None:
         made: list[int] = []
 
         def work(writer: Writer) -> Memory:
@@ -459,7 +513,9 @@ class TestLostAnswers:
         assert far.scopes() == [ANN, BOB]
 
     @pytest.mark.parametrize("cut", ["after", "before"])
-    def test_bookkeeping_is_done_once(self, far: PostgresStore, proxy: Proxy, url: str, cut: str) -> None:
+    def test_bookkeeping_is_done_once(
+        self, far: PostgresStore, proxy: Proxy, url: str, cut: str
+    ) -> None:
         (one,) = far.list(Filter((ANN,)))
         proxy.cut = cut
         far.touch([ANN], {one.seq: 1}, START)
@@ -474,7 +530,12 @@ class TestLostAnswers:
         assert job is not None
         assert query(url, "SELECT token, retries_left FROM holdfast.jobs") == [(job.token, 3)]
         proxy.cut = cut
-        together(far, lambda writer: writer.add(fact("output")), lambda writer: writer.finish(job), when=at(1))
+        together(
+            far,
+            lambda writer: writer.add(fact("output")),
+            lambda writer: writer.finish(job),
+            when=at(1),
+        )
         assert proxy.cuts == 5
         assert far.claim(["tidy"], worker="w", now=at(100), lease=SECOND) is None
         assert everything(url) == Counter(["before", "output"])
@@ -486,13 +547,20 @@ class TestLostAnswers:
         writing = Thread(lambda: put_one(far, turn("hello", "s", 0)))
         assert proxy.holding.wait(SOON)
         ((number,),) = query(url, "SELECT max(backend_xid::text::bigint) FROM pg_stat_activity")
-        # The server crashes before anything of the transaction is on its disk, so it counts from there again.
+        # The server crashes before anything of the transaction is on its disk, so it counts from
+        # there again.
         server.kill()
         server.start()
         with psycopg.connect(url, autocommit=True) as connection:
-            while connection.execute("SELECT pg_current_xact_id()::text::bigint").fetchall()[0][0] <= number:
+            while (
+                connection.execute("SELECT pg_current_xact_id()::text::bigint").fetchall()[0][0]
+                <= number
+            ):
                 pass
-        assert query(url, f"SELECT pg_xact_status('{number}'::xid8)") in ([("committed",)], [("aborted",)])
+        assert query(url, f"SELECT pg_xact_status('{number}'::xid8)") in (
+            [("committed",)],
+            [("aborted",)],
+        )
         proxy.release.set()
         assert writing.get().content == "hello"
         assert everything(url) == Counter(["before", "hello"])
@@ -517,7 +585,9 @@ class TestLostAnswers:
         monkeypatch.setattr(scoped_session, "ROWS_TOGETHER", 50)  # so that it travels in many parts
         batch = [f"note {n} of a long batch about green tea and blue boats" for n in range(300)]
         size = 3 * sum(map(len, batch))  # a part of what travels
-        with Holdfast.open(proxy.url(url), scope="user:ann", settings=WORDS_ONLY, background=False) as hf:
+        with Holdfast.open(
+            proxy.url(url), scope="user:ann", settings=WORDS_ONLY, background=False
+        ) as hf:
             hf.remember("before")
             proxy.cut = int(size * share)
             assert len(hf.remember_many(batch)) == 300
@@ -534,7 +604,9 @@ class TestLostAnswers:
 
 
 class TestLocks:
-    def test_writers_that_use_two_scopes_in_opposite_order_both_succeed(self, url: str, store: PostgresStore) -> None:
+    def test_writers_that_use_two_scopes_in_opposite_order_both_succeed(
+        self, url: str, store: PostgresStore
+    ) -> None:
         put(store, fact("a"), fact("b", scope=BOB))
         both_hold_one = threading.Barrier(2)
 
@@ -598,7 +670,9 @@ class TestWorkers:
         assert lost is not None and held is not None
 
         def finish(store: PostgresStore, job: Job, output: str, seconds: float) -> None:
-            together(store, lambda w: w.add(fact(output)), lambda w: w.finish(job), when=at(seconds))
+            together(
+                store, lambda w: w.add(fact(output)), lambda w: w.finish(job), when=at(seconds)
+            )
 
         with pytest.raises(Conflict, match="lost"):
             finish(first, lost, "by the first", 62)
@@ -608,7 +682,9 @@ class TestWorkers:
         assert everything(url) == Counter(["by the second"])
         first.close(), second.close()
 
-    def test_two_that_finish_the_same_job_at_once_write_its_output_once(self, url: str, store: PostgresStore) -> None:
+    def test_two_that_finish_the_same_job_at_once_write_its_output_once(
+        self, url: str, store: PostgresStore
+    ) -> None:
         for n in range(10):
             store.enqueue(ANN, "tidy", "k", watermark=n + 1)
             job = claimed(store)
@@ -618,18 +694,31 @@ class TestWorkers:
             def finish(job: Job = job, n: int = n, ready: threading.Barrier = ready) -> bool:
                 ready.wait(SOON)
                 with suppress(Conflict):
-                    together(store, lambda w: w.add(fact(f"output {n}")), lambda w: w.finish(job), when=at(1))
+                    together(
+                        store,
+                        lambda w: w.add(fact(f"output {n}")),
+                        lambda w: w.finish(job),
+                        when=at(1),
+                    )
                     return True
                 return False
 
-            assert sorted(thread.get() for thread in [Thread(finish) for _ in range(3)]) == [False, False, True]
+            assert sorted(thread.get() for thread in [Thread(finish) for _ in range(3)]) == [
+                False,
+                False,
+                True,
+            ]
         assert everything(url) == Counter(f"output {n}" for n in range(10))
 
-    def test_the_job_of_a_killed_worker_goes_to_another_and_a_try_is_used_up(self, url: str) -> None:
+    def test_the_job_of_a_killed_worker_goes_to_another_and_a_try_is_used_up(
+        self, url: str
+    ) -> None:
         def claim_and_hang() -> None:
             own = PostgresStore(url)
             claimed(own, name="doomed")
-            together(own, lambda w: w.add(fact("half")), lambda w: os.kill(os.getpid(), signal.SIGKILL))
+            together(
+                own, lambda w: w.add(fact("half")), lambda w: os.kill(os.getpid(), signal.SIGKILL)
+            )
 
         store = PostgresStore(url)
         store.enqueue(ANN, "tidy", "k", watermark=1)
@@ -652,8 +741,12 @@ class TestWorkers:
         def labour(name: str) -> int:
             own, done = PostgresStore(url), 0
             while job := claimed(own, name=name):
-                output = replace(fact(f"{job.scope} {job.key}", scope=job.scope), id=f"fact_{name}_{done}")
-                together(own, lambda w, o=output: w.add(o), lambda w, j=job: w.finish(j), when=at(1))
+                output = replace(
+                    fact(f"{job.scope} {job.key}", scope=job.scope), id=f"fact_{name}_{done}"
+                )
+                together(
+                    own, lambda w, o=output: w.add(o), lambda w, j=job: w.finish(j), when=at(1)
+                )
                 done += 1
             own.close()
             return done
@@ -671,12 +764,19 @@ class TestAway:
     def test_a_server_that_is_down_is_said_to_be_at_once(self) -> None:
         port = free_port()
         started = time.monotonic()
-        with pytest.raises(StoreError, match=rf"127.0.0.1:{port}/notes cannot be reached.*Check that the server runs"):
+        with pytest.raises(
+            StoreError,
+            match=rf"127.0.0.1:{port}/notes cannot be reached.*Check that the server runs",
+        ):
             PostgresStore(f"postgresql://ann:secret@127.0.0.1:{port}/notes")
         assert time.monotonic() - started < connections.PATIENCE
 
     def test_a_server_that_goes_down_is_waited_for_and_then_given_up(
-        self, server: PostgresServer, url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+        self,
+        server: PostgresServer,
+        url: str,
+        store: PostgresStore,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         put(store, fact("before"))
         server.stop()
@@ -684,9 +784,12 @@ class TestAway:
             usual = connections.PATIENCE
             monkeypatch.setattr(connections, "PATIENCE", 1.0)
             for call in (
-                lambda: listed(store), lambda: put(store, fact("lost")), lambda: list(store.rows("memory", ANN)),
-                lambda: list(store.check()), store.scrub,
-            ):  # fmt: skip
+                lambda: listed(store),
+                lambda: put(store, fact("lost")),
+                lambda: list(store.rows("memory", ANN)),
+                lambda: list(store.check()),
+                store.scrub,
+            ):
                 started = time.monotonic()
                 with pytest.raises(StoreError, match="cannot be reached"):
                     call()
@@ -699,7 +802,9 @@ class TestAway:
         waiting[1].get()
         assert everything(url) == Counter(["before", "patient"])
 
-    def test_after_a_restart_every_kind_of_call_goes_on(self, server: PostgresServer, store: PostgresStore) -> None:
+    def test_after_a_restart_every_kind_of_call_goes_on(
+        self, server: PostgresServer, store: PostgresStore
+    ) -> None:
         one = put_one(store, fact("tea"))
 
         def moment() -> list[Any]:
@@ -727,7 +832,9 @@ class TestAway:
 
 
 class TestForks:
-    def test_a_child_uses_the_store_while_its_parent_goes_on(self, url: str, store: PostgresStore) -> None:
+    def test_a_child_uses_the_store_while_its_parent_goes_on(
+        self, url: str, store: PostgresStore
+    ) -> None:
         put(store, fact("before"))
 
         def both(name: str) -> list[str]:
@@ -736,7 +843,9 @@ class TestForks:
                 assert f"{name} {n}" in listed(store)
             return listed(store)
 
-        children = [forked(lambda name=name: (both(name), store.close())[0]) for name in ("one", "two")]
+        children = [
+            forked(lambda name=name: (both(name), store.close())[0]) for name in ("one", "two")
+        ]
         both("parent")
         for child in children:
             assert "before" in answer(child)
@@ -744,7 +853,9 @@ class TestForks:
             ["before", *(f"{name} {n}" for name in ("one", "two", "parent") for n in range(10))]
         )
 
-    def test_a_child_forked_in_the_middle_of_a_write_can_write(self, url: str, store: PostgresStore) -> None:
+    def test_a_child_forked_in_the_middle_of_a_write_can_write(
+        self, url: str, store: PostgresStore
+    ) -> None:
         put(store, fact("before"), fact("before", scope=BOB))
         own = fact("child", scope=BOB)
 
@@ -760,7 +871,9 @@ class TestForks:
             assert listed(store) == ["before", "parent", "parent too"]
         assert everything(url) == Counter(["before", "before", "child", "parent", "parent too"])
 
-    def test_a_child_forked_in_the_middle_of_a_read_leaves_it_alone(self, store: PostgresStore) -> None:
+    def test_a_child_forked_in_the_middle_of_a_read_leaves_it_alone(
+        self, store: PostgresStore
+    ) -> None:
         put(store, fact("before"))
         parent, children = os.getpid(), []
         with store.reading([ANN]), warnings.catch_warnings():
@@ -770,7 +883,10 @@ class TestForks:
             os._exit(0 if listed(store) == ["before"] else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
         assert listed(store) == ["before"]
-        for rows in (store.rows("memory", ANN), store.stream((1,), "SELECT scope FROM memories", ())):
+        for rows in (
+            store.rows("memory", ANN),
+            store.stream((1,), "SELECT scope FROM memories", ()),
+        ):
             assert len(list(rows)) == 1
 
     def test_a_child_that_ends_inside_a_write_of_its_parent_leaves_it_alone(
@@ -799,7 +915,9 @@ class TestForks:
         assert everything(url) == Counter(["before", "parent", "after"])
         assert "Traceback" not in capfd.readouterr().err
 
-    def test_a_child_forked_while_threads_use_the_store_is_not_stuck(self, url: str, store: PostgresStore) -> None:
+    def test_a_child_forked_while_threads_use_the_store_is_not_stuck(
+        self, url: str, store: PostgresStore
+    ) -> None:
         put(store, fact("before"))
         done = threading.Event()
 
@@ -831,7 +949,12 @@ class TestForks:
             "    assert listed(store) == ['before']\n"
             "store.close()\n"
         )
-        strict = ["-W", "error", "-W", "ignore::DeprecationWarning"]  # a pool has threads, which forking may not like
+        strict = [
+            "-W",
+            "error",
+            "-W",
+            "ignore::DeprecationWarning",
+        ]  # a pool has threads, which forking may not like
         arguments = [sys.executable, *strict, "-c", program, store._primary.url]
         assert os.spawnv(os.P_WAIT, sys.executable, arguments) == 0
         assert capfd.readouterr().err == ""
@@ -940,7 +1063,9 @@ class TestReplicas:
     def test_a_replica_that_has_no_tables_yet_is_not_asked(
         self, server: PostgresServer, standby: PostgresServer, url: str
     ) -> None:
-        """Neither one that is behind by the making of a database, nor one with an empty database."""
+        """Neither one that is behind by the making of a database, nor one with an empty
+        database.
+        """
         name = f"test_{uuid4().hex}"
         with ExitStack() as stack:
             server.create_database(name)
@@ -955,7 +1080,13 @@ class TestReplicas:
 
     @pytest.mark.parametrize(("cut", "tries"), [("after", 1), ("before", 2)])
     def test_a_write_whose_answer_is_lost_is_there_once_and_is_read(
-        self, both: PostgresStore, standby: PostgresServer, proxy: Proxy, url: str, cut: str, tries: int
+        self,
+        both: PostgresStore,
+        standby: PostgresServer,
+        proxy: Proxy,
+        url: str,
+        cut: str,
+        tries: int,
     ) -> None:
         store = PostgresStore(proxy.url(url), replica=standby.url(url.rpartition("/")[2]))
         put(store, fact("also before"))
@@ -980,4 +1111,6 @@ class TestReplicas:
 
 
 def standby_has(standby: PostgresServer, name: str) -> bool:
-    return bool(query(standby.url("postgres"), f"SELECT 1 FROM pg_database WHERE datname = '{name}'"))
+    return bool(
+        query(standby.url("postgres"), f"SELECT 1 FROM pg_database WHERE datname = '{name}'")
+    )

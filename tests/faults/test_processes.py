@@ -18,7 +18,9 @@ import worker
 from holdfast.storage import Filter, SQLiteStore
 from holdfast.types import STATUSES, Scope
 
-SECONDS = float(os.environ.get("FAULT_SECONDS", "5"))  # it lasts at least so long, and until enough has happened
+SECONDS = float(
+    os.environ.get("FAULT_SECONDS", "5")
+)  # it lasts at least so long, and until enough has happened
 WRITERS, READERS, KILLS = 16, 4, 25
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
@@ -57,7 +59,11 @@ class Crowd:
     def is_storm(self) -> bool:
         """Whether enough were killed, and enough was written and read meanwhile."""
         read = sum(log.stat().st_size > 0 for log in self.folder.glob("reader*.log"))
-        return self.killed >= KILLS and read >= READERS // 2 and len(worker.promised(self.folder)) > 10 * WRITERS
+        return (
+            self.killed >= KILLS
+            and read >= READERS // 2
+            and len(worker.promised(self.folder)) > 10 * WRITERS
+        )
 
     def end(self) -> None:
         """Until the last one has ended by itself."""
@@ -75,7 +81,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Crowd:
     for place in places:
         crowd.start(place)
     doomed, chance = places[::2], random.Random()
-    while time.monotonic() < begun + SECONDS or not (crowd.is_storm() or time.monotonic() > begun + worker.LONGEST):
+    while time.monotonic() < begun + SECONDS or not (
+        crowd.is_storm() or time.monotonic() > begun + worker.LONGEST
+    ):
         time.sleep(chance.uniform(0.02, 0.4))
         place = chance.choice(doomed)
         if place in crowd.places:
@@ -118,7 +126,11 @@ def test_every_acknowledged_write_is_there_exactly_once(crowd: Crowd, texts: Cou
 
 def test_nothing_is_there_twice_and_no_batch_by_half(texts: Counter[str]) -> None:
     assert [text for text, count in texts.items() if count > 1] == []
-    assert [text for text in texts if text.endswith(worker.TWIN) and text.removesuffix(worker.TWIN) not in texts] == []
+    assert [
+        text
+        for text in texts
+        if text.endswith(worker.TWIN) and text.removesuffix(worker.TWIN) not in texts
+    ] == []
 
 
 def test_the_turns_of_a_session_stand_in_one_row(crowd: Crowd) -> None:

@@ -1,4 +1,6 @@
-"""Records when processes die, and when several change them at once: the file is the truth, and nothing is lost."""
+"""Records when processes die, and when several change them at once: the file is the truth, and
+nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 from holdfast.config import Settings
 from holdfast.errors import Conflict
 from holdfast.memory import Holdfast
-from holdfast.records.roots import Place, init_project
+from holdfast.records.roots import RecordRoot, init_project
 from holdfast.storage import SQLiteStore
 
 OFFLINE = Settings(embedding_models="none")
@@ -37,7 +39,7 @@ class Deadly(SQLiteStore):
         return super().write(author, then_die)
 
 
-def opened(folder: Path, place: Place, store: type[SQLiteStore] = SQLiteStore) -> Holdfast:
+def opened(folder: Path, place: RecordRoot, store: type[SQLiteStore] = SQLiteStore) -> Holdfast:
     return Holdfast(store(folder / "memory.db"), [place.scope], places=[place], settings=OFFLINE)
 
 
@@ -50,7 +52,7 @@ def in_a_process(work, *args) -> int:
     return process.exitcode
 
 
-def die(folder: Path, place: Place, verb: str, ids: list[str]) -> None:
+def die(folder: Path, place: RecordRoot, verb: str, ids: list[str]) -> None:
     hf = opened(folder, place, Deadly)
     hf.list()
     hf._files.bare.deadly = True
@@ -80,7 +82,11 @@ def test_a_process_that_dies_between_file_and_commit(tmp_path, verb):
     known = {one.id: one for one in (*hf.records(), *hf.records(archived=True))}
     match verb:
         case "add":
-            assert sorted(one.content for one in known.values()) == ["Use milk.", "Use tea.", "Use water."]
+            assert sorted(one.content for one in known.values()) == [
+                "Use milk.",
+                "Use tea.",
+                "Use water.",
+            ]
         case "update":
             assert known[ids[0]].content == "Use rum."
         case "archive":
@@ -94,11 +100,13 @@ def test_a_process_that_dies_between_file_and_commit(tmp_path, verb):
     hf.close()
 
 
-def crowd(folder: Path, place: Place, name: int, shared: str) -> None:
+def crowd(folder: Path, place: RecordRoot, name: int, shared: str) -> None:
     """Adds records of its own, and changes one that everybody changes."""
     hf, conflicts = opened(folder, place), 0
     for number in range(8):
-        mine = hf.add_record(f"Note {number} of {name}.", category="decisions", title=f"t{name}x{number}")
+        mine = hf.add_record(
+            f"Note {number} of {name}.", category="decisions", title=f"t{name}x{number}"
+        )
         hf.update_record(mine.id, body=f"Note {number} of {name}, again.")
         try:
             hf.update_record(shared, keywords=[f"k{name}x{number}"])
@@ -114,7 +122,9 @@ def test_four_processes_add_and_update_at_once(tmp_path):
     shared = hf.add_record("Shared.", category="decisions").id
     hf.close()
     processes = [
-        multiprocessing.get_context("fork").Process(target=crowd, args=(tmp_path, place, name, shared))
+        multiprocessing.get_context("fork").Process(
+            target=crowd, args=(tmp_path, place, name, shared)
+        )
         for name in range(4)
     ]
     with warnings.catch_warnings():
@@ -128,7 +138,12 @@ def test_four_processes_add_and_update_at_once(tmp_path):
     records = {one.id: one for one in hf.records()}
     assert len(records) == 33 == len(list(place.records.rglob("*.md")))
     assert sum("again" in one.content for one in records.values()) == 32
-    assert (hf.followed.added, hf.followed.changed, hf.followed.removed, hf.doctor()) == ([], [], [], [])
+    assert (hf.followed.added, hf.followed.changed, hf.followed.removed, hf.doctor()) == (
+        [],
+        [],
+        [],
+        [],
+    )
     (tag,) = records[shared].tags
     assert f"keywords: [{tag}]" in (place.root / records[shared].metadata["file"]).read_text()
     hf.close()

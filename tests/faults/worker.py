@@ -1,7 +1,9 @@
-"""What the processes of test_processes.py and of the storms in test_postgres_faults.py do, until they are told to stop.
+"""What the processes of test_processes.py and of the storms in test_postgres_faults.py do, until
+they are told to stop.
 
-A writer keeps a log of its own and puts a text into it, flushed to the disk, only after the write has returned:
-what is in the log was promised to be there. A reader checks that it never sees half of a write.
+A writer keeps a log of its own and puts a text into it, flushed to the disk, only after the write
+has returned: what is in the log was promised to be there. A reader checks that it never sees half
+of a write.
 """
 
 from __future__ import annotations
@@ -19,8 +21,12 @@ from holdfast.memory import Holdfast
 
 SETTINGS = Settings(embedding_models="none")
 SCOPES = ("user:ann", "user:bob")
-TWIN = " and its twin"  # written in one batch with the text before it, so that half a batch would show
-LONGEST = 200  # seconds after which a process stops unasked: a test that failed must not leave it behind
+TWIN = (
+    " and its twin"  # written in one batch with the text before it, so that half a batch would show
+)
+LONGEST = (
+    200  # seconds after which a process stops unasked: a test that failed must not leave it behind
+)
 
 
 def stop(folder: Path) -> None:
@@ -43,7 +49,9 @@ def promised(folder: Path) -> list[str]:
 
 
 def write(hf: Holdfast, log: Path, name: str) -> None:
-    """Remembers, captures, archives, corrects and undoes; each text says which writer made it, and its number."""
+    """Remembers, captures, archives, corrects and undoes; each text says which writer made it, and
+    its number.
+    """
     chance = random.Random(name)
     descriptor = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     for number in _going_on(log):
@@ -71,13 +79,19 @@ def read(hf: Holdfast, log: Path, name: str) -> None:
     for _ in _going_on(log):
         hits = hf.recall(f"note {chance.randrange(40)}", limit=5)
         assert all(0.0 <= hit.score <= 1.0 for hit in hits)
-        texts = {memory.content for memory in hf.list(statuses=("active", "archived", "superseded"))}
-        halves = [text for text in texts if text.endswith(TWIN) and text.removesuffix(TWIN) not in texts]
+        texts = {
+            memory.content for memory in hf.list(statuses=("active", "archived", "superseded"))
+        }
+        halves = [
+            text for text in texts if text.endswith(TWIN) and text.removesuffix(TWIN) not in texts
+        ]
         assert not halves, halves
         log.write_text(str(len(texts)))
 
 
-def run(role: Callable[[Holdfast, Path, str], None], store: Path | str, log: Path, name: str) -> None:
+def run(
+    role: Callable[[Holdfast, Path, str], None], store: Path | str, log: Path, name: str
+) -> None:
     """A whole process; an error goes into a file beside the log."""
     try:
         scope = SCOPES[sum(name.encode()) % len(SCOPES)]

@@ -10,7 +10,7 @@ from holdfast.config import Settings
 from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.file_sync import Followed
-from holdfast.records.roots import Place, assistant_place, init_project
+from holdfast.records.roots import RecordRoot, assistant_place, init_project
 from holdfast.storage import SQLiteStore
 from holdfast.types import Memory
 
@@ -39,13 +39,20 @@ class Shop:
         self._opened: list[Holdfast] = []
         self._time = 1_600_000_000_000_000_000
 
-    def open(self, *places: Place, actor: str = "library", settings: Settings | None = None) -> Holdfast:
+    def open(
+        self, *places: RecordRoot, actor: str = "library", settings: Settings | None = None
+    ) -> Holdfast:
         """An open memory of the project and the assistant; closed at the end of the test."""
         store, here = SQLiteStore(self.store, clock=self.clock), places or (self.place, self.own)
         hf = Holdfast(
-            store, [place.scope for place in here], places=here, clock=self.clock, actor=actor, settings=settings,
+            store,
+            [place.scope for place in here],
+            places=here,
+            clock=self.clock,
+            actor=actor,
+            settings=settings,
             tiers=Tiers.of(clock=self.clock),
-        )  # fmt: skip
+        )
         self._opened.append(hf)
         return hf
 
@@ -54,8 +61,10 @@ class Shop:
         for hf in self._opened:
             hf.close()
 
-    def write(self, path: str, text: str | bytes, *, place: Place | None = None) -> Path:
-        """A person saves a file. Each save is at another time, long ago, so that none looks like the one before."""
+    def write(self, path: str, text: str | bytes, *, place: RecordRoot | None = None) -> Path:
+        """A person saves a file. Each save is at another time, long ago, so that none looks like
+        the one before.
+        """
         file = (place or self.place).records / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -65,7 +74,9 @@ class Shop:
 
     def record(self, name: str, text: str = "", *, category: str = "decisions") -> Path:
         """A person writes a record by hand."""
-        whole = RECORD.format(name=name, category=category, text=text or f"What was decided about {name}.")
+        whole = RECORD.format(
+            name=name, category=category, text=text or f"What was decided about {name}."
+        )
         return self.write(f"{category}/{name}.md", whole)
 
     def follow(self) -> Followed:
@@ -77,7 +88,9 @@ class Shop:
 
 def file_of(hf: Holdfast, record: Memory) -> Path:
     """Where the file of a record is."""
-    return next(place.root for place in hf.places if place.scope == record.scope) / str(record.metadata["file"])
+    return next(place.root for place in hf.places if place.scope == record.scope) / str(
+        record.metadata["file"]
+    )
 
 
 def contents(hf: Holdfast, question: str) -> list[str]:

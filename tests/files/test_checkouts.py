@@ -26,7 +26,12 @@ def trees(shop, tmp_path, clock):
 def test_a_second_checkout_brings_nothing_new(trees):
     shop, other = trees
     followed = other.follow()
-    assert (followed.added, followed.changed, followed.removed, followed.warnings) == ([], [], [], [])
+    assert (followed.added, followed.changed, followed.removed, followed.warnings) == (
+        [],
+        [],
+        [],
+        [],
+    )
     assert other.follow().read == shop.follow().read == 0
 
 
@@ -78,7 +83,9 @@ def test_a_checkout_that_was_deleted_holds_nothing(trees):
     assert shop.follow().removed == ["rec_a"]
 
 
-def test_a_record_that_was_deleted_in_one_checkout_stays_so_until_its_file_changes_in_another(trees):
+def test_a_record_that_was_deleted_in_one_checkout_stays_so_until_its_file_changes_in_another(
+    trees,
+):
     shop, other = trees
     other.follow()
     hf = shop.open()

@@ -1,4 +1,6 @@
-"""What records rest on, in a real git repository: noted, and found fresh, moved, stale or beyond checking."""
+"""What records rest on, in a real git repository: noted, and found fresh, moved, stale or beyond
+checking.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from holdfast.errors import InvalidInput
 from holdfast.records.evidence import Evidence, fingerprint, noted, runs
 from holdfast.records.freshness import check, freshness, looked_at
-from holdfast.records.roots import Place
+from holdfast.records.roots import RecordRoot
 from holdfast.records.worktree import MOST_BYTES, Tree
 from holdfast.types import Memory, Scope
 
@@ -32,7 +34,9 @@ SPAN = "src/app.py:3-5"
 
 def git(folder: Path, *args: str) -> str:
     name = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *name, *args], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *name, *args], cwd=folder, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -91,7 +95,9 @@ def test_a_citation_notes_file_lines_commit_and_a_fingerprint(project):
         ("src/app.py:2-900", ".", "src/app.py", [3, 8]),
     ],
 )
-def test_files_are_named_from_where_one_stands_or_from_the_project(project, monkeypatch, text, base, file, lines):
+def test_files_are_named_from_where_one_stands_or_from_the_project(
+    project, monkeypatch, text, base, file, lines
+):
     monkeypatch.chdir(project / base)
     cited = cite(project, text)
     assert (cited["file"], cited.get("lines")) == (file, lines)
@@ -100,7 +106,9 @@ def test_files_are_named_from_where_one_stands_or_from_the_project(project, monk
 def test_web_pages_and_commits_are_cited_as_they_are(project):
     assert cite(project, "https://example.org/why?x=1") == {"url": "https://example.org/why?x=1"}
     assert cite(project, "abcdef1234") == {"commit": "abcdef1234"}
-    assert noted([{"file": "src/app.py", "note": "by hand"}], project) == [{"file": "src/app.py", "note": "by hand"}]
+    assert noted([{"file": "src/app.py", "note": "by hand"}], project) == [
+        {"file": "src/app.py", "note": "by hand"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,11 @@ def test_what_stands_where_it_did_is_fresh(project):
     "lines, end",
     [
         pytest.param([line.replace("    ", "\t") for line in CODE], "\n", id="tabs"),
-        pytest.param([line.replace("retry = 3", "retry=3") for line in CODE], "\n", id="spaces around an operator"),
+        pytest.param(
+            [line.replace("retry = 3", "retry=3") for line in CODE],
+            "\n",
+            id="spaces around an operator",
+        ),
         pytest.param([*CODE[:4], "", "", *CODE[4:]], "\n", id="blank lines between"),
         pytest.param(CODE, "\r\n", id="line ends"),
         pytest.param([line + "  " for line in CODE], "\n", id="trailing spaces"),
@@ -226,7 +238,10 @@ def test_a_renamed_file_whose_lines_changed_is_stale_and_named(project):
         ({"commit": "abcdef1"}, "a commit"),
         ({"file": "src/gone.py", "lines": [1, 2], "hash": "2-0123456789abcdef"}, "not there"),
         ({"file": "src/app.py", "lines": [1, 2]}, "no fingerprint was noted"),
-        ({"file": "src/app.py", "lines": [1, 2], "hash": "0-0000000000000000"}, "no fingerprint was noted"),
+        (
+            {"file": "src/app.py", "lines": [1, 2], "hash": "0-0000000000000000"},
+            "no fingerprint was noted",
+        ),
         ({"file": "../secret.txt", "hash": "1-0123456789abcdef"}, "outside the project"),
         ({"file": "/etc/passwd", "hash": "1-0123456789abcdef"}, "outside the project"),
         ({"file": "way/out.txt", "hash": "1-0123456789abcdef"}, "outside the project"),
@@ -241,7 +256,9 @@ def test_a_renamed_file_whose_lines_changed_is_stale_and_named(project):
     ],
 )
 def test_what_cannot_be_compared_is_unverifiable(project, cited, reason):
-    """Nothing outside of the project is ever read, whatever a record says and wherever links lead."""
+    """Nothing outside of the project is ever read, whatever a record says and wherever links
+    lead.
+    """
     (project.parent / "secret.txt").write_text("secret")
     (project / "way").symlink_to(project.parent)
     (project / "circle").symlink_to(project / "circle")
@@ -253,7 +270,11 @@ def test_what_cannot_be_compared_is_unverifiable(project, cited, reason):
 
 def test_a_file_is_read_once_however_often_it_is_cited(project, monkeypatch):
     cited, tree, read = Evidence.of(cite(project)), Tree(project), []
-    monkeypatch.setattr(Path, "read_bytes", lambda path, real=Path.read_bytes: (read.append(path.name), real(path))[1])
+    monkeypatch.setattr(
+        Path,
+        "read_bytes",
+        lambda path, real=Path.read_bytes: (read.append(path.name), real(path))[1],
+    )
     assert [check(cited, tree).state for _ in range(5)] == ["FRESH"] * 5
     assert read == ["app.py"]
 
@@ -264,7 +285,7 @@ def memory(*evidence):
 
 
 def place(project):
-    return Place(project / ".holdfast", memory().scope, "project")
+    return RecordRoot(project / ".holdfast", memory().scope, "project")
 
 
 def test_memories_that_cite_nothing_are_not_spoken_of(project):
@@ -286,7 +307,11 @@ def test_looking_ties_a_citation_to_where_it_went_and_to_what_it_says_now(projec
     cited = cite(project) | {"note": "by hand"}
     write(project, ["import sys", *CODE])
     moved = tied(project, cited)
-    assert (moved["lines"], moved["note"], state(project, moved)) == ([4, 6], "by hand", ("FRESH", ""))
+    assert (moved["lines"], moved["note"], state(project, moved)) == (
+        [4, 6],
+        "by hand",
+        ("FRESH", ""),
+    )
     write(project, [line.replace("3", "5") for line in ["import sys", *CODE]])
     assert state(project, moved)[0] == "STALE"
     now = tied(project, moved)
@@ -294,7 +319,11 @@ def test_looking_ties_a_citation_to_where_it_went_and_to_what_it_says_now(projec
 
 
 def test_a_citation_by_hand_gets_its_fingerprint(project):
-    assert tied(project, SPAN) == tied(project, {"file": "src/app.py", "lines": "3-5"}) == cite(project)
+    assert (
+        tied(project, SPAN)
+        == tied(project, {"file": "src/app.py", "lines": "3-5"})
+        == cite(project)
+    )
 
 
 def test_what_is_fresh_or_cannot_be_tied_stays_as_it_is(project):
@@ -312,6 +341,12 @@ def test_a_run_has_the_same_fingerprint_wherever_it_stands(letters, data):
     first = data.draw(st.integers(0, len(lines) - 1))
     last = data.draw(st.integers(first + 1, len(lines)))
     size, number = fingerprint(lines[first:last]).split("-")
-    found = [place for place, value in enumerate(runs(lines, int(size))) if f"{value:016x}" == number]
-    same = [place for place in range(len(letters)) if letters[place : place + last - first] == letters[first:last]]
+    found = [
+        place for place, value in enumerate(runs(lines, int(size))) if f"{value:016x}" == number
+    ]
+    same = [
+        place
+        for place in range(len(letters))
+        if letters[place : place + last - first] == letters[first:last]
+    ]
     assert found == same

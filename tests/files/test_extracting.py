@@ -1,4 +1,6 @@
-"""From sessions to records: what is written, what is known already, what is replaced, and what never comes back."""
+"""From sessions to records: what is written, what is known already, what is replaced, and what
+never comes back.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def hf(shop):
 def talk(hf, session, *said, **about):
     """A session of the project that has ended; who says nothing of themselves is a person."""
     turns = [(one if isinstance(one, tuple) else ("user", one)) for one in said]
-    hf.capture_many([{"session": session, "role": role, "text": text, **about} for role, text in turns])
+    hf.capture_many(
+        [{"session": session, "role": role, "text": text, **about} for role, text in turns]
+    )
     hf.end_session(session)
 
 
@@ -39,27 +43,41 @@ def test_a_note_becomes_a_record_with_its_source_its_quote_and_its_file(hf, shop
     (id_,) = hf.extract().records
     record = hf.get(id_)
     turn = hf.list(kinds=["turn"], limit=1)[0]
-    assert (record.content, record.category, record.title) == (TOLD, "decisions", "Use Postgres instead of SQLite")
+    assert (record.content, record.category, record.title) == (
+        TOLD,
+        "decisions",
+        "Use Postgres instead of SQLite",
+    )
     assert record.quote == POSTGRES.rstrip(".")
     assert record.metadata["source"] == {"session": "s1", "at": "2026-03-18T12:00:00+00:00"}
-    assert [(edge.source, edge.target, edge.relation) for edge in hf.store.edges(record.scope, id_)] == [
-        (id_, turn.id, "derived_from")
-    ]
+    assert [
+        (edge.source, edge.target, edge.relation) for edge in hf.store.edges(record.scope, id_)
+    ] == [(id_, turn.id, "derived_from")]
     assert file_of(hf, record).read_text("utf-8").endswith(f"---\n\n{TOLD}\n")
 
 
 def test_the_source_names_file_and_lines_where_the_session_was_indexed(hf, shop, monkeypatch):
     monkeypatch.setenv("HOME", str(shop.folder.parent))
-    line = {"type": "user", "uuid": "a", "parentUuid": None, "sessionId": "s1", "cwd": str(shop.folder),
-            "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": POSTGRES}}  # fmt: skip
+    line = {
+        "type": "user",
+        "uuid": "a",
+        "parentUuid": None,
+        "sessionId": "s1",
+        "cwd": str(shop.folder),
+        "timestamp": "2026-02-01T10:00:00Z",
+        "message": {"role": "user", "content": POSTGRES},
+    }
     path = shop.folder.parent / "logs" / "s1.jsonl"
     path.parent.mkdir()
     path.write_text(json.dumps(line) + "\n")
     hf.index([path])
     (record,) = map(hf.get, hf.extract().records)
     assert record.metadata["source"] == {
-        "session": "s1", "path": "~/logs/s1.jsonl", "lines": [1, 1], "at": "2026-02-01T10:00:00+00:00",
-    }  # fmt: skip
+        "session": "s1",
+        "path": "~/logs/s1.jsonl",
+        "lines": [1, 1],
+        "at": "2026-02-01T10:00:00+00:00",
+    }
 
 
 def test_what_holds_everywhere_goes_to_the_assistant(hf, shop):
@@ -76,7 +94,9 @@ def test_what_a_purged_session_taught_the_assistant_goes_with_it(hf, shop):
     assert of_first.id in {one.memory.id for one in hf.plan_purge(session="s1").going}
     hf.purge(session="s1")
     assert [one.id for one in hf.records()] == [of_second.id]
-    assert not any(b"small commits" in one.read_bytes() for one in shop.own.root.rglob("*") if one.is_file())
+    assert not any(
+        b"small commits" in one.read_bytes() for one in shop.own.root.rglob("*") if one.is_file()
+    )
     (turn,) = hf.list(kinds=["turn"])
     hf.purge(turn.id)
     assert hf.records() == []
@@ -204,7 +224,11 @@ def test_new_steps_for_the_same_goal_replace_the_old_ones(hf):
     talk(hf, "s1", "To deploy to staging:\n1. run `make image`\n2. run `make push`")
     hf.extract()
     hf.clock.forward(days=1)
-    talk(hf, "s2", "To deploy to staging:\n1. run `make image`\n2. run `make push`\n3. tell the channel")
+    talk(
+        hf,
+        "s2",
+        "To deploy to staging:\n1. run `make image`\n2. run `make push`\n3. tell the channel",
+    )
     assert fates(hf.extract()) == [("supersedes", "procedures")]
 
 
@@ -238,7 +262,10 @@ def test_a_fault_in_one_session_does_not_keep_others_from_being_read(hf, monkeyp
 
     monkeypatch.setattr(extracting, "find_notes", faulty)
     done = hf.extract()
-    assert (fates(done), done.failures) == ([("add", "principles")], {"s1": "RuntimeError: a fault"})
+    assert (fates(done), done.failures) == (
+        [("add", "principles")],
+        {"s1": "RuntimeError: a fault"},
+    )
     assert "could not be extracted" in caplog.text
 
 
@@ -256,7 +283,12 @@ def test_a_session_that_goes_on_while_it_is_read_is_read_the_next_time(hf):
 
 def test_a_models_notes_are_reconciled_like_any(hf):
     talk(hf, "s1", POSTGRES)
-    note = {"category": "decisions", "text": "Postgres replaces SQLite.", "turn": 1, "quote": "use Postgres"}
+    note = {
+        "category": "decisions",
+        "text": "Postgres replaces SQLite.",
+        "turn": 1,
+        "quote": "use Postgres",
+    }
     (record,) = map(hf.get, hf.extract(complete=lambda prompt: json.dumps([note])).records)
     assert (record.content, record.quote) == ("Postgres replaces SQLite.", "use Postgres")
 

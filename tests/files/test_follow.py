@@ -1,4 +1,6 @@
-"""Memories follow files: whatever people, editors and git do to them, and whatever is wrong with them."""
+"""Memories follow files: whatever people, editors and git do to them, and whatever is wrong with
+them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def test_a_changed_text_is_found_by_its_new_words_and_keeps_its_links(shop):
     shop.record("pnpm", "Use pnpm.")
     shop.record("yarn", "Use yarn.")
     hf = shop.open()
-    hf.write("link", lambda writer: writer.link(Edge(shop.place.scope, "rec_pnpm", "rec_yarn", "supersedes", 1)))
+    hf.write(
+        "link",
+        lambda writer: writer.link(Edge(shop.place.scope, "rec_pnpm", "rec_yarn", "supersedes", 1)),
+    )
     shop.record("pnpm", "Use bun.")
     assert shop.follow().changed == ["rec_pnpm"]
     assert contents(shop.open(), "bun") == ["Use bun."]
@@ -143,7 +148,12 @@ def test_a_branch_with_forty_other_records_and_back(shop):
         (shop.place.records / "decisions" / f"r{number}.md").unlink()
     for number in range(10):
         shop.record(f"new{number}", category="incidents")
-    git("add", "."), git("commit", "-m", "changes"), git("checkout", "main"), git("checkout", "other")
+    (
+        git("add", "."),
+        git("commit", "-m", "changes"),
+        git("checkout", "main"),
+        git("checkout", "other"),
+    )
     followed = shop.follow()
     assert (len(followed.changed), len(followed.removed), len(followed.added)) == (20, 10, 10)
     assert len({event.run for event in shop.open().log(limit=None) if event.verb == "follow"}) == 2
@@ -157,8 +167,14 @@ def test_a_branch_with_forty_other_records_and_back(shop):
 
 BROKEN = {
     "not YAML": ("---\nid: rec_a\ntitle: [\n---\ntext\n", ":4: "),
-    "a conflict": ("---\nid: rec_a\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> b\n", ":4: git left a conflict"),
-    "a conflict above": ("---\n<<<<<<< HEAD\nid: rec_a\n=======\nid: rec_b\n>>>>>>> b\n---\nx", ":2: git left"),
+    "a conflict": (
+        "---\nid: rec_a\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> b\n",
+        ":4: git left a conflict",
+    ),
+    "a conflict above": (
+        "---\n<<<<<<< HEAD\nid: rec_a\n=======\nid: rec_b\n>>>>>>> b\n---\nx",
+        ":2: git left",
+    ),
     "empty": ("", "no text"),
     "not UTF-8": (b"---\nid: rec_a\n---\n\nna\xefve\n", ":5: is not UTF-8"),
     "of 1 MB": ("---\nid: rec_a\n---\n" + "word " * 200_000, "over the limit"),
@@ -212,7 +228,9 @@ def test_a_copied_file_is_reported_and_the_first_keeps_the_id(shop):
 
 def test_of_two_new_files_with_one_id_the_one_named_by_it_has_it(shop):
     shop.write("decisions/a.md", RECORD.format(name="x", category="decisions", text="By hand."))
-    shop.write("decisions/rec_x-about.md", RECORD.format(name="x", category="decisions", text="By name."))
+    shop.write(
+        "decisions/rec_x-about.md", RECORD.format(name="x", category="decisions", text="By name.")
+    )
     assert len(shop.follow().warnings) == 1
     assert rows(shop)["rec_x"].content == "By name."
 
@@ -236,7 +254,9 @@ def test_nothing_behind_a_link_is_read(shop, tmp_path):
     (shop.place.records / "incidents").symlink_to(outside)
     hf = shop.open()
     assert hf.list() == []
-    assert len(hf.followed.warnings) == 2 and all("passed over" in one for one in hf.followed.warnings)
+    assert len(hf.followed.warnings) == 2 and all(
+        "passed over" in one for one in hf.followed.warnings
+    )
 
 
 def test_a_place_whose_records_are_a_link_keeps_what_was_known(shop, tmp_path):
@@ -256,7 +276,10 @@ def test_names_with_spaces_and_other_letters_are_names(shop):
     hf.list()
     assert sorted(hf.followed.added) == ["rec_a", "rec_b", "rec_c"] and hf.followed.warnings == []
     hf.archive("rec_a")
-    assert "status: archived" in (shop.place.records / "decisions/ein Name, mit Umläuten — 日本語.md").read_text()
+    assert (
+        "status: archived"
+        in (shop.place.records / "decisions/ein Name, mit Umläuten — 日本語.md").read_text()
+    )
 
 
 def test_a_name_that_is_not_utf_8_is_told(shop):
@@ -290,7 +313,9 @@ def test_a_folder_in_other_case_is_the_same_category(shop):
 
 
 def test_a_record_that_has_expired_is_not_recalled_and_its_file_stays(shop, clock):
-    file = shop.write("incidents/a.md", "---\nid: rec_a\nexpires: 2026-03-19\n---\nThe build is red.\n")
+    file = shop.write(
+        "incidents/a.md", "---\nid: rec_a\nexpires: 2026-03-19\n---\nThe build is red.\n"
+    )
     hf = shop.open()
     assert contents(hf, "build") == ["The build is red."]
     clock.forward(days=2)
@@ -309,7 +334,10 @@ def test_a_record_archived_by_hand_is_not_recalled(shop):
 
 
 def test_keywords_and_aliases_are_found(shop):
-    shop.write("decisions/a.md", "---\nid: rec_a\nkeywords: [yarn]\naliases: package manager\n---\nUse pnpm.\n")
+    shop.write(
+        "decisions/a.md",
+        "---\nid: rec_a\nkeywords: [yarn]\naliases: package manager\n---\nUse pnpm.\n",
+    )
     hf = shop.open()
     assert contents(hf, "yarn") == contents(hf, "package manager") == ["Use pnpm."]
 
@@ -355,12 +383,22 @@ def test_undo_passes_over_what_followed_from_files(shop):
 
 def test_a_read_only_project_can_be_read(shop):
     shop.record("a", "Use tea.")
-    for folder in (shop.place.records / "decisions", shop.place.records, shop.place.root, shop.folder):
+    for folder in (
+        shop.place.records / "decisions",
+        shop.place.records,
+        shop.place.root,
+        shop.folder,
+    ):
         folder.chmod(0o555)
     try:
         assert contents(shop.open(), "tea") == ["Use tea."]
     finally:
-        for folder in (shop.folder, shop.place.root, shop.place.records, shop.place.records / "decisions"):
+        for folder in (
+            shop.folder,
+            shop.place.root,
+            shop.place.records,
+            shop.place.records / "decisions",
+        ):
             folder.chmod(0o755)
 
 
@@ -394,7 +432,13 @@ def test_a_store_that_cannot_be_written_is_read_as_it_was_known(shop):
     shop.follow()
     shop.record("b", "Use rum.")
     store = Sealed(shop.store, clock=shop.clock)
-    hf = Holdfast(store, [shop.place.scope], places=[shop.place], clock=shop.clock, tiers=Tiers.of(clock=shop.clock))
+    hf = Holdfast(
+        store,
+        [shop.place.scope],
+        places=[shop.place],
+        clock=shop.clock,
+        tiers=Tiers.of(clock=shop.clock),
+    )
     assert contents(hf, "tea") == ["Use tea."]
     assert "not taken in yet. The store cannot be written" in hf.followed.warnings[0]
     hf.close()
@@ -405,7 +449,13 @@ def test_a_store_that_cannot_be_written_is_no_matter_when_nothing_changed(shop):
     shop.follow()
     os.utime(file)
     store = Sealed(shop.store, clock=shop.clock)
-    hf = Holdfast(store, [shop.place.scope], places=[shop.place], clock=shop.clock, tiers=Tiers.of(clock=shop.clock))
+    hf = Holdfast(
+        store,
+        [shop.place.scope],
+        places=[shop.place],
+        clock=shop.clock,
+        tiers=Tiers.of(clock=shop.clock),
+    )
     assert contents(hf, "tea") == ["Use tea."] and hf.followed.warnings == []
     hf.close()
 

@@ -1,4 +1,6 @@
-"""Frontmatter: read without a library where that is safe, and changed without touching anybody else's bytes."""
+"""Frontmatter: read without a library where that is safe, and changed without touching anybody
+else's bytes.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,33 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from holdfast.text import full_yaml, plain_yaml
-from holdfast.text.frontmatter import Broken, Document, decode, line_of, patch, plain, read, split, write
+from holdfast.text.frontmatter import (
+    Broken,
+    Document,
+    decode,
+    line_of,
+    patch,
+    plain,
+    read,
+    split,
+    write,
+)
 from holdfast.text.plain_yaml import NotPlain
 
 ORDER = ("id", "title", "keywords", "status")
-# Anything that YAML can hold and a file can: no surrogates, and none of the characters that end a line for some.
-TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\u2028\u2029\ufeff"), max_size=40)
-SCALAR = st.one_of(TEXT, st.booleans(), st.integers(-1000, 1000), st.floats(0, 1), st.datetimes(timezones=st.just(UTC)))
+# Anything that YAML can hold and a file can: no surrogates, and none of the characters that end a
+# line for some.
+TEXT = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\u2028\u2029\ufeff"),
+    max_size=40,
+)
+SCALAR = st.one_of(
+    TEXT,
+    st.booleans(),
+    st.integers(-1000, 1000),
+    st.floats(0, 1),
+    st.datetimes(timezones=st.just(UTC)),
+)
 VALUE = st.one_of(
     SCALAR,
     st.lists(TEXT, max_size=4),
@@ -27,22 +49,47 @@ COMMENT = st.sampled_from(("", "  # theirs", " #: note"))
 # Ways in which people write one entry, each with what it says; NAME is where the key goes.
 ENTRIES = st.sampled_from(
     (
-        "NAME: plain words", "NAME:   spaced   ", "NAME: 'it''s quoted'", 'NAME: "a \\"b\\" c"', "NAME: [one, 'two']",
-        "NAME: {a: 1, b: [2, 3]}", "NAME:\n  - one\n  - two # inner", "NAME:\n- flush\n- left", "NAME:", "NAME: ~",
-        "NAME: |\n  literal\n\n  text", "NAME: >-\n  folded\n  text", "NAME:\n  inner: 1\n  other:\n    - deep",
-        "NAME: 2026-03-01", "NAME: 12.50", "'NAME': quoted key", "NAME: [\n  over,\n  lines\n]", "NAME: über 日本語",
-        "NAME: !!str 12", "NAME: &anchor word", "# a comment above\nNAME: word", "NAME: word\n\n# below\n",
+        "NAME: plain words",
+        "NAME:   spaced   ",
+        "NAME: 'it''s quoted'",
+        'NAME: "a \\"b\\" c"',
+        "NAME: [one, 'two']",
+        "NAME: {a: 1, b: [2, 3]}",
+        "NAME:\n  - one\n  - two # inner",
+        "NAME:\n- flush\n- left",
+        "NAME:",
+        "NAME: ~",
+        "NAME: |\n  literal\n\n  text",
+        "NAME: >-\n  folded\n  text",
+        "NAME:\n  inner: 1\n  other:\n    - deep",
+        "NAME: 2026-03-01",
+        "NAME: 12.50",
+        "'NAME': quoted key",
+        "NAME: [\n  over,\n  lines\n]",
+        "NAME: über 日本語",
+        "NAME: !!str 12",
+        "NAME: &anchor word",
+        "# a comment above\nNAME: word",
+        "NAME: word\n\n# below\n",
     )
-)  # fmt: skip
+)
 
 
 @st.composite
 def frontmatters(draw):
     """A frontmatter as somebody may have written it, with its line ends, and the keys in it."""
-    names = draw(st.lists(st.sampled_from((*ORDER, "owner", "ticket", "x-y")), unique=True, max_size=6))
+    names = draw(
+        st.lists(st.sampled_from((*ORDER, "owner", "ticket", "x-y")), unique=True, max_size=6)
+    )
     entries = [draw(ENTRIES).replace("NAME", name) for name in names]
-    single = [entry if "\n" in entry or entry.endswith(":") else entry + draw(COMMENT) for entry in entries]
-    opening, eol = draw(st.sampled_from(("---", "\ufeff---"))), draw(st.sampled_from(("\n", "\r\n")))
+    single = [
+        entry if "\n" in entry or entry.endswith(":") else entry + draw(COMMENT)
+        for entry in entries
+    ]
+    opening, eol = (
+        draw(st.sampled_from(("---", "\ufeff---"))),
+        draw(st.sampled_from(("\n", "\r\n"))),
+    )
     text = "\n".join([opening, *single, "---", "", "The body\nof it.", ""]).replace("\n", eol)
     return text, names
 
@@ -55,7 +102,11 @@ def test_a_file_is_its_pieces(body, eol):
     assert split(body).text == body or body.startswith("---")
 
 
-@given(st.dictionaries(st.sampled_from((*ORDER, "owner")), VALUE, max_size=5), TEXT, st.sampled_from(("\n", "\r\n")))
+@given(
+    st.dictionaries(st.sampled_from((*ORDER, "owner")), VALUE, max_size=5),
+    TEXT,
+    st.sampled_from(("\n", "\r\n")),
+)
 def test_what_is_written_is_read(values, body, eol):
     document = split(write(values, body, eol=eol).text)
     assert plain(read(document)) == plain(values)
@@ -102,27 +153,44 @@ def without(text, keys):
     return kept
 
 
-@given(frontmatters(), st.dictionaries(st.sampled_from(ORDER), st.one_of(VALUE, st.none()), min_size=1, max_size=3))
+@given(
+    frontmatters(),
+    st.dictionaries(st.sampled_from(ORDER), st.one_of(VALUE, st.none()), min_size=1, max_size=3),
+)
 def test_a_patch_changes_what_it_is_told_to_and_no_other_byte(written, changes):
     text, _ = written
     document = split(text)
-    assume(not ({"&anchor"} & set(document.yaml.split())))  # an anchor's entry may belong to an alias elsewhere
+    assume(
+        not ({"&anchor"} & set(document.yaml.split()))
+    )  # an anchor's entry may belong to an alias elsewhere
     before = read(document)
     after = patch(document, changes, order=ORDER)
     expected = {key: value for key, value in before.items() if changes.get(key, "") is not None}
     expected |= {key: value for key, value in changes.items() if value is not None}
     assert plain(read(after)) == plain(expected)
-    assert (after.opening, after.closing, after.body) == (document.opening, document.closing, document.body)
+    assert (after.opening, after.closing, after.body) == (
+        document.opening,
+        document.closing,
+        document.body,
+    )
     untouched, left = without(text, changes), without(after.text, changes)
     assert [line for line in left if line.strip()] == [line for line in untouched if line.strip()]
-    assert ("\r\n" in text) == ("\r\n" in after.text) and after.text.count("\n") >= after.text.count("\r\n")
+    assert ("\r\n" in text) == ("\r\n" in after.text) and after.text.count(
+        "\n"
+    ) >= after.text.count("\r\n")
 
 
 def test_a_comment_behind_a_value_and_the_spaces_of_others_stay():
-    text = "---\nid:   x\ntitle: 'Old'   # why\nkeywords:\n  - a\n  - b  # last\nowner:    {a:   1}\n---\n\nBody\n"
-    patched = patch(split(text), {"title": "New: one", "keywords": ["c"], "status": "archived"}, order=ORDER)
+    text = (
+        "---\nid:   x\ntitle: 'Old'   # why\nkeywords:\n  - a\n  - b  # last\nowner:    {a:   "
+        "1}\n---\n\nBody\n"
+    )
+    patched = patch(
+        split(text), {"title": "New: one", "keywords": ["c"], "status": "archived"}, order=ORDER
+    )
     assert patched.text == (
-        '---\nid:   x\ntitle: "New: one"   # why\nkeywords: [c]  # last\nstatus: archived\nowner:    {a:   1}\n---\n\n'
+        '---\nid:   x\ntitle: "New: one"   # why\nkeywords: [c]  # last\nstatus: archived\nowner: '
+        "   {a:   1}\n---\n\n"
         "Body\n"
     )
 

@@ -1,4 +1,6 @@
-"""Files follow memories: every verb that changes a record changes its file, and undo gives the file back."""
+"""Files follow memories: every verb that changes a record changes its file, and undo gives the file
+back.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,15 @@ from holdfast.types import STATUSES, Edge
 
 # As a person may have written it: with a comment, a key of their own, and values in their own way.
 THEIRS = (
-    "---\n# ours\nid: rec_a\ntitle:   'Tea'   # of course\nowner: Bob\ncreated: 2026-03-01\nupdated: 2026-03-02\n"
+    "---\n# ours\nid: rec_a\ntitle:   'Tea'   # of course\nowner: Bob\ncreated: "
+    "2026-03-01\nupdated: 2026-03-02\n"
     "keywords:\n    - green\n    - mint\nstatus: 'active'\n---\n\n\nDrink tea.\n\n\n"
 )
 
 
-@pytest.mark.parametrize("category", ["decisions", "procedures", "principles", "incidents", "preferences"])
+@pytest.mark.parametrize(
+    "category", ["decisions", "procedures", "principles", "incidents", "preferences"]
+)
 @pytest.mark.parametrize("place", ["project", "assistant"])
 def test_a_record_is_a_file_in_the_folder_of_its_category(shop, category, place):
     hf = shop.open()
@@ -28,7 +33,8 @@ def test_a_record_is_a_file_in_the_folder_of_its_category(shop, category, place)
     assert file.parent.name == category and file.name == f"{record.id}-pnpm-not-npm.md"
     assert file.read_text() == (
         f"---\nid: {record.id}\nscope: {place}\ncategory: {category}\ntitle: Pnpm, not npm\n"
-        "created: 2026-03-18T12:00:00+00:00\nupdated: 2026-03-18T12:00:00+00:00\nstatus: active\n---\n\nUse pnpm.\n"
+        "created: 2026-03-18T12:00:00+00:00\nupdated: 2026-03-18T12:00:00+00:00\nstatus: "
+        "active\n---\n\nUse pnpm.\n"
     )
     assert record.id.startswith("rec_") and contents(hf, "pnpm") == ["Use pnpm."]
     again = shop.open()
@@ -39,10 +45,17 @@ def test_a_record_is_a_file_in_the_folder_of_its_category(shop, category, place)
 def test_everything_that_can_be_said_of_a_record(shop, clock):
     hf = shop.open()
     record = hf.add_record(
-        "Use pnpm.", category="decisions", title="Pnpm", keywords=["node"], aliases=["package manager"],
-        source={"session": "s1", "lines": [1, 9]}, expires=clock.now + 10**12, confidence=0.7,
-        evidence=[{"path": "package.json"}, "https://pnpm.io"], quote="we said: pnpm",
-    )  # fmt: skip
+        "Use pnpm.",
+        category="decisions",
+        title="Pnpm",
+        keywords=["node"],
+        aliases=["package manager"],
+        source={"session": "s1", "lines": [1, 9]},
+        expires=clock.now + 10**12,
+        confidence=0.7,
+        evidence=[{"path": "package.json"}, "https://pnpm.io"],
+        quote="we said: pnpm",
+    )
     shop.close()
     for file in shop.store.parent.glob("memory.db*"):
         file.unlink()
@@ -69,7 +82,9 @@ def test_without_a_project_records_go_to_the_assistant(shop):
 def test_a_secret_is_taken_out_before_the_file_is_written(shop):
     hf = shop.open()
     record = hf.add_record(
-        "export DB_PASSWORD=hunter2", category="procedures", title="api_key=sk-abcdef0123456789abcdef"
+        "export DB_PASSWORD=hunter2",
+        category="procedures",
+        title="api_key=sk-abcdef0123456789abcdef",
     )
     text = file_of(hf, record).read_text()
     assert "hunter2" not in text and "[REDACTED:password]" in text and "sk-abcdef" not in text
@@ -81,7 +96,12 @@ def test_a_secret_is_taken_out_before_the_file_is_written(shop):
 VERBS = {
     "update the text": lambda hf: hf.update_record("rec_a", body="Drink rum.\nA lot."),
     "update all else": lambda hf: hf.update_record(
-        "rec_a", title="Rum: why", keywords=["dark"], aliases=["grog"], expires=hf.clock() + 10**12, confidence=0.5,
+        "rec_a",
+        title="Rum: why",
+        keywords=["dark"],
+        aliases=["grog"],
+        expires=hf.clock() + 10**12,
+        confidence=0.5,
         evidence=["https://rum.org"],
     ),
     "correct": lambda hf: hf.correct("rec_a", "Drink rum."),
@@ -92,7 +112,7 @@ VERBS = {
     "move": lambda hf: hf.move_record("rec_a", "assistant"),
     "delete": lambda hf: hf.delete_record("rec_a"),
     "clear": lambda hf: hf.clear_records("project"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -147,7 +167,8 @@ def test_what_changes_in_a_file_is_what_was_asked_for(shop):
     hf.update_record("rec_a", title="Rum", keywords=["dark"])
     assert file.read_text() == (
         "---\n# ours\nid: rec_a\ntitle: Rum   # of course\nowner: Bob\ncreated: 2026-03-01\n"
-        "updated: 2026-03-18T12:00:00+00:00\nkeywords: [dark]\nstatus: 'active'\n---\n\n\nDrink tea.\n\n\n"
+        "updated: 2026-03-18T12:00:00+00:00\nkeywords: [dark]\nstatus: 'active'\n---\n\n\nDrink "
+        "tea.\n\n\n"
     )
 
 
@@ -172,7 +193,9 @@ def test_an_expiry_can_be_taken_back(shop, clock):
     record = hf.add_record("Red.", category="incidents", expires=clock.now + 1)
     assert "expires:" in file_of(hf, record).read_text()
     hf.update_record(record.id, expires="never")
-    assert "expires:" not in file_of(hf, record).read_text() and hf.get(record.id).valid_until is None
+    assert (
+        "expires:" not in file_of(hf, record).read_text() and hf.get(record.id).valid_until is None
+    )
 
 
 def test_reclassifying_keeps_id_and_links(shop):
@@ -189,8 +212,12 @@ def test_moving_back_and_forth(shop):
     shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
     moved = hf.move_record("rec_a", "assistant")
-    assert file_of(hf, moved).read_text() == THEIRS.replace("updated: 2026-03-02", "updated: 2026-03-18T12:00:00+00:00")
-    assert hf.records(place="project") == [] and [one.id for one in hf.records(place="assistant")] == ["rec_a"]
+    assert file_of(hf, moved).read_text() == THEIRS.replace(
+        "updated: 2026-03-02", "updated: 2026-03-18T12:00:00+00:00"
+    )
+    assert hf.records(place="project") == [] and [
+        one.id for one in hf.records(place="assistant")
+    ] == ["rec_a"]
     hf.move_record("rec_a", "project")
     assert [str(one.scope) for one in hf.records()] == [str(shop.place.scope)]
     shop.write("decisions/b.md", THEIRS, place=shop.own)
@@ -237,7 +264,13 @@ def test_an_editor_that_saves_meanwhile_is_not_written_over(shop):
     hf.list()
     saved = THEIRS.replace("Drink tea.", "Drink milk.")
     shop.write("decisions/a.md", saved)
-    for change in (VERBS["update the text"], VERBS["archive"], VERBS["delete"], VERBS["reclassify"], VERBS["move"]):
+    for change in (
+        VERBS["update the text"],
+        VERBS["archive"],
+        VERBS["delete"],
+        VERBS["reclassify"],
+        VERBS["move"],
+    ):
         hf._files._current = True  # as if nobody had looked since
         with pytest.raises(Conflict, match="changed by somebody else"):
             change(hf)
@@ -325,7 +358,9 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_changes(shop):
     assert hf.list(statuses=STATUSES) == []
 
 
-def test_a_file_of_which_only_half_can_be_written_stays_what_it_was_and_leaves_no_half_behind(tmp_path):
+def test_a_file_of_which_only_half_can_be_written_stays_what_it_was_and_leaves_no_half_behind(
+    tmp_path,
+):
     file = tmp_path / "bundle.jsonl"
     file.write_text("as before\n")
 
@@ -335,7 +370,9 @@ def test_a_file_of_which_only_half_can_be_written_stays_what_it_was_and_leaves_n
 
     with pytest.raises(InvalidInput, match=r"No space left on device\. Nothing was changed"):
         write_whole(file, half())
-    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {"bundle.jsonl": "as before\n"}
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {
+        "bundle.jsonl": "as before\n"
+    }
 
 
 # Records that are kept elsewhere
@@ -393,7 +430,9 @@ def test_purging_an_owner_deletes_all_files_of_that_place_only(shop):
     kept = hf.add_record("B.", category="decisions", place="assistant")
     shop.write("incidents/broken.md", "---\n[\n---\n")
     receipt = hf.purge(owner=True)
-    assert "2 files deleted" in next(one.detail for one in receipt.places if one.name == "record files")
+    assert "2 files deleted" in next(
+        one.detail for one in receipt.places if one.name == "record files"
+    )
     assert not list(shop.place.records.rglob("*.md")) and file_of(hf, kept).exists()
     assert [one.id for one in shop.open().records()] == [kept.id]
 
@@ -404,7 +443,11 @@ def test_what_was_purged_is_not_taken_in_again(shop):
     shop.open().purge("rec_a")
     shop.write("decisions/a.md", THEIRS)
     followed = shop.follow()
-    assert followed.added == [] and "erased for good" in followed.warnings[0] and str(file) in followed.warnings[0]
+    assert (
+        followed.added == []
+        and "erased for good" in followed.warnings[0]
+        and str(file) in followed.warnings[0]
+    )
     shop.write("decisions/a.md", THEIRS.replace("rec_a", "rec_b"))
     assert shop.follow().added == ["rec_b"]
 

@@ -27,12 +27,16 @@ def test_a_project_is_found_from_any_folder_in_it(tmp_path):
     deep.mkdir(parents=True)
     assert project_place(deep) == project_place(tmp_path / "shop") == made
     assert (made.root, made.records, made.folder) == (
-        tmp_path / "shop" / ".holdfast", tmp_path / "shop" / ".holdfast" / "records", tmp_path / "shop",
-    )  # fmt: skip
+        tmp_path / "shop" / ".holdfast",
+        tmp_path / "shop" / ".holdfast" / "records",
+        tmp_path / "shop",
+    )
     assert project_place(tmp_path) is None
 
 
-def test_the_top_of_a_project_is_where_it_keeps_records_else_its_repository_else_the_folder_itself(tmp_path):
+def test_the_top_of_a_project_is_where_it_keeps_records_else_its_repository_else_the_folder_itself(
+    tmp_path,
+):
     inner = tmp_path / "shop" / "vendored" / "api"
     inner.mkdir(parents=True)
     assert project_folder(inner) == folder_to_make(inner) == inner
@@ -40,7 +44,10 @@ def test_the_top_of_a_project_is_where_it_keeps_records_else_its_repository_else
     assert project_folder(inner) == folder_to_make(inner) == tmp_path / "shop"
     assert place_around(inner).scope.key == project_id(tmp_path / "shop")
     assert init_project(tmp_path / "shop").scope == place_around(inner).scope
-    (inner / ".git").mkdir()  # another repository inside: its records still count, unless it becomes a project itself
+    (
+        inner / ".git"
+        # another repository inside: its records still count, unless it becomes a project itself
+    ).mkdir()
     assert (project_folder(inner), folder_to_make(inner)) == (tmp_path / "shop", inner)
 
 
@@ -78,7 +85,9 @@ def test_making_it_a_project_twice_changes_nothing(tmp_path):
     assert project_name(made) == "The Shop"
 
 
-@pytest.mark.parametrize("name", ['A "quoted" \\ name', "Läden: 1 # x", "日本語", " spaced  out ", "true"])
+@pytest.mark.parametrize(
+    "name", ['A "quoted" \\ name', "Läden: 1 # x", "日本語", " spaced  out ", "true"]
+)
 def test_any_name_will_do(tmp_path, name):
     assert project_name(init_project(tmp_path, name)) == " ".join(name.split())
 
@@ -113,7 +122,11 @@ def test_a_project_file_may_be_any_yaml(tmp_path):
 
 def test_the_places_around_are_the_project_and_the_persons_own(tmp_path):
     own = assistant_place("ann", tmp_path / "data")
-    assert (own.root, str(own.scope), own.folder) == (tmp_path / "data/assistant", "assistant:ann", own.root)
+    assert (own.root, str(own.scope), own.folder) == (
+        tmp_path / "data/assistant",
+        "assistant:ann",
+        own.root,
+    )
     assert places_around(tmp_path, "ann", tmp_path / "data") == (own,)
     assert places_around(tmp_path, "ann", tmp_path / "data") != (init_project(tmp_path), own)
     assert places_around(tmp_path, "ann", tmp_path / "data") == (project_place(tmp_path), own)
@@ -121,7 +134,12 @@ def test_the_places_around_are_the_project_and_the_persons_own(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("Use pnpm, not npm!", "use-pnpm-not-npm"), ("über Straße", "über-strasse"), ("!!!", ""), ("日" * 60, "日" * 33)],
+    [
+        ("Use pnpm, not npm!", "use-pnpm-not-npm"),
+        ("über Straße", "über-strasse"),
+        ("!!!", ""),
+        ("日" * 60, "日" * 33),
+    ],
 )
 def test_slugs_are_short_and_readable(text, expected):
     assert slug(text) == expected

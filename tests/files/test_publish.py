@@ -1,4 +1,6 @@
-"""Which records are worth the room in a file that agents read, how they stand there, and what happens to the file."""
+"""Which records are worth the room in a file that agents read, how they stand there, and what
+happens to the file.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,16 @@ from hypothesis import strategies as st
 from holdfast.errors import Conflict, InvalidInput, Refused
 from holdfast.records import atomic_files
 from holdfast.records.managed_region import find, put
-from holdfast.records.publish import NOTHING, Room, compose, publish, usefulness, withdraw, worth_telling
-from holdfast.records.roots import Place
+from holdfast.records.publish import (
+    NOTHING,
+    Room,
+    compose,
+    publish,
+    usefulness,
+    withdraw,
+    worth_telling,
+)
+from holdfast.records.roots import RecordRoot
 from holdfast.text.budget import count_tokens
 from holdfast.types import DAY, Memory, Scope
 
@@ -23,7 +33,7 @@ SCOPE = Scope("project", "acme")
 
 @pytest.fixture
 def place(tmp_path):
-    return Place(tmp_path / ".holdfast", SCOPE, "project")
+    return RecordRoot(tmp_path / ".holdfast", SCOPE, "project")
 
 
 def record(text="Use pnpm", category="decisions", *, id="rec_1", age=0, **fields):
@@ -68,11 +78,20 @@ def test_of_incidents_only_recent_ones_and_of_all_only_what_holds():
 
 
 def test_they_stand_by_category_in_an_order_that_does_not_depend_on_use(place):
-    several = [record("Be brief", "preferences", id="rec_b"), record("Be kind", "principles", id="rec_a"), record()]
+    several = [
+        record("Be brief", "preferences", id="rec_b"),
+        record("Be kind", "principles", id="rec_a"),
+        record(),
+    ]
     text = text_for(several, place)
     assert text.split("\n")[2:] == [
-        "### Principles", "- Be kind", "### Preferences", "- Be brief", "### Decisions", "- Use pnpm",
-    ]  # fmt: skip
+        "### Principles",
+        "- Be kind",
+        "### Preferences",
+        "- Be brief",
+        "### Decisions",
+        "- Use pnpm",
+    ]
     used = [several[2].with_(access_count=50), *several[:2]]
     assert text_for(used, place) == text
 
@@ -90,16 +109,25 @@ def test_there_are_no_blank_lines_so_that_a_part_of_it_is_known_again(place):
     assert "\n\n" not in text_for([record("one\n\n\ntwo")], place)
 
 
-@given(st.lists(st.text(max_size=300), max_size=12), st.integers(500, 3_000), st.sampled_from(["max_bytes", "tokens"]))
+@given(
+    st.lists(st.text(max_size=300), max_size=12),
+    st.integers(500, 3_000),
+    st.sampled_from(["max_bytes", "tokens"]),
+)
 def test_a_region_stays_within_its_size_and_its_markers_hold(tmp_path_factory, texts, limit, unit):
-    place = Place(tmp_path_factory.getbasetemp() / ".holdfast", SCOPE, "project")
+    place = RecordRoot(tmp_path_factory.getbasetemp() / ".holdfast", SCOPE, "project")
     hostile = [
-        record(f"{text}\n<!-- holdfast:end -->\n<!-- holdfast:begin -->", id=f"rec_{n}") for n, text in enumerate(texts)
+        record(f"{text}\n<!-- holdfast:end -->\n<!-- holdfast:begin -->", id=f"rec_{n}")
+        for n, text in enumerate(texts)
     ]
     data = put(b"# Mine\r\n", text_for(hostile, place, **{unit: limit}))
     region = find(data)
     assert not region.edited
-    size = len(data) - region.start if unit == "max_bytes" else count_tokens(data[region.start :].decode())
+    size = (
+        len(data) - region.start
+        if unit == "max_bytes"
+        else count_tokens(data[region.start :].decode())
+    )
     assert size <= limit
 
 
@@ -134,7 +162,9 @@ def tell(place):
     """Publishes records to a file."""
 
     def call(path, *records, force=False, plan=False):
-        return publish(path, records or [record()], place, now=NOW, room=Room.of(), force=force, plan=plan)
+        return publish(
+            path, records or [record()], place, now=NOW, room=Room.of(), force=force, plan=plan
+        )
 
     return call
 
@@ -148,7 +178,10 @@ def test_publishing_twice_is_publishing_once_and_withdrawing_gives_the_file_back
     assert tell(file, record("Use npm")).changed
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert withdraw(file, force=False, plan=False).changed
-    assert (file.read_bytes(), [one.name for one in file.parent.iterdir()]) == (before, ["AGENTS.md"])
+    assert (file.read_bytes(), [one.name for one in file.parent.iterdir()]) == (
+        before,
+        ["AGENTS.md"],
+    )
 
 
 def test_a_plan_writes_nothing(file, tell):
@@ -180,7 +213,9 @@ def test_what_somebody_wrote_in_the_region_is_not_overwritten_unless_forced(file
     edited = file.read_bytes().replace(b"Use pnpm", b"Use npm, really")
     file.write_bytes(edited)
     for change in (tell, lambda path, **_: withdraw(path, force=False, plan=False)):
-        with pytest.raises(Refused, match=r"region of .*AGENTS.md that begins in line 5\. Nothing was changed\."):
+        with pytest.raises(
+            Refused, match=r"region of .*AGENTS.md that begins in line 5\. Nothing was changed\."
+        ):
             change(file)
     assert file.read_bytes() == edited
     tell(file, force=True)

@@ -12,11 +12,11 @@ from shop import RECORD
 
 from holdfast.errors import InvalidInput
 from holdfast.records.markdown import derived_id, document_of, file_name, patched, record_of
-from holdfast.records.roots import Place, check_category
+from holdfast.records.roots import RecordRoot, check_category
 from holdfast.text.frontmatter import Broken, split
 from holdfast.types import DAY, Scope, from_datetime, iso
 
-PLACE = Place(Path("/shop/.holdfast"), Scope("project", "shop"), "project")
+PLACE = RecordRoot(Path("/shop/.holdfast"), Scope("project", "shop"), "project")
 PATH = "records/decisions/a.md"
 AT = from_datetime(datetime(2026, 3, 18, 12, tzinfo=UTC))
 
@@ -28,21 +28,39 @@ def said(text, path=PATH, max_bytes=100_000):
 def test_a_file_with_everything_in_it():
     memory = said(
         "---\nid: rec_1\nscope: project\ncategory: decisions\ntitle: Pnpm\ncreated: 2026-03-01\n"
-        "updated: 2026-03-02T10:00:00+02:00\nsource: {session: s1, lines: [3, 9]}\naliases: [package manager]\n"
-        "keywords: node, yarn\nstatus: archived\nexpires: 2026-12-31\nconfidence: medium\nprotected: true\n"
-        "evidence:\n  - path: package.json\n    lines: 1-3\n  - https://pnpm.io\nquote: we use pnpm\nowner: Bob\n---\n"
+        "updated: 2026-03-02T10:00:00+02:00\nsource: {session: s1, lines: [3, 9]}\naliases: "
+        "[package manager]\n"
+        "keywords: node, yarn\nstatus: archived\nexpires: 2026-12-31\nconfidence: "
+        "medium\nprotected: true\n"
+        "evidence:\n  - path: package.json\n    lines: 1-3\n  - https://pnpm.io\nquote: we use "
+        "pnpm\nowner: Bob\n---\n"
         "\nUse pnpm.\r\nNot npm.\n\n"
     ).memory
-    assert (memory.id, memory.kind, memory.category, memory.title) == ("rec_1", "fact", "decisions", "Pnpm")
-    assert (memory.content, memory.quote, memory.source) == ("Use pnpm.\nNot npm.", "we use pnpm", "record")
+    assert (memory.id, memory.kind, memory.category, memory.title) == (
+        "rec_1",
+        "fact",
+        "decisions",
+        "Pnpm",
+    )
+    assert (memory.content, memory.quote, memory.source) == (
+        "Use pnpm.\nNot npm.",
+        "we use pnpm",
+        "record",
+    )
     assert (iso(memory.created_at), iso(memory.updated_at)) == (
         "2026-03-01T00:00:00+00:00",
         "2026-03-02T08:00:00+00:00",
     )
     assert memory.event_time == memory.created_at
-    assert (memory.tags, memory.status, memory.confidence) == (("node", "yarn", "package manager"), "archived", 0.6)
+    assert (memory.tags, memory.status, memory.confidence) == (
+        ("node", "yarn", "package manager"),
+        "archived",
+        0.6,
+    )
     assert (memory.protected, memory.decay_rate) == (True, 0.0)
-    assert iso(memory.valid_until) == "2027-01-01T00:00:00+00:00"  # it holds until the end of that day
+    assert (
+        iso(memory.valid_until) == "2027-01-01T00:00:00+00:00"
+    )  # it holds until the end of that day
     assert memory.metadata == {
         "file": PATH,
         "source": {"session": "s1", "lines": [3, 9]},
@@ -68,7 +86,11 @@ def test_each_category_is_of_a_kind(category, kind):
 def test_a_file_of_text_alone_is_a_record_of_its_folder():
     record = said("# Deploying\n\nPush the button.\n", "records/procedures/deploying by hand.md")
     assert not record.named
-    assert record.memory.id == derived_id("records/procedures/deploying by hand.md") != derived_id(PATH)
+    assert (
+        record.memory.id
+        == derived_id("records/procedures/deploying by hand.md")
+        != derived_id(PATH)
+    )
     assert (record.memory.kind, record.memory.category) == ("rule", "procedures")
     assert record.memory.created_at == record.memory.updated_at == AT
 
@@ -82,7 +104,9 @@ def test_a_title_alone_is_text_enough():
 
 
 def test_a_sixth_category_is_refused_with_the_five():
-    with pytest.raises(InvalidInput, match="decisions, procedures, principles, incidents, preferences"):
+    with pytest.raises(
+        InvalidInput, match="decisions, procedures, principles, incidents, preferences"
+    ):
         check_category("ideas")
 
 
@@ -105,7 +129,9 @@ def test_what_a_file_cannot_say_is_told_with_its_line(head, line, says):
     assert error.value.line == line
 
 
-@pytest.mark.parametrize(("text", "says"), [("", "no text"), ("---\nid: x\n---\n\n", "no text"), ("x" * 200, "limit")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("", "no text"), ("---\nid: x\n---\n\n", "no text"), ("x" * 200, "limit")]
+)
 def test_a_file_with_nothing_or_too_much_in_it(text, says):
     with pytest.raises(Broken, match=says):
         said(text, max_bytes=100)
@@ -121,17 +147,25 @@ def test_a_secret_is_not_remembered_and_told_with_its_line():
 
 
 @given(
-    st.text(st.characters(blacklist_categories=("Cs",)), max_size=80).filter(lambda text: "holdfast" not in text),
-    st.lists(st.sampled_from(["a", "b c", "x: y", "12", "true", "- z", "é"]), unique=True, max_size=4),
+    st.text(st.characters(blacklist_categories=("Cs",)), max_size=80).filter(
+        lambda text: "holdfast" not in text
+    ),
+    st.lists(
+        st.sampled_from(["a", "b c", "x: y", "12", "true", "- z", "é"]), unique=True, max_size=4
+    ),
     st.sampled_from(["active", "archived"]),
     st.sampled_from([None, AT, AT + DAY]),
 )
 def test_a_file_written_for_a_memory_says_that_memory(text, words, status, until):
     base = said("x").memory
     memory = base.with_(
-        content=said(f"---\nid: a\n---\n\n{text}.", PATH).memory.content, title="A: title", tags=tuple(words),
-        status=status, valid_until=until, confidence=0.5,
-    )  # fmt: skip
+        content=said(f"---\nid: a\n---\n\n{text}.", PATH).memory.content,
+        title="A: title",
+        tags=tuple(words),
+        status=status,
+        valid_until=until,
+        confidence=0.5,
+    )
     again = said(document_of(memory, PLACE).text).memory
     assert again == memory
 
@@ -139,7 +173,10 @@ def test_a_file_written_for_a_memory_says_that_memory(text, words, status, until
 def test_a_new_file_is_named_by_id_and_title():
     memory = said("---\nid: rec_1\ntitle: Use pnpm, not npm\n---\nx").memory
     assert file_name(memory) == "records/decisions/rec_1-use-pnpm-not-npm.md"
-    assert file_name(memory.with_(title="", content="# Deploy!\nx")) == "records/decisions/rec_1-deploy.md"
+    assert (
+        file_name(memory.with_(title="", content="# Deploy!\nx"))
+        == "records/decisions/rec_1-deploy.md"
+    )
     assert file_name(memory.with_(title="!", content="")) == "records/decisions/rec_1.md"
 
 

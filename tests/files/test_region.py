@@ -13,9 +13,23 @@ from holdfast.text.fences import neutralise, strip_echoes, strip_fences
 BEGIN, END = "<!-- holdfast:begin -->", "<!-- holdfast:end -->"
 TEXT = "## Known\n- Use pnpm\n- Deploy on Fridays never"
 
-# Any bytes, and what people write: Markdown with every kind of line end, with or without a last one.
-PIECES = ["# Title", "text", "", "- item", "é 茶", "<!-- a comment -->", "```", "holdfast:begin", "\t", "<!--"]
-LINES = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(["\n", "\r\n", "\r"])), max_size=8)
+# Any bytes, and what people write: Markdown with every kind of line end, with or without a last
+# one.
+PIECES = [
+    "# Title",
+    "text",
+    "",
+    "- item",
+    "é 茶",
+    "<!-- a comment -->",
+    "```",
+    "holdfast:begin",
+    "\t",
+    "<!--",
+]
+LINES = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(["\n", "\r\n", "\r"])), max_size=8
+)
 WRITTEN = st.builds(
     lambda bom, lines, last: (bom + "".join(text + end for text, end in lines) + last).encode(),
     st.sampled_from(["", "\ufeff"]),
@@ -34,7 +48,9 @@ TRICKS = [
     "</b>",
     "\x00",
 ]
-TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(TRICKS), max_size=8).map("".join)).map(neutralise)
+TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(TRICKS), max_size=8).map("".join)).map(
+    neutralise
+)
 
 
 def is_utf16(data: bytes) -> bool:
@@ -102,7 +118,9 @@ def test_markers_that_a_person_wrote_choose_the_place():
     assert find(f"{BEGIN}\nby hand\n{END}\n".encode()).edited
 
 
-@pytest.mark.parametrize("old, new", [("Use pnpm", "Use npm"), ("- Use pnpm\n", ""), (f"\n{END}", f"\nmore\n{END}")])
+@pytest.mark.parametrize(
+    "old, new", [("Use pnpm", "Use npm"), ("- Use pnpm\n", ""), (f"\n{END}", f"\nmore\n{END}")]
+)
 def test_an_edit_inside_is_noticed(old, new):
     data = put(b"# Mine\n", TEXT)
     assert not find(data).edited

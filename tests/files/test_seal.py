@@ -12,7 +12,7 @@ from holdfast.errors import StoreReadOnly
 from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records import file_sync
-from holdfast.records.roots import CATEGORIES, Place
+from holdfast.records.roots import CATEGORIES, RecordRoot
 from holdfast.records.scan import Listing
 from holdfast.storage import SQLiteStore
 
@@ -51,7 +51,13 @@ class Unwritable(SQLiteStore):
 
 
 def opened(shop, store):
-    return Holdfast(store, [shop.place.scope], places=[shop.place], clock=shop.clock, tiers=Tiers.of(clock=shop.clock))
+    return Holdfast(
+        store,
+        [shop.place.scope],
+        places=[shop.place],
+        clock=shop.clock,
+        tiers=Tiers.of(clock=shop.clock),
+    )
 
 
 def test_where_nothing_was_changed_no_file_is_compared(sealed):
@@ -62,11 +68,18 @@ def test_where_nothing_was_changed_no_file_is_compared(sealed):
 
 
 CHANGES = {
-    "an edit in place of the same length": lambda shop, file: shop.write("decisions/tea.md", _otherwise(file)),
-    "a time before the last one": lambda shop, file: (file.write_text(_otherwise(file)), os.utime(file, (1, 1))),
+    "an edit in place of the same length": lambda shop, file: shop.write(
+        "decisions/tea.md", _otherwise(file)
+    ),
+    "a time before the last one": lambda shop, file: (
+        file.write_text(_otherwise(file)),
+        os.utime(file, (1, 1)),
+    ),
     "a move": lambda shop, file: file.rename(shop.place.records / "incidents" / "tea.md"),
     "another name": lambda shop, file: file.rename(file.with_name("chai.md")),
-    "two that change names": lambda shop, file: _exchange(file, shop.place.records / "incidents" / "rum.md"),
+    "two that change names": lambda shop, file: _exchange(
+        file, shop.place.records / "incidents" / "rum.md"
+    ),
     "a new one": lambda shop, file: shop.record("gin"),
     "one that is gone": lambda shop, file: file.unlink(),
 }
@@ -133,7 +146,7 @@ def test_a_record_changed_by_a_command_is_not_taken_for_a_change_by_hand(sealed)
 
 def test_a_record_that_a_sync_changed_gets_its_file_though_no_file_was_touched(sealed, tmp_path):
     other = Shop(tmp_path / "other" / "shop", sealed.clock)
-    other.place = Place(other.place.root, sealed.place.scope, "project")
+    other.place = RecordRoot(other.place.root, sealed.place.scope, "project")
     there = other.open()
     there.sync(sealed.store)
     sealed.clock.forward(minutes=1)

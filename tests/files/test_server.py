@@ -22,10 +22,14 @@ def opened(shop, clock, postgres_store_url, monkeypatch):
         monkeypatch.setattr("platform.node", lambda: name)
         memories.append(
             Holdfast.open(
-                postgres_store_url, scope=[shop.place.scope, shop.own.scope], places=[shop.place, shop.own],
-                settings=OFFLINE, clock=clock, background=False,
+                postgres_store_url,
+                scope=[shop.place.scope, shop.own.scope],
+                places=[shop.place, shop.own],
+                settings=OFFLINE,
+                clock=clock,
+                background=False,
             )
-        )  # fmt: skip
+        )
         return memories[-1]
 
     yield machine

@@ -6,14 +6,14 @@ import pytest
 from shop import Shop, file_of
 
 from holdfast.memory.opened import author_of
-from holdfast.records.roots import Place
+from holdfast.records.roots import RecordRoot
 
 
 @pytest.fixture
 def machines(tmp_path, clock):
     """Two machines of one person, with the same project and a store each."""
     one, two = (Shop(tmp_path / name / "shop", clock) for name in ("one", "two"))
-    two.place = Place(two.place.root, one.place.scope, "project")
+    two.place = RecordRoot(two.place.root, one.place.scope, "project")
     yield one, two
     one.close(), two.close()
 
@@ -26,7 +26,9 @@ def test_a_record_of_one_machine_becomes_a_file_on_the_other(machines, clock):
     assert file_of(there, record).read_text() == file_of(here, record).read_text()
     clock.forward(minutes=1)
     there.update_record(record.id, body="Likes rum.")
-    there.sync(one.store)  # what is written there has the files of this machine at hand, and not those of the other
+    there.sync(
+        one.store
+    )  # what is written there has the files of this machine at hand, and not those of the other
     assert here.follow_files().read == 1
     assert file_of(here, record).read_text() == file_of(there, record).read_text()
     assert here.follow_files().changed == []
@@ -49,7 +51,9 @@ def test_a_record_that_was_deleted_elsewhere_takes_its_file_along(machines):
     assert one.open().doctor() == []
 
 
-def test_a_record_that_arrives_where_its_place_is_not_open_gets_its_file_when_it_is_changed(machines):
+def test_a_record_that_arrives_where_its_place_is_not_open_gets_its_file_when_it_is_changed(
+    machines,
+):
     one, two = machines
     here, there = one.open(), two.open()
     record = there.add_record("Likes tea.", category="preferences", place="assistant")
@@ -99,7 +103,9 @@ def test_a_row_from_elsewhere_cannot_name_a_file_outside_its_place(machines, tmp
     here, there = one.open(), two.open()
     record = here.add_record("Likes tea.", category="preferences", place="assistant")
     outside = {**record.metadata, "file": "records/../../../evil.md"}
-    here._files.bare.write(author_of(here, "x"), lambda writer: writer.change(record, metadata=outside))
+    here._files.bare.write(
+        author_of(here, "x"), lambda writer: writer.change(record, metadata=outside)
+    )
     there.sync(one.store)
     assert there.scoped(two.own.scope).get(record.id).content == "Likes tea."
     assert not list(tmp_path.rglob("evil.md"))

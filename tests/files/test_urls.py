@@ -28,7 +28,11 @@ def folder(tmp_path):
 def test_the_root_is_the_summary(folder, url):
     found = read_url(url, folder)
     assert (found.text, found.type) == ("Use pnpm.\n", "text/markdown")
-    assert (found.url, found.size, found.path) == (url, 10, (folder / "memory_summary.md").resolve())
+    assert (found.url, found.size, found.path) == (
+        url,
+        10,
+        (folder / "memory_summary.md").resolve(),
+    )
 
 
 def test_files_are_read_by_name(folder):
@@ -51,10 +55,16 @@ def test_files_are_read_by_name(folder):
         ("memory://root/C:/secret.txt", "Absolute paths are not allowed in memory:// URLs"),
         ("memory://root/../outside.md", "Path traversal (..) is not allowed in memory:// URLs"),
         ("memory://root/%2E%2E/outside.md", "Path traversal (..) is not allowed in memory:// URLs"),
-        ("memory://root/skills%2f..%2f..%2foutside.md", "Path traversal (..) is not allowed in memory:// URLs"),
+        (
+            "memory://root/skills%2f..%2f..%2foutside.md",
+            "Path traversal (..) is not allowed in memory:// URLs",
+        ),
         ("memory://root/..\\outside.md", "Path traversal (..) is not allowed in memory:// URLs"),
         ("memory://root/skills", "memory:// URL must resolve to a file: memory://root/skills"),
-        ("file:///etc/passwd", "'file:///etc/passwd' is not a memory:// URL. Write it like memory://root/MEMORY.md."),
+        (
+            "file:///etc/passwd",
+            "'file:///etc/passwd' is not a memory:// URL. Write it like memory://root/MEMORY.md.",
+        ),
     ],
 )
 def test_what_cannot_name_a_file_is_refused(folder, url, told):
@@ -68,14 +78,20 @@ def test_what_is_not_there_is_said_to_be_missing(folder, tmp_path):
         read_url("memory://root/learned.md", folder)
     with pytest.raises(NotFound, match=r"^Memory file not found: memory://root/MEMORY.md/x$"):
         read_url("memory://root/MEMORY.md/x", folder)
-    with pytest.raises(NotFound, match=r"not available for this project yet\. Run a session with memories enabled"):
+    with pytest.raises(
+        NotFound, match=r"not available for this project yet\. Run a session with memories enabled"
+    ):
         read_url("memory://root", tmp_path / "nowhere")
 
 
 def test_links_do_not_lead_out(folder, tmp_path):
     (folder / "link.md").symlink_to(tmp_path / "outside.md")
     (folder / "up").symlink_to(tmp_path)
-    for url in ("memory://root/link.md", "memory://root/up/outside.md", "memory://root/up/missing.md"):
+    for url in (
+        "memory://root/link.md",
+        "memory://root/up/outside.md",
+        "memory://root/up/missing.md",
+    ):
         with pytest.raises(InvalidInput, match=r"^memory:// URL escapes memory root$"):
             read_url(url, folder)
 

@@ -1,4 +1,6 @@
-"""What every mistake is made with: a folder, a memory in which one thing is kept, and the command."""
+"""What every mistake is made with: a folder, a memory in which one thing is kept, and the
+command.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def kept(cli):
 
 @pytest.fixture
 def told(cli, kept, folder, monkeypatch):
-    """Makes a mistake and returns what is said on standard error; whatever it is, what was kept stays, and no
-    traceback is shown."""
+    """Makes a mistake and returns what is said on standard error; whatever it is, what was kept
+    stays, and no traceback is shown."""
 
     def make(mistake: Mistake) -> str:
         for name, content in mistake.files.items():
@@ -47,7 +49,9 @@ def told(cli, kept, folder, monkeypatch):
         missing = [words for words in mistake.says if words not in done.err]
         assert not missing, f"{missing} not in {done.err!r}"
         monkeypatch.chdir("/")  # for the project around it may be what is broken
-        assert [one["content"] for one in json.loads(cli("list", "--json", "--scope", "user:ann").out)] == [KEPT]
+        assert [
+            one["content"] for one in json.loads(cli("list", "--json", "--scope", "user:ann").out)
+        ] == [KEPT]
         return done.err
 
     return make

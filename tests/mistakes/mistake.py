@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """One mistake: the command as it is typed, its exit code, and words that what is said must have.
+    """One mistake: the command as it is typed, its exit code, and words that what is said must
+    have.
 
     In a command `{id}` is the one memory that there is, and `{run}` the run that stored it.
     """

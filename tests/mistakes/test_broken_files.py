@@ -1,4 +1,6 @@
-"""Files that are not what they should be: half written, cut off, of another program, of another time."""
+"""Files that are not what they should be: half written, cut off, of another program, of another
+time.
+"""
 
 from __future__ import annotations
 
@@ -28,37 +30,127 @@ def in_category(text: str | bytes) -> dict[str, str | bytes]:
 
 
 YAML = [
-    Mistake("run role.yaml -p hi", 2, ("not valid YAML: line 7", "Mend it"), {"role.yaml": ROLE + "  memory: [1, 2"}),
     Mistake(
-        "run role.yaml -p hi", 2, ("'spec.memmory'", "Did you mean 'memory'"), {"role.yaml": ROLE + "  memmory: {}"}
+        "run role.yaml -p hi",
+        2,
+        ("not valid YAML: line 7", "Mend it"),
+        {"role.yaml": ROLE + "  memory: [1, 2"},
     ),
-    Mistake("run role.yaml -p hi", 2, ("'spec.model' is missing",), {"role.yaml": ROLE.rpartition("  model")[0]}),
+    Mistake(
+        "run role.yaml -p hi",
+        2,
+        ("'spec.memmory'", "Did you mean 'memory'"),
+        {"role.yaml": ROLE + "  memmory: {}"},
+    ),
+    Mistake(
+        "run role.yaml -p hi",
+        2,
+        ("'spec.model' is missing",),
+        {"role.yaml": ROLE.rpartition("  model")[0]},
+    ),
     Mistake("run role.yaml -p hi", 2, ("it is not UTF-8 text",), {"role.yaml": b"caf\xe9: 1"}),
-    Mistake("run role.yaml -p hi", 2, ("describes no agent", "apiVersion"), {"role.yaml": "Call me Ishmael."}),
-    Mistake("run role.yaml -p hi", 2, ("describes no agent",), {"role.yaml": ""}),
-    Mistake("run compose.yaml -p hi", 2, ("kind 'Compose'", "'Agent'"), {"compose.yaml": "kind: Compose"}),
-    Mistake("project build", 2, ("no key 'memoris'", "'memories'"), {**IN_A_PROJECT, "holdfast.yaml": "memoris: {}"}),
     Mistake(
-        "project build", 2, ("'enabeld'", "'enabled'"), {**IN_A_PROJECT, "holdfast.yaml": "memories: {enabeld: 1}"}
+        "run role.yaml -p hi",
+        2,
+        ("describes no agent", "apiVersion"),
+        {"role.yaml": "Call me Ishmael."},
     ),
-    Mistake("project build", 2, ("not valid YAML: line 1", "Mend"), {**IN_A_PROJECT, "holdfast.yaml": "memories: ["}),
-    Mistake("project status", 2, ("project.yaml:1", "not valid YAML"), {".holdfast/project.yaml": "id: ["}),
+    Mistake("run role.yaml -p hi", 2, ("describes no agent",), {"role.yaml": ""}),
+    Mistake(
+        "run compose.yaml -p hi",
+        2,
+        ("kind 'Compose'", "'Agent'"),
+        {"compose.yaml": "kind: Compose"},
+    ),
+    Mistake(
+        "project build",
+        2,
+        ("no key 'memoris'", "'memories'"),
+        {**IN_A_PROJECT, "holdfast.yaml": "memoris: {}"},
+    ),
+    Mistake(
+        "project build",
+        2,
+        ("'enabeld'", "'enabled'"),
+        {**IN_A_PROJECT, "holdfast.yaml": "memories: {enabeld: 1}"},
+    ),
+    Mistake(
+        "project build",
+        2,
+        ("not valid YAML: line 1", "Mend"),
+        {**IN_A_PROJECT, "holdfast.yaml": "memories: ["},
+    ),
+    Mistake(
+        "project status",
+        2,
+        ("project.yaml:1", "not valid YAML"),
+        {".holdfast/project.yaml": "id: ["},
+    ),
 ]
 RECORDS = [
-    Mistake("recall tabs", 0, ("tabs.md:3: 'titel' says nothing", "Did you mean 'title'"), in_category(RECORD)),
-    Mistake("recall tabs", 0, ("tabs.md:3: this is not valid YAML", "stays"), in_category("---\nid: [1\n---\nTabs\n")),
-    Mistake("recall tabs", 0, ("tabs.md:1", "a line '---' is missing"), in_category("---\nid: x\nUse tabs\n")),
-    Mistake("recall tabs", 0, ("tabs.md:1", "not UTF-8", "Save it as UTF-8"), in_category(b"Use caf\xe9 tabs")),
-    Mistake("recall tabs", 0, ("tabs.md:1", "there is no text in it"), in_category("---\nid: x\n---\n")),
-    Mistake("recall tabs", 0, ("confidence",), in_category("---\nconfidence: very\n---\nUse tabs\n")),
+    Mistake(
+        "recall tabs",
+        0,
+        ("tabs.md:3: 'titel' says nothing", "Did you mean 'title'"),
+        in_category(RECORD),
+    ),
+    Mistake(
+        "recall tabs",
+        0,
+        ("tabs.md:3: this is not valid YAML", "stays"),
+        in_category("---\nid: [1\n---\nTabs\n"),
+    ),
+    Mistake(
+        "recall tabs",
+        0,
+        ("tabs.md:1", "a line '---' is missing"),
+        in_category("---\nid: x\nUse tabs\n"),
+    ),
+    Mistake(
+        "recall tabs",
+        0,
+        ("tabs.md:1", "not UTF-8", "Save it as UTF-8"),
+        in_category(b"Use caf\xe9 tabs"),
+    ),
+    Mistake(
+        "recall tabs", 0, ("tabs.md:1", "there is no text in it"), in_category("---\nid: x\n---\n")
+    ),
+    Mistake(
+        "recall tabs", 0, ("confidence",), in_category("---\nconfidence: very\n---\nUse tabs\n")
+    ),
 ]
 IMPORTS = [
-    Mistake("import x.jsonl", 2, ("not a Holdfast bundle", "Nothing was imported", "FORMAT FILE"), {"x.jsonl": "{}\n"}),
+    Mistake(
+        "import x.jsonl",
+        2,
+        ("not a Holdfast bundle", "Nothing was imported", "FORMAT FILE"),
+        {"x.jsonl": "{}\n"},
+    ),
     Mistake("import x.jsonl", 2, ("not a Holdfast bundle",), {"x.jsonl": ""}),
-    Mistake("import x.jsonl", 2, ("not UTF-8 text", "Nothing was imported"), {"x.jsonl": b"\xff\xfe\x00"}),
-    Mistake("import mem0 x.json", 2, ("is a memory of mem0", "Nothing was imported", "letta"), {"x.json": '{"a": 1}'}),
-    Mistake("import letta x.json", 2, ("is a memory of letta", "Nothing was imported"), {"x.json": '[{"a": 1}]'}),
-    Mistake("import memo x.json", 2, ("no format 'memo'", "Did you mean 'mem0'", "import FILE"), {"x.json": "{}"}),
+    Mistake(
+        "import x.jsonl",
+        2,
+        ("not UTF-8 text", "Nothing was imported"),
+        {"x.jsonl": b"\xff\xfe\x00"},
+    ),
+    Mistake(
+        "import mem0 x.json",
+        2,
+        ("is a memory of mem0", "Nothing was imported", "letta"),
+        {"x.json": '{"a": 1}'},
+    ),
+    Mistake(
+        "import letta x.json",
+        2,
+        ("is a memory of letta", "Nothing was imported"),
+        {"x.json": '[{"a": 1}]'},
+    ),
+    Mistake(
+        "import memo x.json",
+        2,
+        ("no format 'memo'", "Did you mean 'mem0'", "import FILE"),
+        {"x.json": "{}"},
+    ),
     Mistake("import mem0", 2, ("Name the file too",)),
     Mistake("import a b c", 2, ("Name one file",)),
 ]
@@ -90,20 +182,27 @@ def bundle(cli, kept, folder):
 
 @pytest.mark.parametrize(
     ("cut", "said"),
-    [(lambda text: text[: len(text) // 2], "is not JSON"), (lambda text: text.rsplit("\n", 2)[0] + "\n", "is cut off")],
+    [
+        (lambda text: text[: len(text) // 2], "is not JSON"),
+        (lambda text: text.rsplit("\n", 2)[0] + "\n", "is cut off"),
+    ],
     ids=["in a line", "after a line"],
 )
 def test_a_bundle_that_was_cut_off_is_not_taken_in_by_half(cli, bundle, cut, said):
     bundle.write_text(cut(bundle.read_text()))
     done = cli("import", bundle, "--store", "other.db")
-    assert (done.code, said in done.err, "Nothing was imported" in done.err) == (2, True, True), done
+    assert (done.code, said in done.err, "Nothing was imported" in done.err) == (2, True, True), (
+        done
+    )
     assert json.loads(cli("list", "--json", "--store", "other.db").out) == []
 
 
 def test_a_bundle_of_a_newer_version_says_how_to_upgrade(cli, bundle):
     bundle.write_text(bundle.read_text().replace('"version":1', '"version":99', 1))
     done = cli("import", bundle, "--store", "other.db")
-    assert (done.code, "version 99" in done.err, "or a newer one" in done.err) == (2, True, True), done
+    assert (done.code, "version 99" in done.err, "or a newer one" in done.err) == (2, True, True), (
+        done
+    )
 
 
 # Databases
@@ -121,7 +220,11 @@ def test_a_database_of_another_program_is_left_alone(cli, folder):
     other.close()
     before = (folder / "memory.db").read_bytes()
     done = cli("remember", "tea")
-    assert (done.code, "another program" in done.err, "Nothing was changed" in done.err) == (1, True, True), done
+    assert (done.code, "another program" in done.err, "Nothing was changed" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
     assert (folder / "memory.db").read_bytes() == before
 
 
@@ -137,7 +240,11 @@ def test_a_store_that_was_cut_off_is_told_with_a_way_to_rescue_it(cli, kept, fol
     whole = (folder / "memory.db").read_bytes()
     (folder / "memory.db").write_bytes(whole[: len(whole) // 2])
     done = cli("recall", "tea")
-    assert (done.code, "is damaged" in done.err, "restore a backup" in done.err) == (1, True, True), done
+    assert (done.code, "is damaged" in done.err, "restore a backup" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
     assert cli("doctor").code == 1
 
 
@@ -145,7 +252,14 @@ def test_a_store_that_was_cut_off_is_told_with_a_way_to_rescue_it(cli, kept, fol
 
 
 def test_a_text_that_is_too_long_says_how_long_it_may_be(told):
-    told(Mistake("remember -", 2, ("200,000 bytes", "100,000", "Split it", "Nothing was stored"), stdin="x" * 200_000))
+    told(
+        Mistake(
+            "remember -",
+            2,
+            ("200,000 bytes", "100,000", "Split it", "Nothing was stored"),
+            stdin="x" * 200_000,
+        )
+    )
 
 
 def test_a_transcript_of_200_megabytes_is_read_in_a_little_memory(cli, folder):
@@ -154,7 +268,11 @@ def test_a_transcript_of_200_megabytes_is_read_in_a_little_memory(cli, folder):
     said = {"type": "user", "sessionId": "s1", "cwd": "/shop", "timestamp": "2026-03-01T10:00:00Z"}
     with session.open("w") as out:
         for number in range(3):
-            line = {**said, "uuid": f"u{number}", "message": {"role": "user", "content": f"Ship {number} on Tuesday."}}
+            line = {
+                **said,
+                "uuid": f"u{number}",
+                "message": {"role": "user", "content": f"Ship {number} on Tuesday."},
+            }
             out.write(json.dumps(line) + "\n")
         out.write('{"type":"user","sessionId":"s1","toolUseResult":"')
         out.flush()

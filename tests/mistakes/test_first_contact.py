@@ -1,4 +1,6 @@
-"""The first minutes: what `holdfast` alone says, what a group of commands alone says, and what doctor misses."""
+"""The first minutes: what `holdfast` alone says, what a group of commands alone says, and what
+doctor misses.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,18 @@ from holdfast.cli.environment import EXTRAS, _file_system
 from holdfast.cli.overview import WAYS
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-GROUPS = ("audit", "compose", "entity", "feedback", "hook", "memory", "project", "record", "session", "store")
+GROUPS = (
+    "audit",
+    "compose",
+    "entity",
+    "feedback",
+    "hook",
+    "memory",
+    "project",
+    "record",
+    "session",
+    "store",
+)
 
 
 # The map
@@ -68,23 +81,32 @@ def test_a_group_alone_shows_its_commands(cli, group):
 
 
 def test_a_folder_with_nothing_to_index_is_named(cli, folder):
-    """Whoever named it is not told to name one. A session that was held elsewhere is wanted only by its own name."""
+    """Whoever named it is not told to name one. A session that was held elsewhere is wanted only by
+    its own name.
+    """
     talk = Path(__file__).parents[1] / "transcripts" / "data" / "claude_code"
     cli("project", "init")
     assert "Name files and folders" in cli("index").out
-    assert "no session of this project is there. A session of another goes in by its file" in cli("index", talk).out
+    assert (
+        "no session of this project is there. A session of another goes in by its file"
+        in cli("index", talk).out
+    )
     assert cli("index", next(talk.glob("*.jsonl"))).out.startswith("Indexed 1 file")
 
 
 # What the page about mistakes says
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder that somebody is in cannot be removed there")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="a folder that somebody is in cannot be removed there"
+)
 @pytest.mark.parametrize(
     "words",
     ["project init", "project build --plan", "hook install codex --project --yes", "mcp status"],
 )
-def test_a_folder_that_was_removed_meanwhile_is_named_and_no_fault_of_ours(cli, tmp_path, monkeypatch, words):
+def test_a_folder_that_was_removed_meanwhile_is_named_and_no_fault_of_ours(
+    cli, tmp_path, monkeypatch, words
+):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -99,7 +121,12 @@ def test_every_message_that_the_page_lists_is_one_of_ours():
     source = "".join(file.read_text("utf-8") for file in (root / "src" / "holdfast").rglob("*.py"))
     said = re.sub(r'"\s+f?"', "", source)  # texts that go over several lines
     rows = re.findall(r"^\| (`.+?`.*?) \|", page, re.MULTILINE)
-    pieces = [piece.strip() for row in rows for code in re.findall(r"`(.+?)`", row) for piece in code.split("…")]
+    pieces = [
+        piece.strip()
+        for row in rows
+        for code in re.findall(r"`(.+?)`", row)
+        for piece in code.split("…")
+    ]
     assert len(rows) > 30
     assert [piece for piece in pieces if piece not in said] == []
 
@@ -126,7 +153,13 @@ def test_doctor_names_every_extra_and_what_it_gives(cli):
 def test_doctor_says_on_a_new_machine_what_could_come_next(cli):
     done = cli("doctor")
     assert done.code == 0
-    for words in ("python: 3.", "sqlite: 3.", "holdfast project init", "holdfast mcp install", "HOLDFAST_MODEL"):
+    for words in (
+        "python: 3.",
+        "sqlite: 3.",
+        "holdfast project init",
+        "holdfast mcp install",
+        "HOLDFAST_MODEL",
+    ):
         assert words in done.out
     assert done.out.splitlines()[-1].endswith("model packs.")
 
@@ -154,7 +187,10 @@ def test_doctor_misses_the_key_of_a_model(cli, monkeypatch):
 def test_doctor_tells_of_an_embedding_model_that_cannot_be_used(cli, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "none,openai:text-embedding-3-small")
-    assert "OPENAI_API_KEY" in surroundings(cli)["embedding model openai:text-embedding-3-small"]["detail"]
+    assert (
+        "OPENAI_API_KEY"
+        in surroundings(cli)["embedding model openai:text-embedding-3-small"]["detail"]
+    )
 
 
 def test_doctor_sees_which_clients_have_this_memory(cli):
@@ -173,7 +209,11 @@ def test_doctor_minds_a_file_that_others_can_read(cli, kept, folder):
 def test_doctor_tells_of_the_surroundings_even_when_the_store_cannot_be_opened(cli, folder):
     (folder / "memory.db").write_text("not a database " * 100)
     done = cli("doctor")
-    assert (done.code, "python: 3." in done.out, "not a Holdfast store" in done.err) == (1, True, True), done
+    assert (done.code, "python: 3." in done.out, "not a Holdfast store" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
 
 
 @pytest.mark.skipif(not Path("/proc/mounts").exists(), reason="the system lists no file systems")

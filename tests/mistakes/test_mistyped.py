@@ -1,4 +1,6 @@
-"""What a person types wrong: a path, a scope, a setting, a command, a time, an id. Each is told what was meant."""
+"""What a person types wrong: a path, a scope, a setting, a command, a time, an id. Each is told
+what was meant.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,17 @@ import pytest
 from mistake import Mistake, names
 
 PATHS = [
-    Mistake("recall tea --store {id}/", 1, ("There is no store at", "none was made", "Name another with --store")),
-    Mistake("recall tea", 0, ("Nothing is remembered yet in", "right --store?"), env={"HOLDFAST_STORE": "memry.db"}),
+    Mistake(
+        "recall tea --store {id}/",
+        1,
+        ("There is no store at", "none was made", "Name another with --store"),
+    ),
+    Mistake(
+        "recall tea",
+        0,
+        ("Nothing is remembered yet in", "right --store?"),
+        env={"HOLDFAST_STORE": "memry.db"},
+    ),
     Mistake("recall tea --store .", 2, ("is a folder", "Give the path of a file, e.g. ")),
     Mistake(
         "remember tea --store notes.txt/memory.db",
@@ -16,11 +27,25 @@ PATHS = [
         files={"notes.txt": "x"},
     ),
     Mistake("recall tea --store mysql://ann:secret@host/db", 2, ("is no store", "postgresql://")),
-    Mistake("import nowhere.jsonl", 2, ("nowhere.jsonl", "there is no such file", "Nothing was imported")),
-    Mistake("import .", 2, ("it is a folder, not a file", "Nothing was imported", "Name a file in it", "--all")),
+    Mistake(
+        "import nowhere.jsonl",
+        2,
+        ("nowhere.jsonl", "there is no such file", "Nothing was imported"),
+    ),
+    Mistake(
+        "import .",
+        2,
+        ("it is a folder, not a file", "Nothing was imported", "Name a file in it", "--all"),
+    ),
     Mistake("export -o .", 2, ("is a folder", "Nothing was written", "Name a file")),
-    Mistake("export -o nowhere/all.jsonl", 2, ("The folder nowhere does not exist", "Nothing was written")),
-    Mistake("run nowhere.yaml -p hello", 2, ("There is no file nowhere.yaml", "holdfast init --name")),
+    Mistake(
+        "export -o nowhere/all.jsonl",
+        2,
+        ("The folder nowhere does not exist", "Nothing was written"),
+    ),
+    Mistake(
+        "run nowhere.yaml -p hello", 2, ("There is no file nowhere.yaml", "holdfast init --name")
+    ),
     Mistake("run . -p hello", 2, ("it is a folder, not a file", "Nothing was started")),
     Mistake("publish nowhere/AGENTS.md", 2, ("holdfast project init",)),
     Mistake("exec --file nowhere.md -- true", 2, ("there is no such file", "Nothing was run")),
@@ -29,22 +54,48 @@ SCOPES = [
     Mistake("recall tea --scope alice", 2, ("'alice' is not a scope", "'user:alice'")),
     Mistake("remember tea --scope user:", 2, ("The key of scope", "1 to 200")),
     Mistake("recall tea", 2, ("'alice' is not a scope",), env={"HOLDFAST_SCOPE": "alice"}),
-    Mistake("recall tea --scope user:anne", 0, ("Nothing is kept of user:anne", "Did you mean 'user:ann'?")),
-    Mistake("list --scope project:blue", 0, ("Nothing is kept of project:blue", "keeps memories of user:ann")),
+    Mistake(
+        "recall tea --scope user:anne",
+        0,
+        ("Nothing is kept of user:anne", "Did you mean 'user:ann'?"),
+    ),
+    Mistake(
+        "list --scope project:blue",
+        0,
+        ("Nothing is kept of project:blue", "keeps memories of user:ann"),
+    ),
     Mistake("list --scope team:blue", 2, ("Unknown scope kind 'team'", "Use one of: user, ")),
     Mistake("recall tea --scope project", 2, ("There is no project here", "holdfast project init")),
     Mistake("show {id} --scope user:bob", 1, ("No memory", "user:bob")),
 ]
 SETTINGS = [
-    Mistake("recall tea", 2, ("no setting 'recal_limit'", "'recall_limit'"), env={"HOLDFAST_RECAL_LIMIT": "3"}),
-    Mistake("recall tea", 2, ("whole number above 0", "'many'"), env={"HOLDFAST_RECALL_LIMIT": "many"}),
+    Mistake(
+        "recall tea",
+        2,
+        ("no setting 'recal_limit'", "'recall_limit'"),
+        env={"HOLDFAST_RECAL_LIMIT": "3"},
+    ),
+    Mistake(
+        "recall tea", 2, ("whole number above 0", "'many'"), env={"HOLDFAST_RECALL_LIMIT": "many"}
+    ),
     Mistake("recall tea", 2, ("must be one of learned, rrf",), env={"HOLDFAST_FUSION": "magic"}),
-    Mistake("recall tea", 2, ("Unknown embedder 'statik'", "'static'"), env={"HOLDFAST_EMBEDDING_MODELS": "statik"}),
-    Mistake("maintain --once all", 2, ("names no model", "provider:name"), env={"HOLDFAST_MODEL": "gpt"}),
+    Mistake(
+        "recall tea",
+        2,
+        ("Unknown embedder 'statik'", "'static'"),
+        env={"HOLDFAST_EMBEDDING_MODELS": "statik"},
+    ),
+    Mistake(
+        "maintain --once all", 2, ("names no model", "provider:name"), env={"HOLDFAST_MODEL": "gpt"}
+    ),
     Mistake("maintain --once everything", 2, ("no task 'everything'", "consolidate")),
 ]
 COMMANDS = [
-    Mistake("--json list", 2, ("No such option: --json", "Options go behind the command: holdfast COMMAND")),
+    Mistake(
+        "--json list",
+        2,
+        ("No such option: --json", "Options go behind the command: holdfast COMMAND"),
+    ),
     Mistake("rmember tea", 2, ("No such command 'rmember'", "Did you mean 'remember'")),
     Mistake("project innit", 2, ("No such command 'innit'", "Did you mean 'init'")),
     Mistake("remember tea --catgory drinks", 2, ("No such option: --catgory", "--category", "-h")),
@@ -55,18 +106,30 @@ COMMANDS = [
     Mistake("serve --port 99999", 2, ("'--port'", "65535")),
     Mistake("mcp install emacs", 2, ("no client 'emacs'", "claude-code")),
     Mistake("hook install emacs", 2, ("no hooks for 'emacs'", "claude-code")),
-    Mistake("record add --category decision x", 2, ("Did you mean 'decisions'?", "procedures", "Nothing was written")),
+    Mistake(
+        "record add --category decision x",
+        2,
+        ("Did you mean 'decisions'?", "procedures", "Nothing was written"),
+    ),
     Mistake("read memory://nowhere/MEMORY.md", 2, ("nowhere", "Supported: root")),
 ]
 TIMES = [
-    Mistake("recall tea --as-of yesterdayy", 2, ("'yesterdayy' is not a time", "2026-03-31", "'last week'")),
+    Mistake(
+        "recall tea --as-of yesterdayy",
+        2,
+        ("'yesterdayy' is not a time", "2026-03-31", "'last week'"),
+    ),
     Mistake("recall tea --as-of 2026-13-41", 2, ("'2026-13-41' is not a time",)),
     Mistake("remember tea --at 31.2.2026", 2, ("is not a time",)),
 ]
 IDS = [
     Mistake("show fact_0", 1, ("No memory 'fact_0' in user:ann", "Did you mean fact_0")),
     Mistake("forget FACT_0", 1, ("No memory 'FACT_0' in user:ann", "Did you mean fact_0")),
-    Mistake("forget fact_zz", 1, ("No memory 'fact_zz' in user:ann", "`holdfast list` shows which there are")),
+    Mistake(
+        "forget fact_zz",
+        1,
+        ("No memory 'fact_zz' in user:ann", "`holdfast list` shows which there are"),
+    ),
     Mistake("forget 99", 1, ("No memory '99' in user:ann", "`holdfast list` shows")),
     Mistake("undo run_0", 1, ("run_0", "holdfast log")),
     Mistake("session end nosuch", 1, ("nosuch",)),
@@ -92,22 +155,51 @@ def test_a_wrong_path(told, mistake):
 @pytest.mark.parametrize(
     "does",
     [
-        "recall tea", "list", "show 1", "history 1", "why tea --expect 1", "log", "context tea", "stats", "jobs",
-        "export", "doctor", "review", "session list", "entity list", "forecast 1", "why-stored 1", "forget 1", "undo",
-        "purge 1 --yes", "reembed", "decay",
+        "recall tea",
+        "list",
+        "show 1",
+        "history 1",
+        "why tea --expect 1",
+        "log",
+        "context tea",
+        "stats",
+        "jobs",
+        "export",
+        "doctor",
+        "review",
+        "session list",
+        "entity list",
+        "forecast 1",
+        "why-stored 1",
+        "forget 1",
+        "undo",
+        "purge 1 --yes",
+        "reembed",
+        "decay",
     ],
-)  # fmt: skip
+)
 def test_what_has_no_use_for_an_empty_store_makes_none(cli, folder, does):
     """A path that was mistyped after --store is told, and nothing lies there afterwards."""
     done = cli(*does.split(), "--store", folder / "memry.db")
-    assert (done.code, f"There is no store at {folder / 'memry.db'}, and none was made." in done.err) == (1, True), done
+    assert (
+        done.code,
+        f"There is no store at {folder / 'memry.db'}, and none was made." in done.err,
+    ) == (1, True), done
     assert not (folder / "memry.db").exists()
 
 
 def test_in_a_project_a_store_that_was_deleted_comes_back(cli, folder):
     """It is made again out of the records, wherever --store says."""
     cli("project", "init")
-    cli("record", "add", "Green tea in the morning", "--category", "preferences", "--store", "memory.db")
+    cli(
+        "record",
+        "add",
+        "Green tea in the morning",
+        "--category",
+        "preferences",
+        "--store",
+        "memory.db",
+    )
     assert "Green tea" in cli("recall", "tea", "--store", "again.db").out
     assert (folder / "again.db").exists()
 

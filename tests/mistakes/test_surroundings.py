@@ -1,8 +1,10 @@
-"""What is wrong around the command: the disk, other processes, the network, the terminal, the editor, the clock.
+"""What is wrong around the command: the disk, other processes, the network, the terminal, the
+editor, the clock.
 
-Tested elsewhere, and not again here: an extra that is not installed (test_serve, test_mcp, test_store_cli,
-test_000_run), a password in a URL (test_store_cli), `| head` (test_cli), an editor in a terminal (test_review), two
-builders (test_002_processes), sixteen writers (test_processes), a file without rights (test_sqlite).
+Tested elsewhere, and not again here: an extra that is not installed (test_serve, test_mcp,
+test_store_cli, test_000_run), a password in a URL (test_store_cli), `| head` (test_cli), an editor
+in a terminal (test_review), two builders (test_002_processes), sixteen writers (test_processes), a
+file without rights (test_sqlite).
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ def disk(tmp_path):
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    if os.name != "posix" or os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+    if (
+        os.name != "posix"
+        or os.geteuid() != 0
+        or subprocess.run(mount, capture_output=True, check=False).returncode
+    ):
         pytest.skip("no file system can be mounted here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
@@ -45,7 +51,11 @@ def test_on_a_disk_that_cannot_be_written_memory_is_read_and_says_that_it_keeps_
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     assert "Green tea" in cli("recall", "tea", *store).out
     done = cli("remember", "Black tea", *store)
-    assert (done.code, "cannot be written" in done.err, "permissions" in done.err) == (1, True, True), done
+    assert (done.code, "cannot be written" in done.err, "permissions" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
 
 
 def test_on_a_full_disk_the_change_is_not_made_and_the_rest_is_kept(cli, disk):
@@ -55,7 +65,11 @@ def test_on_a_full_disk_the_change_is_not_made_and_the_rest_is_kept(cli, disk):
         done = cli("remember", "-", *store, stdin=f"{number} filler " * 6_000)
         if done.code:
             break
-    assert (done.code, "disk is full" in done.err, "free some space" in done.err) == (1, True, True), done
+    assert (done.code, "disk is full" in done.err, "free some space" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
     assert "Green tea" in cli("recall", "green", *store).out
 
 
@@ -64,7 +78,11 @@ def test_a_home_that_cannot_be_written(cli, monkeypatch):
     for name in ("HOLDFAST_STORE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name)
     done = cli("remember", "tea")
-    assert (done.code, "Cannot create /dev/null/home" in done.err, "--store" in done.err) == (1, True, True), done
+    assert (done.code, "Cannot create /dev/null/home" in done.err, "--store" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
 
 
 # Other processes
@@ -78,7 +96,11 @@ def test_a_store_that_another_process_holds(cli, kept, folder, monkeypatch):
     try:
         assert "Green tea" in cli("recall", "tea").out
         done = cli("remember", "Black tea")
-        assert (done.code, "another process" in done.err, "Nothing was changed" in done.err) == (1, True, True), done
+        assert (done.code, "another process" in done.err, "Nothing was changed" in done.err) == (
+            1,
+            True,
+            True,
+        ), done
     finally:
         other.close()
     assert cli("remember", "Black tea").code == 0
@@ -87,7 +109,11 @@ def test_a_store_that_another_process_holds(cli, kept, folder, monkeypatch):
 def test_a_port_that_is_taken(cli):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = cli("serve", "--port", taken.getsockname()[1])
-    assert (done.code, "Address already in use" in done.err, "another --port" in done.err) == (2, True, True), done
+    assert (done.code, "Address already in use" in done.err, "another --port" in done.err) == (
+        2,
+        True,
+        True,
+    ), done
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
@@ -97,11 +123,16 @@ def test_a_second_daemon_of_one_role_is_not_started(cli, folder):
     role = folder / "role.yaml"
     role.write_text(
         "apiVersion: holdfast/v1\nkind: Agent\nmetadata: {name: clock}\nspec:\n  role: You tick.\n"
-        "  model: {provider: offline}\n  triggers: [{type: cron, schedule: '* * * * *', prompt: tick}]\n"
+        "  model: {provider: offline}\n  triggers: [{type: cron, schedule: '* * * * *', prompt: "
+        "tick}]\n"
     )
     with alone(role):
         done = cli("run", role, "--daemon")
-    assert (done.code, f"process {os.getpid()}" in done.err, "Nothing was started" in done.err) == (1, True, True), done
+    assert (done.code, f"process {os.getpid()}" in done.err, "Nothing was started" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
     with alone(role):
         pass  # the first one has ended, and the next may run
 
@@ -109,8 +140,14 @@ def test_a_second_daemon_of_one_role_is_not_started(cli, folder):
 @pytest.mark.parametrize(
     "mistake",
     [
-        Mistake("recall tea --store postgresql://ann:hush@127.0.0.1:1/x", 1, ("cannot be reached", "the URL is right")),
-        Mistake("serve --host 0.0.0.0", 2, ("could read and change every memory", "serve keys add")),
+        Mistake(
+            "recall tea --store postgresql://ann:hush@127.0.0.1:1/x",
+            1,
+            ("cannot be reached", "the URL is right"),
+        ),
+        Mistake(
+            "serve --host 0.0.0.0", 2, ("could read and change every memory", "serve keys add")
+        ),
     ],
     ids=lambda one: one.does,
 )
@@ -121,7 +158,9 @@ def test_another_machine(told, mistake):
 # Ctrl-C
 
 
-def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_again(cli, kept, monkeypatch, capsys):
+def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_again(
+    cli, kept, monkeypatch, capsys
+):
     class Interrupted(io.StringIO):
         """What is piped in, until the person presses Ctrl-C."""
 
@@ -145,11 +184,17 @@ def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_aga
 def test_a_full_screen_without_a_terminal_is_refused(cli, folder):
     assert cli("init", "--name", "assistant").code == 0
     done = cli("chat", "role.yaml")
-    assert (done.code, "needs a terminal" in done.err, "holdfast run role.yaml -p" in done.err) == (2, True, True), done
+    assert (done.code, "needs a terminal" in done.err, "holdfast run role.yaml -p" in done.err) == (
+        2,
+        True,
+        True,
+    ), done
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a Unix terminal")
-@pytest.mark.parametrize(("more", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+@pytest.mark.parametrize(
+    ("more", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
 def test_colours_are_for_terminals_that_want_them(terminal, more, coloured):
     assert ("\x1b[1m" in terminal(**more).hear("Every command")) is coloured
 
@@ -164,7 +209,10 @@ def test_what_is_piped_in_but_is_no_text_is_refused():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a Unix shell")
 def test_streams_that_were_closed_before_it_began_are_no_fault():
-    shell = f"{sys.executable} -m holdfast remember - <&- ; {sys.executable} -m holdfast remember tea >&- 2>&-; echo $?"
+    shell = (
+        f"{sys.executable} -m holdfast remember - <&- ; {sys.executable} -m holdfast remember "
+        "tea >&- 2>&-; echo $?"
+    )
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
     assert (done.stdout, "nothing to remember" in done.stderr) == ("0\n", True), done
 
@@ -174,7 +222,11 @@ def test_streams_that_were_closed_before_it_began_are_no_fault():
 
 @pytest.mark.parametrize(
     ("editor", "said"),
-    [("nosuchprogram", "could not be used"), ("false", "ended with code 1"), ('vi "', "No closing quotation")],
+    [
+        ("nosuchprogram", "could not be used"),
+        ("false", "ended with code 1"),
+        ('vi "', "No closing quotation"),
+    ],
 )
 def test_an_editor_that_cannot_be_used(monkeypatch, editor, said):
     monkeypatch.delenv("VISUAL", raising=False)
@@ -212,9 +264,21 @@ SECRET = "the recipe of the house"
 @pytest.mark.parametrize(
     ("error", "code", "says"),
     [
-        (ZeroDivisionError(SECRET), 70, ("wrong in Holdfast itself", "Nothing that was stored is lost", "fault.txt")),
-        (OSError(errno.EIO, "Input/output error", "/mnt/disk"), 1, ("/mnt/disk cannot be used: Input/output error",)),
-        (ModuleNotFoundError("no apsw", name="apsw"), 1, ("package 'apsw' is missing", "Install Holdfast again")),
+        (
+            ZeroDivisionError(SECRET),
+            70,
+            ("wrong in Holdfast itself", "Nothing that was stored is lost", "fault.txt"),
+        ),
+        (
+            OSError(errno.EIO, "Input/output error", "/mnt/disk"),
+            1,
+            ("/mnt/disk cannot be used: Input/output error",),
+        ),
+        (
+            ModuleNotFoundError("no apsw", name="apsw"),
+            1,
+            ("package 'apsw' is missing", "Install Holdfast again"),
+        ),
         (KeyboardInterrupt(), 130, ("Stopped.", "nothing is half done", "run it again")),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, BaseException) else "",

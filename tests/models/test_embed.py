@@ -19,7 +19,11 @@ from holdfast.models.embeddings.onnx import MAX_TOKENS, OnnxEmbedder
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.models.fake import FakeEmbedder, Fault
 
-LOCAL: dict[str, Embedder] = {"static": StaticEmbedder(), "arctic": OnnxEmbedder(), "fake": FakeEmbedder()}
+LOCAL: dict[str, Embedder] = {
+    "static": StaticEmbedder(),
+    "arctic": OnnxEmbedder(),
+    "fake": FakeEmbedder(),
+}
 ODD = [
     "",
     " \n\t",
@@ -34,7 +38,8 @@ ODD = [
 ]
 
 
-# Without `[`, for the library takes `[PAD]` for a piece of its own, and without scripts younger than its tables.
+# Without `[`, for the library takes `[PAD]` for a piece of its own, and without scripts younger
+# than its tables.
 LETTERS = st.characters(max_codepoint=0x5FF, exclude_characters="[")
 
 
@@ -64,13 +69,21 @@ def test_no_texts_give_no_rows(embedder: Embedder) -> None:
 
 def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedder) -> None:
     alone = embedder.embed_documents(["Ann drinks tea"])[0]
-    together = embedder.embed_documents(["a much longer text about ships " * 9, "Ann drinks tea"])[1]
+    together = embedder.embed_documents(["a much longer text about ships " * 9, "Ann drinks tea"])[
+        1
+    ]
     assert np.array_equal(alone, together)
 
 
 def test_a_question_finds_its_answer(embedder: Embedder) -> None:
-    texts = ["Ann drinks green tea every morning", "The train to Bergen leaves at nine", "Rain fell all day"]
-    nearest = embedder.embed_documents(texts) @ embedder.embed_query("what does Ann drink in the morning? tea?")
+    texts = [
+        "Ann drinks green tea every morning",
+        "The train to Bergen leaves at nine",
+        "Rain fell all day",
+    ]
+    nearest = embedder.embed_documents(texts) @ embedder.embed_query(
+        "what does Ann drink in the morning? tea?"
+    )
     assert int(np.argmax(nearest)) == 0
 
 
@@ -83,12 +96,17 @@ def test_threads_may_share_an_embedder(embedder: Embedder) -> None:
     texts = [f"fact number {n}" for n in range(8)]
     with ThreadPoolExecutor(4) as pool:
         rows = list(pool.map(embedder.embed_query, texts))
-    assert all(np.array_equal(row, embedder.embed_query(text)) for row, text in zip(rows, texts, strict=True))
+    assert all(
+        np.array_equal(row, embedder.embed_query(text))
+        for row, text in zip(rows, texts, strict=True)
+    )
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(LETTERS, max_size=200))
-@example("Ça va, Zoë? ΣΊΣΥΦΟΣ groß İstanbul 我喜欢茶 日本語テスト 한국어 don't—stop… 🎉👍🏽\x85\u200b\ttea\x00")
+@example(
+    "Ça va, Zoë? ΣΊΣΥΦΟΣ groß İstanbul 我喜欢茶 日本語テスト 한국어 don't—stop… 🎉👍🏽\x85\u200b\ttea\x00"
+)
 @example("x" * 101 + " single_word content id zzxq")
 @example("tea and cake " * 20)  # longer than what is looked for piece by piece
 def test_a_static_question_has_the_vector_of_the_same_statement(text: str) -> None:
@@ -164,13 +182,17 @@ def test_a_fake_recovers_and_counts_its_calls() -> None:
         ([["a", "b"]], EmbedderError),
     ],
 )
-def test_a_bad_answer_is_never_taken_for_vectors(rows: list[object], error: type[EmbedderError]) -> None:
+def test_a_bad_answer_is_never_taken_for_vectors(
+    rows: list[object], error: type[EmbedderError]
+) -> None:
     with pytest.raises(error):
         checked(rows, count=1, dimensions=2, identity="test:model")  # type: ignore[arg-type]
 
 
 def test_huge_and_tiny_vectors_are_normalised() -> None:
-    rows = checked([[3e38, 0.0], [3e-38, 4e-38], [0.0, 0.0]], count=3, dimensions=2, identity="test:model")
+    rows = checked(
+        [[3e38, 0.0], [3e-38, 4e-38], [0.0, 0.0]], count=3, dimensions=2, identity="test:model"
+    )
     assert np.allclose(rows, np.array([[1, 0], [0.6, 0.8], [0, 0]]), atol=1e-3)
 
 
@@ -195,7 +217,9 @@ def test_the_spec_none_means_words_only() -> None:
     assert embedder_for("none", environ={}) is None
 
 
-@pytest.mark.parametrize("spec", ["", "statik", "local:unknown", ":", "openai:", ":model", "elsewhere:model"])
+@pytest.mark.parametrize(
+    "spec", ["", "statik", "local:unknown", ":", "openai:", ":model", "elsewhere:model"]
+)
 def test_an_unknown_spec_is_answered_with_the_valid_ones(spec: str) -> None:
     with pytest.raises(InvalidInput, match="base_url"):
         embedder_for(spec, environ={})

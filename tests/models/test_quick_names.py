@@ -80,7 +80,9 @@ def test_who_is_quoted_is_named():
 
 
 def test_places_and_companies_are_found_as_such():
-    found = {one.name: one.type for one in QUICK.recognise("I moved to Porto and work at Acme GmbH now.")}
+    found = {
+        one.name: one.type for one in QUICK.recognise("I moved to Porto and work at Acme GmbH now.")
+    }
     assert found == {"Porto": "location", "Acme GmbH": "organization"}
 
 

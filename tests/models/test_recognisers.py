@@ -1,4 +1,6 @@
-"""Recognisers of entities: what they find in many languages, what they leave alone, and how they work together."""
+"""Recognisers of entities: what they find in many languages, what they leave alone, and how they
+work together.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.models.entities import Found, resolve
+from holdfast.models.entities import EntityMatch, resolve
 from holdfast.models.entities.base import NOWHERE
 from holdfast.models.entities.gazetteer import listed
 from holdfast.models.entities.llm import LLMRecogniser
@@ -35,7 +37,11 @@ def seen(text, recogniser=patterns):
 class TestPatterns:
     def test_an_email_a_url_and_a_hashtag_are_three_entities(self):
         text = "write to ann@example.com about https://example.com/x in #apollo"
-        assert seen(text) == ["email ann@example.com", "url https://example.com/x", "project apollo"]
+        assert seen(text) == [
+            "email ann@example.com",
+            "url https://example.com/x",
+            "project apollo",
+        ]
 
     def test_a_mention_keeps_its_sign_in_the_raw_form_only(self):
         (bob, apollo) = patterns.recognise("@bob shipped #apollo")
@@ -75,7 +81,10 @@ class TestPatterns:
         ("text", "expected"),
         [
             ("Mail A.Smith+x@Example.COM.", ["a.smith+x@example.com"]),
-            ("<ann@example.co.uk>, 'bob@x.io'; mailto:eve@x.org!", ["ann@example.co.uk", "bob@x.io", "eve@x.org"]),
+            (
+                "<ann@example.co.uk>, 'bob@x.io'; mailto:eve@x.org!",
+                ["ann@example.co.uk", "bob@x.io", "eve@x.org"],
+            ),
             ("メールはbob@example.comです", ["bob@example.com"]),
             ("почта@пример.рф", ["почта@пример.рф"]),
             ("user@localhost, a@b, a@1.2, @a.b, a@-x.com, 3@4.5", []),
@@ -88,34 +97,71 @@ class TestPatterns:
         ("text", "expected"),
         [
             ("See HTTPS://Example.COM/Path?Q=1.", ["https://example.com/Path?Q=1"]),
-            ("https://example.com/ and https://example.com", ["https://example.com", "https://example.com"]),
+            (
+                "https://example.com/ and https://example.com",
+                ["https://example.com", "https://example.com"],
+            ),
             ("(www.Foo.org/bar), **https://q.w/e**", ["www.foo.org/bar", "https://q.w/e"]),
             ("(https://a.b/c_(d)) https://a.b/c_(d)", ["https://a.b/c_(d)", "https://a.b/c_(d)"]),
-            ("https://example.com/xを見て、https://ja.wikipedia.org/wiki/日本 です",
-             ["https://example.com/x", "https://ja.wikipedia.org/wiki/日本"]),
+            (
+                "https://example.com/xを見て、https://ja.wikipedia.org/wiki/日本 です",
+                ["https://example.com/x", "https://ja.wikipedia.org/wiki/日本"],
+            ),
             ("http:// https:/// www. www.. ftp://", []),
-            ("https://x.com/@bob/2026-03-18#tag?a@b.co", ["https://x.com/@bob/2026-03-18#tag?a@b.co"]),
+            (
+                "https://x.com/@bob/2026-03-18#tag?a@b.co",
+                ["https://x.com/@bob/2026-03-18#tag?a@b.co"],
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_urls_end_where_the_sentence_goes_on_and_hold_nothing_else(self, text, expected):
         assert seen(text) == [f"url {name}" for name in expected]
 
     @pytest.mark.parametrize(
         "text",
         [
-            "2026-03-18", "2026-03-18T10:00:00Z", "2026/3/18", "18.03.2026", "18.3.2026", "3/18/2026", "18/03/2026",
-            "3/18/26", "March 18, 2026", "Mar. 18th, 2026", "march 18 2026", "18 March 2026", "18th of March, 2026",
-            "18. März 2026", "18 mars 2026", "18 de marzo de 2026", "18 marzo 2026", "18 de março de 2026",
-            "18 maart 2026", "18 marca 2026", "18 марта 2026 года", "18 березня 2026", "2026年3月18日",
+            "2026-03-18",
+            "2026-03-18T10:00:00Z",
+            "2026/3/18",
+            "18.03.2026",
+            "18.3.2026",
+            "3/18/2026",
+            "18/03/2026",
+            "3/18/26",
+            "March 18, 2026",
+            "Mar. 18th, 2026",
+            "march 18 2026",
+            "18 March 2026",
+            "18th of March, 2026",
+            "18. März 2026",
+            "18 mars 2026",
+            "18 de marzo de 2026",
+            "18 marzo 2026",
+            "18 de março de 2026",
+            "18 maart 2026",
+            "18 marca 2026",
+            "18 марта 2026 года",
+            "18 березня 2026",
+            "2026年3月18日",
             "2026년 3월 18일",
         ],
-    )  # fmt: skip
+    )
     def test_a_date_is_named_by_its_day(self, text):
         assert seen(f"on {text}, that is") == ["date 2026-03-18"]
 
     @pytest.mark.parametrize(
         "text",
-        ["18 March", "March 18", "18. März", "18 mars", "1er avril", "18 de marzo", "18 марта", "3月18日", "3/4/2026"],
+        [
+            "18 March",
+            "March 18",
+            "18. März",
+            "18 mars",
+            "1er avril",
+            "18 de marzo",
+            "18 марта",
+            "3月18日",
+            "3/4/2026",
+        ],
     )
     def test_a_date_without_a_year_or_with_two_readings_is_named_as_it_is_written(self, text):
         assert seen(f"due {text}. Then") == [f"date {text}"]
@@ -123,15 +169,31 @@ class TestPatterns:
     @pytest.mark.parametrize(
         "text",
         [
-            "2026-13-45", "31.02.2026", "30 February", "we may 5 of us", "they march 5 miles", "1.2.3", "10.0.0.1",
-            "1.2.2026.4", "555-1234", "12 eggs", "chapter 12", "room 18", "3/4", "18:30", "1/2/3/2026", "May",
+            "2026-13-45",
+            "31.02.2026",
+            "30 February",
+            "we may 5 of us",
+            "they march 5 miles",
+            "1.2.3",
+            "10.0.0.1",
+            "1.2.2026.4",
+            "555-1234",
+            "12 eggs",
+            "chapter 12",
+            "room 18",
+            "3/4",
+            "18:30",
+            "1/2/3/2026",
+            "May",
             "12345678",
         ],
-    )  # fmt: skip
+    )
     def test_what_looks_like_a_date_and_is_none(self, text):
         assert seen(text) == []
 
-    @pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "@", "#", "://", "@@@###", "1", "年月日", "a" * 1000])
+    @pytest.mark.parametrize(
+        "text", ["", " ", "\0", "\ud800", "@", "#", "://", "@@@###", "1", "年月日", "a" * 1000]
+    )
     def test_nothing_is_found_in_nothing(self, text):
         assert seen(text) == []
 
@@ -163,63 +225,107 @@ class TestPatterns:
         started = time.thread_time()
         patterns.recognise(text)
         names.recognise(text)
-        assert time.thread_time() - started < 10  # a pattern that tries every split would take hours
+        assert (
+            time.thread_time() - started < 10
+        )  # a pattern that tries every split would take hours
 
     def test_a_turn_without_entities_costs_next_to_nothing(self):
-        turn = "so we talked about the garden and whether to plant beans or peas this year because the soil is wet" * 2
+        turn = (
+            "so we talked about the garden and whether to plant beans or peas this year because "
+            "the soil is wet"
+        ) * 2
         started = time.thread_time()
         for _ in range(1000):
             patterns.recognise(turn)
-        assert time.thread_time() - started < 1  # tens of microseconds each; slow machines may take more
+        assert (
+            time.thread_time() - started < 1
+        )  # tens of microseconds each; slow machines may take more
 
 
 class TestNames:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("My sister Ines lives in Lisbon and works at Acme.",
-             ["person Ines", "location Lisbon", "organization Acme"]),
-            ("Ines Duarte called Bob about the Apollo project.",
-             ["person Ines Duarte", "person Bob", "project Apollo"]),
-            ("Dr. Zweistein met Mr. J. Smith at Stanford University.",
-             ["person Zweistein", "person J. Smith", "organization Stanford University"]),
-            ("We moved to Sintra; I joined Zorblat Inc. today.", ["location Sintra", "organization Zorblat Inc"]),
-            ("a company called Initech, a town called Twin Peaks, my dog Rex",
-             ["organization Initech", "location Twin Peaks", "other Rex"]),
-            ("University of Oxford, New York Times, New York",
-             ["organization University of Oxford", "organization New York Times", "location New York"]),
-            ("Anna's birthday. Vincent van Gogh. O'Brien said so to Jean-Luc.",
-             ["person Anna", "person Vincent van Gogh", "person Jean-Luc"]),
+            (
+                "My sister Ines lives in Lisbon and works at Acme.",
+                ["person Ines", "location Lisbon", "organization Acme"],
+            ),
+            (
+                "Ines Duarte called Bob about the Apollo project.",
+                ["person Ines Duarte", "person Bob", "project Apollo"],
+            ),
+            (
+                "Dr. Zweistein met Mr. J. Smith at Stanford University.",
+                ["person Zweistein", "person J. Smith", "organization Stanford University"],
+            ),
+            (
+                "We moved to Sintra; I joined Zorblat Inc. today.",
+                ["location Sintra", "organization Zorblat Inc"],
+            ),
+            (
+                "a company called Initech, a town called Twin Peaks, my dog Rex",
+                ["organization Initech", "location Twin Peaks", "other Rex"],
+            ),
+            (
+                "University of Oxford, New York Times, New York",
+                [
+                    "organization University of Oxford",
+                    "organization New York Times",
+                    "location New York",
+                ],
+            ),
+            (
+                "Anna's birthday. Vincent van Gogh. O'Brien said so to Jean-Luc.",
+                ["person Anna", "person Vincent van Gogh", "person Jean-Luc"],
+            ),
             ("Florence said she is moving to Florence.", ["person Florence", "location Florence"]),
-            ("She told Zorblat about it. Zorblat Quux said no.", ["person Zorblat", "person Zorblat Quux"]),
+            (
+                "She told Zorblat about it. Zorblat Quux said no.",
+                ["person Zorblat", "person Zorblat Quux"],
+            ),
             ("I love Star Wars, mostly.", ["other Star Wars"]),
-            ("Ella and Mia are with Ben. She went to MIT.",
-             ["person Ella", "person Mia", "person Ben", "organization MIT"]),
+            (
+                "Ella and Mia are with Ben. She went to MIT.",
+                ["person Ella", "person Mia", "person Ben", "organization MIT"],
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_english(self, text, expected):
         assert seen(text, names) == expected
 
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("Meine Schwester Ines wohnt in Lissabon und arbeitet bei Siemens.",
-             ["person Ines", "location Lissabon", "organization Siemens"]),
+            (
+                "Meine Schwester Ines wohnt in Lissabon und arbeitet bei Siemens.",
+                ["person Ines", "location Lissabon", "organization Siemens"],
+            ),
             ("Ich habe Anna Blumen geschenkt und mit Herrn Müller gesprochen.", ["person Anna"]),
-            ("Frau Schmidt und Karl Müller kommen aus München.",
-             ["person Schmidt", "person Karl Müller", "location München"]),
-            ("Das Hermes-Projekt und das Projekt Apollo bei der Acme GmbH.",
-             ["project Hermes", "project Apollo", "organization Acme GmbH"]),
-            ("Annas Auto steht in Berlin, und der Hund schläft im Garten.", ["person Anna", "location Berlin"]),
+            (
+                "Frau Schmidt und Karl Müller kommen aus München.",
+                ["person Schmidt", "person Karl Müller", "location München"],
+            ),
+            (
+                "Das Hermes-Projekt und das Projekt Apollo bei der Acme GmbH.",
+                ["project Hermes", "project Apollo", "organization Acme GmbH"],
+            ),
+            (
+                "Annas Auto steht in Berlin, und der Hund schläft im Garten.",
+                ["person Anna", "location Berlin"],
+            ),
             ("Mi hermana Inés vive en Sevilla.", ["person Inés", "location Sevilla"]),
-            ("El señor García trabaja en Zumos. María de la Cruz llamó.",
-             ["person García", "organization Zumos", "person María de la Cruz"]),
-            ("Ma sœur Amélie habite à Lyon, pas en Italie. L'Allemagne est belle.",
-             ["person Amélie", "location Lyon", "location Italie", "location Allemagne"]),
+            (
+                "El señor García trabaja en Zumos. María de la Cruz llamó.",
+                ["person García", "organization Zumos", "person María de la Cruz"],
+            ),
+            (
+                "Ma sœur Amélie habite à Lyon, pas en Italie. L'Allemagne est belle.",
+                ["person Amélie", "location Lyon", "location Italie", "location Allemagne"],
+            ),
             ("João da Silva mora em Porto.", ["person João da Silva", "location Porto"]),
             ("Mio fratello Luca abita a Torino.", ["person Luca", "location Torino"]),
         ],
-    )  # fmt: skip
+    )
     def test_other_languages_in_latin_letters(self, text, expected):
         assert seen(text, names) == expected
 
@@ -230,7 +336,10 @@ class TestNames:
             ("Вчера я встретил Ивана и говорил с Ольгой.", ["person Иван", "person Ольга"]),
             ("Г-н Иванов приехал из Лиссабона.", ["person Иванов", "location Лиссабон"]),
             ("Меня зовут Пётр, я работаю в Яндексе.", ["person Пётр", "organization Яндекс"]),
-            ("Компания «Ромашка» начала проект Аполлон.", ["organization Ромашка", "project Аполлон"]),
+            (
+                "Компания «Ромашка» начала проект Аполлон.",
+                ["organization Ромашка", "project Аполлон"],
+            ),
         ],
     )
     def test_cyrillic_names_in_their_basic_form(self, text, expected):
@@ -240,7 +349,10 @@ class TestNames:
         ("text", "expected"),
         [
             ("昨日田中さんに会いました。", ["person 田中"]),
-            ("林さんとスミス先生は東京に住んでいます。", ["person 林さん", "person スミス", "location 東京"]),
+            (
+                "林さんとスミス先生は東京に住んでいます。",
+                ["person 林さん", "person スミス", "location 東京"],
+            ),
             ("株式会社トヨタで働いています。", ["organization トヨタ"]),
             ("お客様と皆さん、お母さん、花屋さん。", []),
             ("我叫王小明，住在北京。", ["person 王小明", "location 北京"]),
@@ -283,15 +395,46 @@ class TestNames:
         assert told.confidence > known.confidence
 
     def test_the_lists_are_read_and_hold_a_few_thousand_names(self):
-        sections = ("people", "places", "organizations", "nobody", "kin", "titles", "surnames ja", "surnames zh")
-        assert 2000 < sum(len(listed(name).sure) + len(listed(name).unsure) for name in sections) < 6000
+        sections = (
+            "people",
+            "places",
+            "organizations",
+            "nobody",
+            "kin",
+            "titles",
+            "surnames ja",
+            "surnames zh",
+        )
+        assert (
+            2000
+            < sum(len(listed(name).sure) + len(listed(name).unsure) for name in sections)
+            < 6000
+        )
         assert "ines" in listed("people").sure and "will" in listed("people").unsure
         assert "great britain" in listed("places").sure
 
 
 ANY_TEXT = st.text() | st.lists(
     st.sampled_from(
-        ["Anna", "Mr.", "my", "sister", "@", "#", "GmbH", "de", "la", " ", ".", "'s", "l'", "Paris", "さん", "1", "May"]
+        [
+            "Anna",
+            "Mr.",
+            "my",
+            "sister",
+            "@",
+            "#",
+            "GmbH",
+            "de",
+            "la",
+            " ",
+            ".",
+            "'s",
+            "l'",
+            "Paris",
+            "さん",
+            "1",
+            "May",
+        ]
     )
 ).map(" ".join)
 
@@ -307,7 +450,7 @@ def test_any_text_is_a_legal_one_and_places_are_true(text):
 
 def at(start, end, confidence=0.5, name="x", type_="person"):
     """A finding at a place."""
-    return Found(name, type_, start, end, confidence, name)
+    return EntityMatch(name, type_, start, end, confidence, name)
 
 
 class TestResolve:
@@ -322,16 +465,24 @@ class TestResolve:
         assert resolve([at(6, 9, 0.9), at(0, 3), at(3, 6)]) == [at(0, 3), at(3, 6), at(6, 9, 0.9)]
 
     def test_one_that_lost_does_not_keep_others_out(self):
-        assert resolve([at(0, 4, 0.6), at(3, 8, 0.7), at(7, 9, 0.8)]) == [at(0, 4, 0.6), at(7, 9, 0.8)]
+        assert resolve([at(0, 4, 0.6), at(3, 8, 0.7), at(7, 9, 0.8)]) == [
+            at(0, 4, 0.6),
+            at(7, 9, 0.8),
+        ]
 
     def test_a_finding_without_a_place_is_looked_for_in_the_text(self):
-        lost = Found("Ann", "person", NOWHERE, NOWHERE, 0.9, "Ann")
+        lost = EntityMatch("Ann", "person", NOWHERE, NOWHERE, 0.9, "Ann")
         text = "Joanna met Ann"
-        assert resolve([lost, at(11, 14, 0.5)], text) == [Found("Ann", "person", 11, 14, 0.9, "Ann")]
-        assert resolve([Found("田中", "person", -1, -1, 0.9, "田中")], "昨日田中さんに")[0].start == 2
+        assert resolve([lost, at(11, 14, 0.5)], text) == [
+            EntityMatch("Ann", "person", 11, 14, 0.9, "Ann")
+        ]
+        assert (
+            resolve([EntityMatch("田中", "person", -1, -1, 0.9, "田中")], "昨日田中さんに")[0].start
+            == 2
+        )
 
     def test_what_is_not_in_the_text_is_kept_once_at_the_end(self):
-        lost = Found("Robert", "person", NOWHERE, NOWHERE, 0.9, "Robert")
+        lost = EntityMatch("Robert", "person", NOWHERE, NOWHERE, 0.9, "Robert")
         assert resolve([lost, at(0, 3), lost], "Bob") == [at(0, 3), lost]
 
 
@@ -345,27 +496,38 @@ class TestLLM:
     def test_an_answer_is_read_without_places(self):
         answer = '[{"name": "Ines Duarte", "type": "person", "raw": "Ines"}]'
         (found,) = LLMRecogniser(lambda prompt: answer).recognise("Ines")
-        assert found == Found("Ines Duarte", "person", -1, -1, 0.9, "Ines")
+        assert found == EntityMatch("Ines Duarte", "person", -1, -1, 0.9, "Ines")
 
     @pytest.mark.parametrize(
         "answer",
         [
-            'Here you are:\n```json\n[{"name": "Ines", "type": "person", "raw": "Ines"}]\n```\nAnything else?',
+            (
+                'Here you are:\n```json\n[{"name": "Ines", "type": "person", "raw": '
+                '"Ines"}]\n```\nAnything else?'
+            ),
             '{"entities": [{"name": "Ines", "type": "PER"}]}',
             '[{"name": "Ines", "type": "person"}, {"name": "Lis',
             '[{"name": "Ines", "type": "person"},]',
-            '[{"name": " Ines\\n", "type": " Person "}, "Lisbon", null, {"name": 7}, {"name": ""}, {"type": "person"}]',
+            (
+                '[{"name": " Ines\\n", "type": " Person "}, "Lisbon", null, {"name": 7}, {"name": '
+                '""}, {"type": "person"}]'
+            ),
         ],
     )
     def test_a_broken_answer_is_read_as_far_as_it_goes(self, answer):
         assert self.ask(answer) == [("person", "Ines", "Ines")]
 
-    @pytest.mark.parametrize("answer", ["", "I found nothing.", "[]", "null", "[1, 2]", "{" * 5000, "[" * 5000, "]["])
+    @pytest.mark.parametrize(
+        "answer", ["", "I found nothing.", "[]", "null", "[1, 2]", "{" * 5000, "[" * 5000, "]["]
+    )
     def test_an_answer_without_names_is_none(self, answer):
         assert self.ask(answer) == []
 
     def test_types_go_by_other_words_too(self):
-        items = [{"name": "x", "type": kind} for kind in ("company", "City", "org", "film", None, "project")]
+        items = [
+            {"name": "x", "type": kind}
+            for kind in ("company", "City", "org", "film", None, "project")
+        ]
         types = [one[0] for one in self.ask(json.dumps(items))]
         assert types == ["organization", "location", "organization", "other", "other", "project"]
 
@@ -396,7 +558,11 @@ class TestSpacy:
     def test_its_labels_become_our_types_and_its_model_is_loaded_once(self, monkeypatch):
         ents = [
             SimpleNamespace(text=text, label_=label, start_char=start)
-            for text, label, start in (("Ines ", "PERSON", 0), ("Lisbon", "GPE", 14), ("German", "NORP", 0))
+            for text, label, start in (
+                ("Ines ", "PERSON", 0),
+                ("Lisbon", "GPE", 14),
+                ("German", "NORP", 0),
+            )
         ]
         spacy = FakeSpacy(*ents)
         monkeypatch.setitem(sys.modules, "spacy", spacy)
@@ -405,8 +571,9 @@ class TestSpacy:
         assert recogniser.available()
         for _ in range(2):
             assert recogniser.recognise("Ines lives in Lisbon") == [
-                Found("Ines", "person", 0, 4, 0.75, "Ines"), Found("Lisbon", "location", 14, 20, 0.75, "Lisbon"),
-            ]  # fmt: skip
+                EntityMatch("Ines", "person", 0, 4, 0.75, "Ines"),
+                EntityMatch("Lisbon", "location", 14, 20, 0.75, "Lisbon"),
+            ]
         assert spacy.loaded == ["xx_ent_wiki_sm"]
 
     def test_a_model_that_cannot_be_loaded_is_tried_once(self, monkeypatch):
@@ -441,7 +608,9 @@ class TestStrategies:
         recognition = standard(answer=lambda prompt: answer)
         text = "my sister Ines asked @bob about bluebird"
         known = {"fast": ["bob"], "local": ["Ines", "bob"], "accurate": ["Ines", "bob", "Bluebird"]}
-        assert {name: [one.name for one in recognition.recognise(text, name)] for name in known} == known
+        assert {
+            name: [one.name for one in recognition.recognise(text, name)] for name in known
+        } == known
 
     def test_an_unknown_strategy_is_the_fast_one_with_a_warning(self, caplog):
         assert [one.name for one in standard().recognise("@bob and Ines", "best")] == ["bob"]

@@ -1,4 +1,6 @@
-"""The remote embedder against a real server on the loopback that speaks OpenAI's and Google's formats."""
+"""The remote embedder against a real server on the loopback that speaks OpenAI's and Google's
+formats.
+"""
 
 import asyncio
 import hashlib
@@ -21,7 +23,9 @@ from servers import free_port
 
 
 class Server(ThreadingHTTPServer):
-    """Answers with vectors of `width`; each entry of `failures` is a status to fail one request with."""
+    """Answers with vectors of `width`; each entry of `failures` is a status to fail one request
+    with.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -41,7 +45,10 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server.requests.append({**body, "path": self.path, "auth": self.headers["Authorization"]})
         status = server.failures.pop(0) if server.failures else 200
-        self._answer(status, {"error": {"message": "out of order"}} if status != 200 else _vectors(server, body))
+        self._answer(
+            status,
+            {"error": {"message": "out of order"}} if status != 200 else _vectors(server, body),
+        )
 
     def _answer(self, status: int, content: dict[str, Any]) -> None:
         data = json.dumps(content).encode()
@@ -128,7 +135,9 @@ def test_shorter_vectors_are_asked_for_and_longer_ones_cut(server: Server) -> No
     """Models that put what matters first keep most of their quality in a fraction of the space."""
     short = RemoteEmbedder("openai", "m@2", environ={}, base_url=server.url)
     assert (short.dimensions, short.identity.split(":")[1]) == (2, "m@2")
-    rows = short.embed_documents(["tea", "rain"])  # this server knows nothing of dimensions, and answers with 3
+    rows = short.embed_documents(
+        ["tea", "rain"]
+    )  # this server knows nothing of dimensions, and answers with 3
     assert (server.requests[0]["model"], server.requests[0]["dimensions"]) == ("m", 2)
     assert rows.shape == (2, 2)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
@@ -196,7 +205,9 @@ def test_work_that_never_ends_is_cancelled() -> None:
 
 def test_the_key_comes_from_the_named_variable_and_stays_out_of_errors(server: Server) -> None:
     key = "k" + "1a" * 20
-    named = embedder_for("openai:m", environ={"MY_KEY": key}, base_url=server.url, api_key_env="MY_KEY")
+    named = embedder_for(
+        "openai:m", environ={"MY_KEY": key}, base_url=server.url, api_key_env="MY_KEY"
+    )
     assert isinstance(named, RemoteEmbedder)
     server.failures = [401]
     with pytest.raises(EmbedderError) as caught:
@@ -224,7 +235,11 @@ def test_google_is_told_a_question_from_a_document(server: Server) -> None:
     environ = {"GOOGLE_API_KEY": "k1"}
     url = server.url.removesuffix("/v1")
     google = RemoteEmbedder(
-        "google", "gemini-embedding-001", environ=environ, base_url=url, api_key_env="GOOGLE_API_KEY"
+        "google",
+        "gemini-embedding-001",
+        environ=environ,
+        base_url=url,
+        api_key_env="GOOGLE_API_KEY",
     )
     google.embed_query("tea")
     assert google.embed_documents(["tea", "rain"]).shape == (2, 3)

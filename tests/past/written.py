@@ -27,37 +27,76 @@ def _times(past: Past) -> Iterator[str]:
 
 def _lines(path: Path, records: Sequence[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8"
+    )
     return path
 
 
 def claude_code(home: Path, cwd: Path, past: Past) -> Path:
     folder = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in str(cwd))
     times, records, parent = _times(past), [], None
-    common = {"isSidechain": False, "userType": "external", "cwd": str(cwd), "sessionId": past.id, "version": "2.1.230"}
+    common = {
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": str(cwd),
+        "sessionId": past.id,
+        "version": "2.1.230",
+    }
 
     def add(kind: str, content: Any) -> None:
         nonlocal parent
         uuid = f"{past.id[-4:]}-{len(records)}"
         message = {"role": kind, "content": content}
         records.append(
-            {"parentUuid": parent, **common, "gitBranch": "work", "type": kind, "message": message, "uuid": uuid,
-             "timestamp": next(times)}
-        )  # fmt: skip
+            {
+                "parentUuid": parent,
+                **common,
+                "gitBranch": "work",
+                "type": kind,
+                "message": message,
+                "uuid": uuid,
+                "timestamp": next(times),
+            }
+        )
         parent = uuid
 
     for number, entry in enumerate(past.entries):
         match entry:
             case Run(command, status, output):
-                call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
+                call = {
+                    "type": "tool_use",
+                    "id": f"t{number}",
+                    "name": "Bash",
+                    "input": {"command": command},
+                }
                 add("assistant", [call])
                 text = output if not status else f"Exit code {status}\n{output}"
-                result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": text, "is_error": bool(status)}
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": f"t{number}",
+                    "content": text,
+                    "is_error": bool(status),
+                }
                 add("user", [result])
             case Edit(path):
-                call = {"type": "tool_use", "id": f"t{number}", "name": "Edit", "input": {"file_path": path}}
+                call = {
+                    "type": "tool_use",
+                    "id": f"t{number}",
+                    "name": "Edit",
+                    "input": {"file_path": path},
+                }
                 add("assistant", [call])
-                add("user", [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "The file was updated."}])
+                add(
+                    "user",
+                    [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": f"t{number}",
+                            "content": "The file was updated.",
+                        }
+                    ],
+                )
             case (role, text):
                 add(role, text if role == "user" else [{"type": "text", "text": text}])
     records.append({"type": "summary", "summary": past.title, "leafUuid": parent})
@@ -66,7 +105,13 @@ def claude_code(home: Path, cwd: Path, past: Past) -> Path:
 
 def codex(home: Path, cwd: Path, past: Past) -> Path:
     times, at = _times(past), START + timedelta(days=past.day)
-    meta = {"id": past.id, "cwd": str(cwd), "originator": "codex-tui", "cli_version": "0.128.0", "source": "cli"}
+    meta = {
+        "id": past.id,
+        "cwd": str(cwd),
+        "originator": "codex-tui",
+        "cli_version": "0.128.0",
+        "source": "cli",
+    }
     records = [{"timestamp": next(times), "type": "session_meta", "payload": meta}]
 
     def add(**payload: Any) -> None:
@@ -77,15 +122,24 @@ def codex(home: Path, cwd: Path, past: Past) -> Path:
     for number, entry in enumerate(past.entries):
         match entry:
             case Run(command, status, output):
-                add(type="function_call", name="shell", call_id=f"c{number}",
-                    arguments=json.dumps({"command": ["bash", "-lc", command]}))  # fmt: skip
-                told = json.dumps({"output": output, "metadata": {"exit_code": status, "duration_seconds": 0.8}})
+                add(
+                    type="function_call",
+                    name="shell",
+                    call_id=f"c{number}",
+                    arguments=json.dumps({"command": ["bash", "-lc", command]}),
+                )
+                told = json.dumps(
+                    {"output": output, "metadata": {"exit_code": status, "duration_seconds": 0.8}}
+                )
                 add(type="function_call_output", call_id=f"c{number}", output=told)
             case Edit(path):
                 patch = f"*** Begin Patch\n*** Update File: {path}\n*** End Patch"
                 add(type="custom_tool_call", name="apply_patch", call_id=f"c{number}", input=patch)
-                add(type="custom_tool_call_output", call_id=f"c{number}",
-                    output=json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}))  # fmt: skip
+                add(
+                    type="custom_tool_call_output",
+                    call_id=f"c{number}",
+                    output=json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}),
+                )
             case (role, text):
                 part = "input_text" if role == "user" else "output_text"
                 add(type="message", role=role, content=[{"type": part, "text": text}])
@@ -100,21 +154,46 @@ def pi(home: Path, cwd: Path, past: Past) -> Path:
     ]
 
     def add(**message: Any) -> None:
-        place = {"id": f"e{len(records)}", "parentId": records[-1]["id"] if len(records) > 1 else None}
+        place = {
+            "id": f"e{len(records)}",
+            "parentId": records[-1]["id"] if len(records) > 1 else None,
+        }
         records.append({"type": "message", **place, "timestamp": next(times), "message": message})
 
     for number, entry in enumerate(past.entries):
         match entry:
             case Run(command, status, output):
-                call = {"type": "toolCall", "id": f"c{number}", "name": "bash", "arguments": {"command": command}}
+                call = {
+                    "type": "toolCall",
+                    "id": f"c{number}",
+                    "name": "bash",
+                    "arguments": {"command": command},
+                }
                 add(role="assistant", content=[call], stopReason="toolUse")
                 told = [{"type": "text", "text": output}]
-                add(role="toolResult", toolCallId=f"c{number}", toolName="bash", content=told, isError=bool(status))
+                add(
+                    role="toolResult",
+                    toolCallId=f"c{number}",
+                    toolName="bash",
+                    content=told,
+                    isError=bool(status),
+                )
             case Edit(path):
-                call = {"type": "toolCall", "id": f"c{number}", "name": "edit", "arguments": {"path": path}}
+                call = {
+                    "type": "toolCall",
+                    "id": f"c{number}",
+                    "name": "edit",
+                    "arguments": {"path": path},
+                }
                 add(role="assistant", content=[call], stopReason="toolUse")
                 told = [{"type": "text", "text": "Edited."}]
-                add(role="toolResult", toolCallId=f"c{number}", toolName="edit", content=told, isError=False)
+                add(
+                    role="toolResult",
+                    toolCallId=f"c{number}",
+                    toolName="edit",
+                    content=told,
+                    isError=False,
+                )
             case (role, text):
                 add(role=role, content=[{"type": "text", "text": text}])
     folder = home / ".pi" / "agent" / "sessions" / f"--{str(cwd).strip('/').replace('/', '-')}--"
@@ -125,22 +204,52 @@ def gemini(home: Path, cwd: Path, past: Past) -> Path:
     times, at = _times(past), START + timedelta(days=past.day)
     first = next(times)
     records: list[dict[str, Any]] = [
-        {"sessionId": past.id, "projectHash": "5a1f", "startTime": first, "lastUpdated": first, "kind": "main",
-         "directories": [str(cwd)]}
-    ]  # fmt: skip
+        {
+            "sessionId": past.id,
+            "projectHash": "5a1f",
+            "startTime": first,
+            "lastUpdated": first,
+            "kind": "main",
+            "directories": [str(cwd)],
+        }
+    ]
     for number, entry in enumerate(past.entries):
         common = {"id": f"g{number}", "timestamp": next(times)}
         match entry:
             case Run(command, status, output):
-                told = {"id": f"r{number}", "name": "run_shell_command", "response": {"output": output}}
+                told = {
+                    "id": f"r{number}",
+                    "name": "run_shell_command",
+                    "response": {"output": output},
+                }
                 done = [{"functionResponse": told}]
-                call = {"id": f"r{number}", "name": "run_shell_command", "args": {"command": command}, "result": done,
-                        "status": "error" if status else "success", "timestamp": common["timestamp"]}  # fmt: skip
+                call = {
+                    "id": f"r{number}",
+                    "name": "run_shell_command",
+                    "args": {"command": command},
+                    "result": done,
+                    "status": "error" if status else "success",
+                    "timestamp": common["timestamp"],
+                }
                 records.append({**common, "type": "gemini", "content": "", "toolCalls": [call]})
             case Edit(path):
-                done = [{"functionResponse": {"id": f"r{number}", "name": "replace", "response": {"output": "ok"}}}]
-                call = {"id": f"r{number}", "name": "replace", "args": {"file_path": path}, "result": done,
-                        "status": "success", "timestamp": common["timestamp"]}  # fmt: skip
+                done = [
+                    {
+                        "functionResponse": {
+                            "id": f"r{number}",
+                            "name": "replace",
+                            "response": {"output": "ok"},
+                        }
+                    }
+                ]
+                call = {
+                    "id": f"r{number}",
+                    "name": "replace",
+                    "args": {"file_path": path},
+                    "result": done,
+                    "status": "success",
+                    "timestamp": common["timestamp"],
+                }
                 records.append({**common, "type": "gemini", "content": "", "toolCalls": [call]})
             case ("user", text):
                 records.append({**common, "type": "user", "content": [{"text": text}]})

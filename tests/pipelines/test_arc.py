@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast.errors import ModelFailed
-from holdfast.extraction.summaries import arc, of_substance
+from holdfast.extraction.summaries import of_substance, summarise_session
 from holdfast.extraction.vocabulary import vocabulary
 from holdfast.types import Memory, Scope
 
@@ -19,15 +19,23 @@ def turns(*texts):
     """Turns of the user, those that begin with "A: " of an agent."""
     return [
         Memory(
-            f"ep_{place}", ANN, "turn", text.removeprefix("A: "), place, place, place, session="s", position=place,
+            f"ep_{place}",
+            ANN,
+            "turn",
+            text.removeprefix("A: "),
+            place,
+            place,
+            place,
+            session="s",
+            position=place,
             role="assistant" if text.startswith("A: ") else "user",
         )
         for place, text in enumerate(texts)
-    ]  # fmt: skip
+    ]
 
 
 def made(*texts, complete=None):
-    return arc(turns(*texts), WORDS, complete)
+    return summarise_session(turns(*texts), WORDS, complete)
 
 
 WORK = (
@@ -56,12 +64,25 @@ def test_a_question_that_nobody_answered_is_left_open():
     ("texts", "begins"),
     [
         (
-            ("Mein Chef hat mich angeschrien.", "Mein Chef ist laut.", "Ich habe Angst vor dem Chef."),
+            (
+                "Mein Chef hat mich angeschrien.",
+                "Mein Chef ist laut.",
+                "Ich habe Angst vor dem Chef.",
+            ),
             "Gesprochen wurde",
         ),
-        (("Mi jefe me gritó ayer.", "Mi jefe siempre grita mucho.", "Tengo miedo de mi jefe."), "Se habló de"),
-        (("Mon chef a crié sur moi.", "Mon chef est dur.", "J'ai peur de mon chef."), "On a parlé de"),
-        (("Начальник кричал на меня.", "Мой начальник строгий.", "Я боюсь начальника."), "Говорили о"),
+        (
+            ("Mi jefe me gritó ayer.", "Mi jefe siempre grita mucho.", "Tengo miedo de mi jefe."),
+            "Se habló de",
+        ),
+        (
+            ("Mon chef a crié sur moi.", "Mon chef est dur.", "J'ai peur de mon chef."),
+            "On a parlé de",
+        ),
+        (
+            ("Начальник кричал на меня.", "Мой начальник строгий.", "Я боюсь начальника."),
+            "Говорили о",
+        ),
         (("老板昨天骂了我。", "老板总是很凶。", "我很害怕老板。"), "谈到了"),
         (("上司に怒鳴られました。", "上司はいつも厳しいです。", "上司が怖いです。"), "上司"),
     ],
@@ -86,20 +107,36 @@ def test_without_three_turns_of_substance_there_is_none(texts):
 
 
 def test_what_is_only_for_this_moment_is_no_part_of_it():
-    found = made("My boss shouted at me.", "For this reply keep the boss short.", "The meeting with my boss was bad.")
+    found = made(
+        "My boss shouted at me.",
+        "For this reply keep the boss short.",
+        "The meeting with my boss was bad.",
+    )
     assert "keep the boss short" not in found.summary
 
 
 def test_an_agent_s_turns_and_empty_ones_are_not_of_substance():
-    assert [of_substance(one, WORDS) for one in turns("A: My boss shouted at me.", "ok", "I am so sad")] == [
-        False, False, True,
-    ]  # fmt: skip
+    assert [
+        of_substance(one, WORDS) for one in turns("A: My boss shouted at me.", "ok", "I am so sad")
+    ] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_model_is_shown_the_conversation_and_its_answer_is_cut_to_size():
     prompts = []
-    answer = {"arc": {"summary": "x" * 700, "primary_themes": ["a", "", "b", "c", "d"], "mood_arc": "none"}}
-    found = made(*WORK, complete=lambda prompt: prompts.append(prompt) or f"Here:\n{json.dumps(answer)}")
+    answer = {
+        "arc": {
+            "summary": "x" * 700,
+            "primary_themes": ["a", "", "b", "c", "d"],
+            "mood_arc": "none",
+        }
+    }
+    found = made(
+        *WORK, complete=lambda prompt: prompts.append(prompt) or f"Here:\n{json.dumps(answer)}"
+    )
     assert "assistant: What will you do?" in prompts[0]
     assert (len(found.summary), found.themes, found.opened) == (600, ("a", "b", "c"), "")
 
@@ -108,7 +145,9 @@ def test_a_model_may_say_that_it_was_small_talk():
     assert made(*WORK, complete=lambda prompt: '{"arc": null}') is None
 
 
-@pytest.mark.parametrize("answer", ["", "I cannot do that.", '{"arc": {"summary": ""}}', '{"arc": [1]}', "[" * 9999])
+@pytest.mark.parametrize(
+    "answer", ["", "I cannot do that.", '{"arc": {"summary": ""}}', '{"arc": [1]}', "[" * 9999]
+)
 def test_an_answer_that_says_nothing_is_a_failure_and_no_arc(answer):
     with pytest.raises(ModelFailed):
         made(*WORK, complete=lambda prompt: answer)

@@ -22,13 +22,23 @@ from holdfast.types import Scope, Triple
 def fresh(open_memory, tmp_path):
     """Opens a memory on a new, empty file each time."""
     numbers = count()
-    return lambda *scopes, **options: open_memory(*scopes, path=tmp_path / f"fresh{next(numbers)}.db", **options)
+    return lambda *scopes, **options: open_memory(
+        *scopes, path=tmp_path / f"fresh{next(numbers)}.db", **options
+    )
 
 
 def lived_in(hf, clock):
     """A memory with everything that can happen in one."""
-    tea = hf.remember("Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]}, confidence=0.25)
-    hf.remember("Ann drinks tea", kind="rule", title="Tea", quote="tea!", triple=Triple("Ann", "drinks", "tea"))
+    tea = hf.remember(
+        "Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]}, confidence=0.25
+    )
+    hf.remember(
+        "Ann drinks tea",
+        kind="rule",
+        title="Tea",
+        quote="tea!",
+        triple=Triple("Ann", "drinks", "tea"),
+    )
     clock.forward(hours=1)
     hf.capture("s1", "user", 'Line one\nline "two" \u2028 🦊 \t', author="Ann", event_time=0)
     hf.capture("s1", "assistant", "Noted")
@@ -39,7 +49,12 @@ def lived_in(hf, clock):
     hf.purge(gone.id)
     clock.forward(hours=1)
     hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
-    log(hf, "s1", {"role": "user", "parts": [{"text": 'Line one "two" \u2028 🦊 \t'}]}, {"role": "assistant", "n": 1.5})
+    log(
+        hf,
+        "s1",
+        {"role": "user", "parts": [{"text": 'Line one "two" \u2028 🦊 \t'}]},
+        {"role": "assistant", "n": 1.5},
+    )
     log(hf, "s1", {})
     hf.recall("tea")
     return hf
@@ -120,7 +135,9 @@ def test_what_was_imported_is_recalled(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
     copy.import_(hf.export())
-    assert [hit.memory.id for hit in copy.recall("green tea")] == [hit.memory.id for hit in hf.recall("green tea")]
+    assert [hit.memory.id for hit in copy.recall("green tea")] == [
+        hit.memory.id for hit in hf.recall("green tea")
+    ]
 
 
 def test_with_vectors_nothing_is_embedded_again(hf, fresh, fake):
@@ -148,12 +165,17 @@ texts = st.text(min_size=1, max_size=60)
 steps = st.lists(
     st.one_of(
         st.tuples(
-            st.just("remember"), texts, st.sampled_from(["fact", "rule", "episode"]), st.lists(texts, max_size=2)
+            st.just("remember"),
+            texts,
+            st.sampled_from(["fact", "rule", "episode"]),
+            st.lists(texts, max_size=2),
         ),
         st.tuples(st.just("capture"), st.sampled_from(["s1", "s2"]), texts),
         st.tuples(st.sampled_from(["archive", "confirm", "purge", "restore"]), st.integers(1, 8)),
         st.tuples(st.just("correct"), st.integers(1, 8), texts),
-        st.tuples(st.just("log"), st.sampled_from(["s1", "s2"]), st.dictionaries(texts, texts, max_size=2)),
+        st.tuples(
+            st.just("log"), st.sampled_from(["s1", "s2"]), st.dictionaries(texts, texts, max_size=2)
+        ),
         st.tuples(st.just("undo")),
     ),
     max_size=12,
@@ -241,7 +263,10 @@ def broken(lines):
         "empty": ([], "not a Holdfast bundle"),
         "a blank line": (["\n"], "not a Holdfast bundle"),
         "without its last line": (lines[:-1], "cut off"),
-        "without a line in the middle": (lines[:first_memory] + lines[first_memory + 1 :], "checksum"),
+        "without a line in the middle": (
+            lines[:first_memory] + lines[first_memory + 1 :],
+            "checksum",
+        ),
         "with a line cut in half": ([*lines[:-2], lines[-2][:20]], "not JSON"),
         "with a changed text": (with_row(content="another"), "checksum"),
         "with lines swapped": ([*lines[:2], *lines[2:4][::-1], *lines[4:]], "checksum"),
@@ -249,11 +274,23 @@ def broken(lines):
         "of another program": (['{"bundle":"other"}\n', *lines[1:]], "not a Holdfast bundle"),
         "that is not JSON at all": (["hello\n"], "not JSON"),
         "that is a list": (["[1,2]\n"], "not a JSON object"),
-        "of a newer version": (['{"bundle":"holdfast","version":99,"history":true}\n', *lines[1:]], "version 99"),
-        "with garbage inside": ([*lines[:2], "\x00\x01 garbage\n", *lines[2:]], "Line 3 is not JSON"),
-        "with a number as a line": ([*lines[:2], "17\n", *lines[2:]], "Line 3 is not a JSON object"),
+        "of a newer version": (
+            ['{"bundle":"holdfast","version":99,"history":true}\n', *lines[1:]],
+            "version 99",
+        ),
+        "with garbage inside": (
+            [*lines[:2], "\x00\x01 garbage\n", *lines[2:]],
+            "Line 3 is not JSON",
+        ),
+        "with a number as a line": (
+            [*lines[:2], "17\n", *lines[2:]],
+            "Line 3 is not a JSON object",
+        ),
         "nested too deeply": ([*lines[:2], "[" * 100_000 + "\n", *lines[2:]], "Line 3"),
-        "of an unknown type": ([*lines[:2], '{"type":"ghost"}\n', *lines[2:]], "unknown type 'ghost'"),
+        "of an unknown type": (
+            [*lines[:2], '{"type":"ghost"}\n', *lines[2:]],
+            "unknown type 'ghost'",
+        ),
         "without a scope": ([lines[0], '{"type":"memory"}\n'], "Line 2: this memory is incomplete"),
         "with a scope of no kind": (with_row(scope="planet:earth"), "Unknown scope kind"),
         "with a number for a text": (with_row(content=17), "Line"),
@@ -353,7 +390,9 @@ def test_a_bundle_can_be_put_into_another_scope(hf, clock, fresh):
     copy.import_(hf.export(vectors=True), into="project:acme")
     renamed = [line.replace('"user:ann"', '"project:acme"') for line in hf.export(vectors=True)]
     ours = list(copy.export(vectors=True))
-    assert [line for line in ours if "sha256" not in line] == [line for line in renamed if "sha256" not in line]
+    assert [line for line in ours if "sha256" not in line] == [
+        line for line in renamed if "sha256" not in line
+    ]
     assert copy.scoped("user:ann").list() == []
 
 
@@ -385,7 +424,11 @@ def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fres
 def without_messages(lines):
     """A bundle as it was before there were messages."""
     *rows, _ = (line for line in lines if '"type":"message"' not in line)
-    seal = {"type": "end", "rows": len(rows) - 1, "sha256": hashlib.sha256("".join(rows).encode()).hexdigest()}
+    seal = {
+        "type": "end",
+        "rows": len(rows) - 1,
+        "sha256": hashlib.sha256("".join(rows).encode()).hexdigest(),
+    }
     return [*rows, to_json(seal) + "\n"]
 
 
@@ -417,7 +460,9 @@ def test_an_import_without_history_that_brought_messages_stays(hf, clock, fresh)
     assert list(copy.export()) == lines
 
 
-@pytest.mark.parametrize("changed", [{"session": "s2"}, {"body": [1]}, {"body": None}, {"position": "one"}])
+@pytest.mark.parametrize(
+    "changed", [{"session": "s2"}, {"body": [1]}, {"body": None}, {"position": "one"}]
+)
 def test_a_bundle_with_a_message_that_is_none_is_refused(hf, clock, fresh, changed):
     lines = list(lived_in(hf, clock).export())
     lines[2] = to_json(json.loads(lines[2]) | changed) + "\n"

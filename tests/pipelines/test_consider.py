@@ -1,4 +1,6 @@
-"""Considering what was said: once, all or nothing, with what came before in view, and failures that can be seen."""
+"""Considering what was said: once, all or nothing, with what came before in view, and failures that
+can be seen.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from holdfast import Holdfast, Settings
 from holdfast.errors import ModelFailed, NotFound
 from holdfast.extraction.candidate import Advice, Candidate
-from holdfast.extraction.turn_extraction import Reading, consider, usual
+from holdfast.extraction.turn_extraction import ExtractionContext, consider, usual
 from holdfast.storage import Author
 
 EVERY = ("active", "held", "proposed", "archived", "superseded")
@@ -25,7 +27,10 @@ class Told:
         self.seen += [turn.content for turn in turns]
         return [
             Candidate(
-                fields.get("content", quote), quote, turn.id, **{k: v for k, v in fields.items() if k != "content"}
+                fields.get("content", quote),
+                quote,
+                turn.id,
+                **{k: v for k, v in fields.items() if k != "content"},
             )
             for turn in turns
             for quote, fields in self.found
@@ -39,9 +44,12 @@ def open_with(tmp_path, clock):
 
     def open_one(**settings):
         hf = Holdfast.open(
-            tmp_path / "memory.db", scope="user:ann", settings=Settings(embedding_models="none", **settings),
-            clock=clock, background=False,
-        )  # fmt: skip
+            tmp_path / "memory.db",
+            scope="user:ann",
+            settings=Settings(embedding_models="none", **settings),
+            clock=clock,
+            background=False,
+        )
         every.append(hf)
         return hf
 
@@ -62,7 +70,7 @@ def say(hf, text, *, session="s1", role="user"):
 
 def considered(hf, extractor, session="s1"):
     author = Author("test", f"run_{hf.clock():x}", hf.clock(), "consider")
-    reading = Reading(usual(), extractor=extractor)
+    reading = ExtractionContext(usual(), extractor=extractor)
     return consider(hf.store, hf.store.session(hf.scopes[0], session), reading, author)
 
 
@@ -86,17 +94,32 @@ def test_each_turn_is_read_once_and_session_end_does_not_read_it_again(hf):
 def test_each_candidate_goes_its_way_in_one_run(hf):
     extractor = Told(
         ("tea", {"content": "Ann likes tea"}),
-        ("fireworks", {"content": "Ann fears fireworks", "advice": Advice("commit_at_session_end", "let us see")}),
+        (
+            "fireworks",
+            {
+                "content": "Ann fears fireworks",
+                "advice": Advice("commit_at_session_end", "let us see"),
+            },
+        ),
         ("a failure", {"content": "Ann is a failure", "quote": "I'm a failure"}),
         ("weather", {"content": "The weather is bad", "advice": Advice("drop", "only for today")}),
-        ("report", {"content": "Send the report", "kind": "rule", "advice": Advice("propose", "not sure")}),
+        (
+            "report",
+            {"content": "Send the report", "kind": "rule", "advice": Advice("propose", "not sure")},
+        ),
     )
-    extractor.found = tuple((fields.pop("quote", quote), fields) for quote, fields in extractor.found)
+    extractor.found = tuple(
+        (fields.pop("quote", quote), fields) for quote, fields in extractor.found
+    )
     say(hf, "I like tea, I fear fireworks, I'm a failure, weather, report.")
     before = len({event.run for event in hf.log(limit=None)})
     considered(hf, extractor)
     assert len({event.run for event in hf.log(limit=None)}) == before + 1
-    assert statuses(hf) == {"Ann likes tea": "active", "Ann fears fireworks": "held", "Ann is a failure": "held"}
+    assert statuses(hf) == {
+        "Ann likes tea": "active",
+        "Ann fears fireworks": "held",
+        "Ann is a failure": "held",
+    }
     assert statuses(hf, "rule") == {"Send the report": "proposed"}
     (proposed,) = hf.list(statuses=["proposed"])
     assert proposed.metadata["proposed_by"] == "test"
@@ -109,9 +132,12 @@ def test_what_was_dropped_is_told_by_the_turn_without_its_words(hf):
     considered(hf, Told(("weather", {"content": "The weather is bad", "advice": told})))
     (decision,) = hf.get(turn.id).metadata["decisions"]
     assert decision == {
-        "action": "drop", "reason": "llm_policy: not worth keeping", "version": "model_v1", "kind": "fact",
+        "action": "drop",
+        "reason": "llm_policy: not worth keeping",
+        "version": "model_v1",
+        "kind": "fact",
         "category": "general",
-    }  # fmt: skip
+    }
 
 
 def test_an_undo_takes_back_a_whole_consideration(hf):
@@ -159,7 +185,14 @@ def test_a_model_sees_six_turns_before_and_finds_nothing_in_them(hf):
     hf.consider("s1", complete=lambda prompt: prompts.append(prompt) or "[]")
     assert "[1] user: and one more" in prompts[0]
     assert "[2]" not in prompts[0]
-    assert [number for number in range(8) if f"turn number {number}" in prompts[0]] == [2, 3, 4, 5, 6, 7]
+    assert [number for number in range(8) if f"turn number {number}" in prompts[0]] == [
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+    ]
 
 
 def test_the_model_of_the_settings_is_asked_and_its_failure_is_kept_with_the_session(open_with):
@@ -188,14 +221,22 @@ def test_with_everything_waiting_for_session_end_nothing_is_active_before(open_w
 
 def test_with_approval_a_promoted_memory_waits_for_a_person(open_with):
     hf = open_with(approval="all")
-    found = {"turn": 1, "quote": "I fear fireworks", "content": "Ann fears it", "action": "commit_at_session_end"}
+    found = {
+        "turn": 1,
+        "quote": "I fear fireworks",
+        "content": "Ann fears it",
+        "action": "commit_at_session_end",
+    }
     answer = json.dumps([found])
     for text in ("I fear fireworks", "Yes, I fear fireworks"):
         say(hf, text)
         hf.consider("s1", complete=lambda prompt: answer)
     hf.end_session("s1")
     hf.learn("s1", complete=lambda prompt: pytest.fail("all has been read"))
-    assert sorted(one.status for one in hf.list(kinds=["fact"], statuses=EVERY)) == ["archived", "proposed"]
+    assert sorted(one.status for one in hf.list(kinds=["fact"], statuses=EVERY)) == [
+        "archived",
+        "proposed",
+    ]
     (proposed,) = hf.list(statuses=["proposed"])
     hf.actor = "cli:ann"
     assert hf.approve(proposed.id).status == "active"
@@ -203,7 +244,11 @@ def test_with_approval_a_promoted_memory_waits_for_a_person(open_with):
 
 def test_who_wants_nothing_remembered_is_not_read(hf):
     hf.set_profile(enabled=False)
-    say(hf, "My sister Ines lives in Porto."), say(hf, "I love green tea."), say(hf, "My boss is called Tom.")
+    (
+        say(hf, "My sister Ines lives in Porto."),
+        say(hf, "I love green tea."),
+        say(hf, "My boss is called Tom."),
+    )
     assert hf.consider("s1") == []
     hf.end_session("s1")
     hf.learn("s1")
@@ -211,7 +256,9 @@ def test_who_wants_nothing_remembered_is_not_read(hf):
     hf.set_profile(enabled=True)
     say(hf, "I love red wine.")
     hf.consider("s1")
-    assert set(statuses(hf)) == {"The user loves red wine"}, "what was said meanwhile is not read later"
+    assert set(statuses(hf)) == {"The user loves red wine"}, (
+        "what was said meanwhile is not read later"
+    )
     hf.set_profile(enabled=False)
     say(hf, "I hate white wine."), hf.consider("s1")
     hf.set_profile(enabled=True)
@@ -221,7 +268,9 @@ def test_who_wants_nothing_remembered_is_not_read(hf):
 def test_a_model_of_the_caller_s_own_may_fail_in_any_way(hf):
     say(hf, "I love red wine.")
     assert hf.consider("s1", complete=lambda prompt: 1 // 0) == []
-    assert hf.stats()["problems"]["session s1"].startswith("The model did not answer: integer division")
+    assert hf.stats()["problems"]["session s1"].startswith(
+        "The model did not answer: integer division"
+    )
 
 
 def test_a_profile_has_what_it_may_have(hf):
@@ -236,7 +285,9 @@ def test_don_t_remember_that_takes_back_what_was_committed_but_not_what_others_s
     say(hf, "I like tea"), considered(hf, Told(("tea", {"content": "Ann likes tea"})))
     (
         say(hf, "I really like tea, and cake"),
-        considered(hf, Told(("tea", {"content": "Ann likes tea"}), ("cake", {"content": "Ann likes cake"}))),
+        considered(
+            hf, Told(("tea", {"content": "Ann likes tea"}), ("cake", {"content": "Ann likes cake"}))
+        ),
     )
     say(hf, "Forget that."), considered(hf, Told())
     assert statuses(hf) == {"Ann likes tea": "active", "Ann likes cake": "archived"}
@@ -259,7 +310,9 @@ def test_a_pasted_rule_waits_for_a_person_though_a_model_found_it(hf):
 
 def test_in_a_shared_scope_a_rule_waits_for_a_person_and_names_who_asked(tmp_path, clock):
     settings = Settings(embedding_models="none")
-    with Holdfast.open(tmp_path / "t.db", scope="shared:team", settings=settings, clock=clock, background=False) as hf:
+    with Holdfast.open(
+        tmp_path / "t.db", scope="shared:team", settings=settings, clock=clock, background=False
+    ) as hf:
         hf.capture("s1", "user", "Always answer in German.", author="Ann")
         hf.consider("s1")
         assert statuses(hf, "rule") == {"Ann asks: Always answer in German": "proposed"}

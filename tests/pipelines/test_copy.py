@@ -38,7 +38,9 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
 
     def open_one(kind: str) -> Store:
         if kind == "postgres":
-            opened.append(PostgresStore(request.getfixturevalue("postgres_store_url"), clock=lambda: 0))
+            opened.append(
+                PostgresStore(request.getfixturevalue("postgres_store_url"), clock=lambda: 0)
+            )
         else:
             place = ":memory:" if kind == "memory" else tmp_path / f"empty{next(numbers)}.db"
             opened.append(SQLiteStore(place, clock=lambda: 0))
@@ -60,8 +62,16 @@ def source(open_memory: Any, clock: Any) -> Store:
 
 def live(hf: Holdfast, clock: Any) -> None:
     """Every verb, every table, every kind of history."""
-    tea = hf.remember("Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]}, confidence=0.25)
-    rule = hf.remember("Ann drinks tea", kind="rule", title="Tea", quote="tea!", triple=Triple("Ann", "drinks", "tea"))
+    tea = hf.remember(
+        "Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]}, confidence=0.25
+    )
+    rule = hf.remember(
+        "Ann drinks tea",
+        kind="rule",
+        title="Tea",
+        quote="tea!",
+        triple=Triple("Ann", "drinks", "tea"),
+    )
     clock.forward(hours=1)
     hf.capture("s1", "user", 'Line one\nline "two" \u2028 🦊 \\ \t', author="Ann", event_time=0)
     hf.capture("s1", "assistant", "Noted")
@@ -77,14 +87,24 @@ def live(hf: Holdfast, clock: Any) -> None:
     scope = hf.scopes[0]
 
     def meet(writer: Any) -> None:
-        writer.put_entity(Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend"))
+        writer.put_entity(
+            Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend")
+        )
         for memory in (tea, rule):
             writer.mention(scope, entity="e1", memory=memory.id)
 
     write(hf.store, meet)
-    write(hf.store, lambda writer: writer.restore_many("profile", scope, [{"settings": {"tone": "dry"}}]))
+    write(
+        hf.store,
+        lambda writer: writer.restore_many("profile", scope, [{"settings": {"tone": "dry"}}]),
+    )
     for text in ("Line one", "Noted"):
-        write(hf.store, lambda writer, text=text: writer.add_messages(scope, "s1", [{"é": text, "parts": [1, {}]}]))
+        write(
+            hf.store,
+            lambda writer, text=text: writer.add_messages(
+                scope, "s1", [{"é": text, "parts": [1, {}]}]
+            ),
+        )
     hf.recall("tea")
     hf.store.add_vectors([scope], "second:model", {m.seq: unit(m.seq, 8) for m in hf.list(limit=2)})
 
@@ -129,7 +149,9 @@ def test_there_and_back_gives_the_same_bytes(source: Store, empty: Opener, there
 
 def test_it_says_how_many_rows_of_each_noun_it_copied(source: Store, empty: Opener) -> None:
     done = copy_store(source, empty("sqlite"))
-    assert done.copied == {noun: sum(len(list(source.rows(noun, scope))) for scope in (ANN, BOB)) for noun in NOUNS}
+    assert done.copied == {
+        noun: sum(len(list(source.rows(noun, scope))) for scope in (ANN, BOB)) for noun in NOUNS
+    }
     assert all(done.copied.values())
     assert done.vectors == done.copied["vector"]
     assert set(done.already_there.values()) == {0}
@@ -159,7 +181,9 @@ def test_the_copy_recalls_and_undoes_like_the_original(
     copy_store(hf.store, target)
     twin = Holdfast(target, hf.scopes, tiers=hf.tiers, clock=clock)
     calls = fake.calls
-    assert [hit.memory.id for hit in twin.recall("green tea")] == [hit.memory.id for hit in hf.recall("green tea")]
+    assert [hit.memory.id for hit in twin.recall("green tea")] == [
+        hit.memory.id for hit in hf.recall("green tea")
+    ]
     assert fake.calls <= calls + 2, "a copied memory was embedded again"
     assert target.models([ANN]) == hf.store.models([ANN])
     assert target.counts([ANN]) == hf.store.counts([ANN])
@@ -187,7 +211,9 @@ def test_only_the_scopes_asked_for_are_copied(source: Store, empty: Opener) -> N
     assert told(target, BOB) == told(source, BOB)
 
 
-def test_a_scope_without_anything_is_an_error_and_nothing_is_copied(source: Store, empty: Opener) -> None:
+def test_a_scope_without_anything_is_an_error_and_nothing_is_copied(
+    source: Store, empty: Opener
+) -> None:
     target = empty("sqlite")
     with pytest.raises(NotFound, match="shared:team"):
         copy_store(source, target, scopes=[ANN, TEAM])
@@ -213,7 +239,9 @@ def test_two_stores_may_be_copied_into_one(empty: Opener) -> None:
 # One moment
 
 
-@pytest.mark.parametrize(("kind", "to"), [("sqlite", "postgres"), ("postgres", "sqlite"), ("memory", "memory")])
+@pytest.mark.parametrize(
+    ("kind", "to"), [("sqlite", "postgres"), ("postgres", "sqlite"), ("memory", "memory")]
+)
 def test_what_is_written_meanwhile_is_not_copied(empty: Opener, kind: str, to: str) -> None:
     source, target = empty(kind), empty(to)
     put(source, fact("tea"), fact("theirs", scope=BOB))
@@ -237,13 +265,21 @@ def test_stopped_after_every_single_step_it_still_arrives(
     monkeypatch.setattr(copy, "STEP", step)
     target, attempts = empty(kind), 0
     while True:
-        before = {noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB))) for noun in NOUNS}
+        before = {
+            noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB)))
+            for noun in NOUNS
+        }
         try:
-            done = copy_store(source, target, progress=stop_after(1 if not before["session"] else 2))
+            done = copy_store(
+                source, target, progress=stop_after(1 if not before["session"] else 2)
+            )
             break
         except Stopped:
             attempts += 1
-        after = {noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB))) for noun in NOUNS}
+        after = {
+            noun: len(list(target.rows(noun, ANN))) + len(list(target.rows(noun, BOB)))
+            for noun in NOUNS
+        }
         assert sum(after.values()) > sum(before.values()) or attempts == 1
     assert attempts > 60 / step
     assert told(target) == told(source)
@@ -265,7 +301,9 @@ def test_a_copy_killed_in_the_middle_goes_on(
         "source, target = map(open_store, sys.argv[1:])\n"
         "copy_store(source, target, progress=lambda rows: print(rows, flush=True))\n"
     )
-    child = subprocess.Popen([sys.executable, "-c", script, source.location, place], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, source.location, place], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     for _ in range(4):  # into the memories; it is not asked to wait, so wherever it is by now
         assert child.stdout.readline()
@@ -280,7 +318,9 @@ def test_a_copy_killed_in_the_middle_goes_on(
     assert sound(target)
 
 
-def test_reading_the_source_does_not_keep_a_copy_from_going_on(source: Store, empty: Opener) -> None:
+def test_reading_the_source_does_not_keep_a_copy_from_going_on(
+    source: Store, empty: Opener
+) -> None:
     target = empty("sqlite")
     with pytest.raises(Stopped):
         copy_store(source, target, progress=stop_after(4))
@@ -304,7 +344,9 @@ def test_a_source_that_changed_since_is_refused(source: Store, empty: Opener) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_target_with_other_data_is_refused_and_stays_as_it_is(source: Store, empty: Opener, kind: str) -> None:
+def test_a_target_with_other_data_is_refused_and_stays_as_it_is(
+    source: Store, empty: Opener, kind: str
+) -> None:
     target = empty(kind)
     put(target, fact("somebody else's"))
     before = told(target)
@@ -323,7 +365,9 @@ def test_data_only_the_target_has_is_refused(source: Store, empty: Opener) -> No
     assert told(target) == before
 
 
-def test_other_data_in_a_late_table_is_found_before_anything_is_written(source: Store, empty: Opener) -> None:
+def test_other_data_in_a_late_table_is_found_before_anything_is_written(
+    source: Store, empty: Opener
+) -> None:
     target = empty("sqlite")
     event = {"run": "r", "at": 1, "actor": "a", "verb": "v", "noun": "memory", "target": "t"}
     write(target, lambda writer: writer.restore_many("event", ANN, [event]))
@@ -358,7 +402,13 @@ def tamper(store: Store, url: str, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "what"),
     [
-        ("UPDATE memories SET content = content || '!' WHERE id = (SELECT min(id) FROM memories)", "memory"),
+        (
+            (
+                "UPDATE memories SET content = content || '!' WHERE id = (SELECT min(id) FROM "
+                "memories)"
+            ),
+            "memory",
+        ),
         ("DELETE FROM events WHERE seq = (SELECT min(seq) FROM events)", "event"),
         ("UPDATE edges SET reason = 'x'", "edge"),
         ("DELETE FROM vectors WHERE seq = (SELECT max(seq) FROM vectors)", "vectors of"),
@@ -388,7 +438,9 @@ def test_the_very_bits_of_vectors_arrive(empty: Opener, kind: str) -> None:
     odd = np.array([-0.0, 1e-42, 0.1, -0.9949874], np.float32)
     source.add_vectors([ANN], "m", {one.seq: odd})
     copy_store(source, target)
-    (there,) = target.vectors([ANN], "m", [memory.seq for memory in target.get([ANN], [one.id])]).values()
+    (there,) = target.vectors(
+        [ANN], "m", [memory.seq for memory in target.get([ANN], [one.id])]
+    ).values()
     assert there.tobytes() == odd.tobytes()
 
 
@@ -426,10 +478,14 @@ def test_whatever_happened_and_wherever_it_stops_the_copy_is_the_same(
     target.close()
 
 
-def test_memory_stays_small_however_much_is_copied(empty: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_stays_small_however_much_is_copied(
+    empty: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(copy, "STEP", 50)
     source, target = empty("sqlite"), empty("sqlite")
-    put(source, *(fact(f"note {number}", metadata={"long": "x" * 6000}) for number in range(1500)))  # 9 MB
+    put(
+        source, *(fact(f"note {number}", metadata={"long": "x" * 6000}) for number in range(1500))
+    )  # 9 MB
     tracemalloc.start()
     try:
         copy_store(source, target)

@@ -9,21 +9,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Settings
+from holdfast.extraction.apply import DECAY_RATE
 from holdfast.extraction.approval import PROPOSAL_DAYS
 from holdfast.extraction.job_types import Due, Task, Worker
-from holdfast.maintenance.decay import DAY, DECAY, RATE, Decayed, decay, fades_at, last_use, plan, retention
+from holdfast.maintenance.decay import (
+    DAY,
+    DECAY,
+    Decayed,
+    decay,
+    fades_at,
+    last_use,
+    plan,
+    retention,
+)
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage.protocol import Author
 from holdfast.types import Job, Memory, Scope
 
 OFFLINE = Settings(embedding_models="none")
 ANN = Scope("user", "ann")
-TEA = Memory("fact_1", ANN, "fact", "Likes tea", 0, 0, 0, confidence=0.4, strength=0.8, decay_rate=0.1)
+TEA = Memory(
+    "fact_1", ANN, "fact", "Likes tea", 0, 0, 0, confidence=0.4, strength=0.8, decay_rate=0.1
+)
 
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -43,7 +57,9 @@ def test_a_fact_fades_by_the_formula_and_not_again_on_the_same_day(hf, clock):
 
 @given(st.lists(st.floats(min_value=0, max_value=40, allow_nan=False), min_size=1, max_size=8))
 def test_any_split_of_the_same_days_gives_the_same_confidence(days):
-    with Holdfast.open(":memory:", scope="user:ann", settings=OFFLINE, clock=lambda: 0, background=False) as hf:
+    with Holdfast.open(
+        ":memory:", scope="user:ann", settings=OFFLINE, clock=lambda: 0, background=False
+    ) as hf:
         fact = hf.remember("Likes tea", confidence=0.9, decay_rate=0.02)
         now = 0
         for step in days:
@@ -53,7 +69,9 @@ def test_any_split_of_the_same_days_gives_the_same_confidence(days):
 
 
 STEPS = st.lists(
-    st.tuples(st.floats(min_value=0, max_value=40), st.sampled_from(["decay", "use", "say", "nothing"])),
+    st.tuples(
+        st.floats(min_value=0, max_value=40), st.sampled_from(["decay", "use", "say", "nothing"])
+    ),
     min_size=1,
     max_size=10,
 )
@@ -61,9 +79,13 @@ STEPS = st.lists(
 
 @given(STEPS, st.floats(min_value=0.1, max_value=1), st.floats(min_value=0.001, max_value=0.5))
 def test_use_in_between_starts_it_anew_whenever_else_it_was_worked_out(steps, sure, rate):
-    """By the formula from the last use on; decay at any other times makes no difference, on the way or at the end."""
+    """By the formula from the last use on; decay at any other times makes no difference, on the way
+    or at the end.
+    """
     now = used = 0
-    with Holdfast.open(":memory:", scope="user:ann", settings=OFFLINE, clock=lambda: now, background=False) as hf:
+    with Holdfast.open(
+        ":memory:", scope="user:ann", settings=OFFLINE, clock=lambda: now, background=False
+    ) as hf:
         fact = hf.remember("Likes tea", confidence=sure, decay_rate=rate)
         for days, what in steps:
             now += int(days * DAY)
@@ -130,7 +152,9 @@ def test_confirmed_facts_reflections_and_turns_never_decay(hf, clock):
     assert [confidence(hf, one) for one in (fact, reflection, turn)] == [1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("kept", [{"protected": True}, {"decay_rate": 0.0}], ids=["protected", "no rate"])
+@pytest.mark.parametrize(
+    "kept", [{"protected": True}, {"decay_rate": 0.0}], ids=["protected", "no rate"]
+)
 def test_what_does_not_decay_stays_as_it_is_and_never_fades(kept):
     assert retention(TEA.with_(**kept), 100 * DAY) == 0.4
     assert fades_at(TEA.with_(**kept)) is None
@@ -154,9 +178,14 @@ def test_a_plan_has_each_fact_that_decays_once_and_the_oldest_first(hf, clock):
     decaying = [hf.remember(f"Likes {drink}", decay_rate=0.1) for drink in ("tea", "mate", "milk")]
     hf.confirm(hf.remember("Likes water", decay_rate=0.1).id)
     kept = hf.remember("Likes juice", decay_rate=0.1)
-    hf.store.write(Author("ann", "run_1", clock.now, "protect"), lambda writer: writer.change(kept, protected=True))
+    hf.store.write(
+        Author("ann", "run_1", clock.now, "protect"),
+        lambda writer: writer.change(kept, protected=True),
+    )
     hf.remember("Knows Ann")
-    assert [one.memory.id for one in plan(hf.store, hf.scopes, clock.now)] == [fact.id for fact in decaying]
+    assert [one.memory.id for one in plan(hf.store, hf.scopes, clock.now)] == [
+        fact.id for fact in decaying
+    ]
 
 
 def test_what_is_just_as_sure_as_the_threshold_has_not_faded(hf, clock):
@@ -176,13 +205,24 @@ def test_the_journal_says_who_let_a_fact_fade_and_why(hf, clock):
     fact = hf.remember("Likes tea", decay_rate=0.1)
     decay(hf.store, hf.scopes, clock.forward(days=40))
     event = hf.history(fact.id)[-1]
-    assert (event.actor, event.verb, event.at, event.run[:4]) == ("decay", "decay", clock.now, "run_")
+    assert (event.actor, event.verb, event.at, event.run[:4]) == (
+        "decay",
+        "decay",
+        clock.now,
+        "run_",
+    )
     faded = hf.get(fact.id)
-    assert (faded.status, faded.status_reason, faded.status_at) == ("faded", "not used for long", clock.now)
+    assert (faded.status, faded.status_reason, faded.status_at) == (
+        "faded",
+        "not used for long",
+        clock.now,
+    )
 
 
 class Meanwhile:
-    """A store to which something happens after everything was read and before anything is written."""
+    """A store to which something happens after everything was read and before anything is
+    written.
+    """
 
     def __init__(self, store, happens):
         self._store, self._happens = store, happens
@@ -210,7 +250,9 @@ def test_what_happens_to_a_fact_at_that_very_moment_counts(hf, clock, happens, s
     clock.forward(days=10)
     meanwhile = Meanwhile(hf.store, lambda: happens(hf, fact))
     assert decay(meanwhile, hf.scopes, clock.now).faded == 0
-    assert [one.status for one in hf.store.get(hf.scopes, [fact.id])] == ([status] if status else [])
+    assert [one.status for one in hf.store.get(hf.scopes, [fact.id])] == (
+        [status] if status else []
+    )
 
 
 def test_when_it_fades_can_be_told_in_advance(hf, clock):
@@ -223,7 +265,7 @@ def test_when_it_fades_can_be_told_in_advance(hf, clock):
 
 
 def test_at_the_usual_rate_a_sure_fact_fades_in_thirty_days():
-    sure = TEA.with_(confidence=1.0, strength=None, decay_rate=RATE)
+    sure = TEA.with_(confidence=1.0, strength=None, decay_rate=DECAY_RATE)
     assert math.ceil(fades_at(sure) / DAY) == 30
 
 
@@ -250,7 +292,9 @@ def test_scopes_decay_apart(hf, clock):
 
 
 def worker(hf, clock, **options):
-    return Worker(hf.store, Tiers([], environ={}), clock, name="w1", **{"scopes": hf.scopes, **options})
+    return Worker(
+        hf.store, Tiers([], environ={}), clock, name="w1", **{"scopes": hf.scopes, **options}
+    )
 
 
 def due(hf, clock, **options):

@@ -15,7 +15,9 @@ OFFLINE = Settings(embedding_models="none")
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -43,4 +45,7 @@ def test_only_memories_with_few_entities_are_looked_at(hf):
 
 def test_no_more_than_asked_for_and_the_newest_first(hf):
     stored = [hf.remember(f"Something number {number}") for number in range(5)]
-    assert [memory.id for memory in candidates(hf.store, hf.scopes[0], limit=2)] == [stored[4].id, stored[3].id]
+    assert [memory.id for memory in candidates(hf.store, hf.scopes[0], limit=2)] == [
+        stored[4].id,
+        stored[3].id,
+    ]

@@ -1,4 +1,6 @@
-"""Erasing for good: what goes along, what stays, what is made again, and what the receipt says. On every backend."""
+"""Erasing for good: what goes along, what stays, what is made again, and what the receipt says. On
+every backend.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def hf(request, tmp_path, clock, fake):
 def made_of(hf, content, *sources, kind="fact", **fields):
     """A memory that was made of others."""
     new = hf.remember(content, kind=kind, **fields)
-    hf.write("link", lambda w: [w.link(Edge(ANN, new.id, one.id, "derived_from", 0)) for one in sources])
+    hf.write(
+        "link", lambda w: [w.link(Edge(ANN, new.id, one.id, "derived_from", 0)) for one in sources]
+    )
     return new
 
 
@@ -55,7 +59,11 @@ def test_what_is_made_of_nothing_else_goes_along_to_the_last(hf):
     fact = made_of(hf, "User takes fluoxetine", turn)
     insight = made_of(hf, "Health came up", fact, kind="reflection")
     plan = hf.plan_purge(turn.id)
-    assert going(plan) == {turn.id: derived.NAMED, fact.id: derived.ALONE, insight.id: derived.ALONE}
+    assert going(plan) == {
+        turn.id: derived.NAMED,
+        fact.id: derived.ALONE,
+        insight.id: derived.ALONE,
+    }
     assert hf.purge(turn.id).memories == 3
     assert "fluoxetine" not in everything(hf)
     assert hf.list(statuses=STATUSES) == []
@@ -64,7 +72,10 @@ def test_what_is_made_of_nothing_else_goes_along_to_the_last(hf):
 def test_a_fact_that_another_source_says_as_well_stays(hf):
     one, other = (hf.capture(session, "user", "I live in Lisbon now") for session in ("s1", "s2"))
     fact = made_of(hf, "User lives in Lisbon", one, other, quote="I live in Lisbon")
-    assert kept(hf.plan_purge(one.id)) == {fact.id: derived.SAID_ELSEWHERE, other.id: "says the same words"}
+    assert kept(hf.plan_purge(one.id)) == {
+        fact.id: derived.SAID_ELSEWHERE,
+        other.id: "says the same words",
+    }
     hf.purge(one.id)
     assert [edge.target for edge in hf.links(fact.id)] == [other.id]
 
@@ -78,7 +89,9 @@ def test_a_fact_that_says_what_only_the_erased_source_said_goes(hf):
     assert "clara" not in everything(hf).lower()
 
 
-@pytest.mark.parametrize("fields", [{"quote": "blue bicycle"}, {"metadata": {"quotes": ["a blue bicycle"]}}])
+@pytest.mark.parametrize(
+    "fields", [{"quote": "blue bicycle"}, {"metadata": {"quotes": ["a blue bicycle"]}}]
+)
 def test_a_fact_whose_quote_only_the_erased_source_has_goes(hf, fields):
     one = hf.capture("s1", "user", "I ride a blue bicycle")
     other = hf.capture("s2", "user", "the bicycle, blue as it is, broke")
@@ -87,7 +100,9 @@ def test_a_fact_whose_quote_only_the_erased_source_has_goes(hf, fields):
 
 
 def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf):
-    one, other = (hf.capture("s1", "user", text) for text in ("I fear the exam", "The weather is fine"))
+    one, other = (
+        hf.capture("s1", "user", text) for text in ("I fear the exam", "The weather is fine")
+    )
     hf.end_session("s1")
     hf.write("stamp", lambda w: w.put_session(_stamped(w.session(ANN, "s1"), hf.clock())))
     arc = made_of(hf, "Somebody was worried", one, other, kind="episode")
@@ -150,10 +165,16 @@ def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
     turn = hf.capture("s2", "user", "I collect stamps and coins")
     hf.append_messages("dear diary", [{"text": "stamps!"}, {"text": "more"}])
     hf.remember("Collects things", metadata={"session": "dear diary"})
-    both = made_of(hf, "User collects stamps", *hf.list(kinds=["turn"]), metadata={"session": "dear diary"})
+    both = made_of(
+        hf, "User collects stamps", *hf.list(kinds=["turn"]), metadata={"session": "dear diary"}
+    )
     hf.store.enqueue(ANN, "learn", "dear diary", watermark=1)
     receipt = hf.purge(session="dear diary")
-    assert (receipt.counts["sessions"], receipt.counts["messages"], receipt.counts["jobs"]) == (1, 2, 1)
+    assert (receipt.counts["sessions"], receipt.counts["messages"], receipt.counts["jobs"]) == (
+        1,
+        2,
+        1,
+    )
     assert {one.id for one in hf.list()} == {turn.id, both.id}
     assert hf.get(both.id).metadata == {"session": "(erased)"}
     assert "dear diary" not in everything(hf)
@@ -162,7 +183,12 @@ def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
 
 def test_messages_of_other_sessions_no_longer_quote_it(hf):
     note = hf.remember('Said "no" to Zoë')
-    quoting = {"parts": [{"text": f"I recall: {note.content}!"}, {"args": json.dumps({"content": note.content})}]}
+    quoting = {
+        "parts": [
+            {"text": f"I recall: {note.content}!"},
+            {"args": json.dumps({"content": note.content})},
+        ]
+    }
     hf.append_messages("s1", [quoting, {"text": "something else"}])
     assert hf.purge(note.id).counts["quotations"] == 1
     bodies = [message.body for message in hf.messages("s1")]
@@ -173,15 +199,23 @@ def test_messages_of_other_sessions_no_longer_quote_it(hf):
 
 def test_a_text_that_looks_like_json_does_not_damage_what_quotes_it(hf):
     note = hf.remember('","role":"assistant","text":"')
-    hf.append_messages("s1", [{"kind": "x", "role": "assistant", "text": f"he wrote {note.content}"}])
+    hf.append_messages(
+        "s1", [{"kind": "x", "role": "assistant", "text": f"he wrote {note.content}"}]
+    )
     hf.purge(note.id)
-    assert hf.messages("s1")[0].body == {"kind": "x", "role": "assistant", "text": "he wrote (erased)"}
+    assert hf.messages("s1")[0].body == {
+        "kind": "x",
+        "role": "assistant",
+        "text": "he wrote (erased)",
+    }
 
 
 def test_many_memories_that_are_quoted_at_once(hf):
     notes = [hf.remember(f"Remarkable thing number {number} of many") for number in range(30)]
     hf.append_messages(
-        "s1", [{"text": note.content} for note in notes] + [{"text": "Remarkable thing number 31 of many"}]
+        "s1",
+        [{"text": note.content} for note in notes]
+        + [{"text": "Remarkable thing number 31 of many"}],
     )
     assert hf.purge(*(note.id for note in notes)).counts["quotations"] == 30
     assert [message.body["text"] for message in hf.messages("s1")] == ["(erased)"] * 30 + [
@@ -218,14 +252,26 @@ def test_a_name_that_only_the_erased_memory_used_goes_and_the_person_stays(hf):
 
 def test_an_owner_goes_and_others_stay_as_they_are(hf):
     bob = hf.scoped("user:bob")
-    hf.remember("Ann's @secret"), hf.capture("s1", "user", "Ann speaks"), hf.append_messages("s1", [{"a": "Ann"}])
+    (
+        hf.remember("Ann's @secret"),
+        hf.capture("s1", "user", "Ann speaks"),
+        hf.append_messages("s1", [{"a": "Ann"}]),
+    )
     bob.remember("Bob's own"), bob.capture("s1", "user", "Bob speaks")
     hf.recall("Ann"), bob.recall("Bob")
     before = "".join(bob.export(vectors=True))
     plan, receipt = hf.plan_purge(owner=True), hf.purge(owner=True)
     assert plan.counts == receipt.counts
-    assert (receipt.memories, len(receipt.items)) == (2, 6)  # and a session, a message, and whom they name: two
-    assert (hf.list(statuses=STATUSES), hf.sessions(), hf.entities(), hf.recall("Ann")) == ([], [], [], [])
+    assert (receipt.memories, len(receipt.items)) == (
+        2,
+        6,
+    )  # and a session, a message, and whom they name: two
+    assert (hf.list(statuses=STATUSES), hf.sessions(), hf.entities(), hf.recall("Ann")) == (
+        [],
+        [],
+        [],
+        [],
+    )
     assert [event.before for event in hf.log()] == [{"purged": True}]
     assert "".join(bob.export(vectors=True)) == before
     assert [hit.memory.content for hit in bob.recall("who speaks?", limit=1)] == ["Bob speaks"]
@@ -280,7 +326,12 @@ def test_the_receipt_names_every_place_and_claims_only_what_is_so(hf):
 
 @pytest.mark.parametrize(
     ("refs", "how"),
-    [((), {}), (("a",), {"session": "s"}), (("a",), {"owner": True}), ((), {"session": "s", "owner": True})],
+    [
+        ((), {}),
+        (("a",), {"session": "s"}),
+        (("a",), {"owner": True}),
+        ((), {"session": "s", "owner": True}),
+    ],
 )
 def test_exactly_one_thing_is_to_be_named(hf, refs, how):
     with pytest.raises(InvalidInput):

@@ -36,7 +36,9 @@ def turn(text, *, author="Ann", role="user", number=1):
 
 
 def extract(*texts, **about):
-    return RuleExtractor().extract([turn(text, number=number, **about) for number, text in enumerate(texts, 1)])
+    return RuleExtractor().extract(
+        [turn(text, number=number, **about) for number, text in enumerate(texts, 1)]
+    )
 
 
 def one(text, **about):
@@ -45,7 +47,8 @@ def one(text, **about):
     return candidates[0]
 
 
-# -- what lasts --------------------------------------------------------------------------------------------------------
+# -- what lasts
+# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -53,17 +56,41 @@ def one(text, **about):
     [
         ("I prefer tea over coffee.", "Ann prefers tea over coffee", "preference"),
         ("I'm allergic to shellfish.", "Ann is allergic to shellfish", "preference"),
-        ("My favourite author is Ursula Le Guin.", "Ann's favourite author is Ursula Le Guin", "preference"),
-        ("I run five kilometres every morning.", "Ann runs five kilometres every morning", "preference"),
-        ("We're moving to Lisbon in May.", "Ann and others are moving to Lisbon in May (2026-05)", "plan"),
-        ("I have a dentist appointment tomorrow.", "Ann has a dentist appointment tomorrow (2026-03-11)", "plan"),
+        (
+            "My favourite author is Ursula Le Guin.",
+            "Ann's favourite author is Ursula Le Guin",
+            "preference",
+        ),
+        (
+            "I run five kilometres every morning.",
+            "Ann runs five kilometres every morning",
+            "preference",
+        ),
+        (
+            "We're moving to Lisbon in May.",
+            "Ann and others are moving to Lisbon in May (2026-05)",
+            "plan",
+        ),
+        (
+            "I have a dentist appointment tomorrow.",
+            "Ann has a dentist appointment tomorrow (2026-03-11)",
+            "plan",
+        ),
         ("Tom is my manager.", "Tom is Ann's manager", "relationship"),
         ("My sister Ines lives in Porto.", "Ann's sister Ines lives in Porto", "relationship"),
         ("I live in Toronto.", "Ann lives in Toronto", "identity"),
         ("I've lived in Leeds since 2009.", "Ann has lived in Leeds since 2009", "identity"),
         ("I was diagnosed with asthma.", "Ann was diagnosed with asthma", "identity"),
-        ("We use Postgres 15 in production.", "Ann and others use Postgres 15 in production", "project"),
-        ("The billing service is written in Go.", "The billing service is written in Go", "project"),
+        (
+            "We use Postgres 15 in production.",
+            "Ann and others use Postgres 15 in production",
+            "project",
+        ),
+        (
+            "The billing service is written in Go.",
+            "The billing service is written in Go",
+            "project",
+        ),
         (
             "We decided to drop Redis because the hit rate was low.",
             "Ann and others decided to drop Redis because the hit rate was low",
@@ -101,7 +128,10 @@ def test_standing_instructions_become_rules(said):
 
 
 def test_a_conditional_instruction_is_one_rule():
-    assert one("Before you delete anything, always ask me.").quote == "Before you delete anything, always ask me"
+    assert (
+        one("Before you delete anything, always ask me.").quote
+        == "Before you delete anything, always ask me"
+    )
 
 
 def test_an_instruction_names_whom_it_is_about():
@@ -111,13 +141,25 @@ def test_an_instruction_names_whom_it_is_about():
 @pytest.mark.parametrize(
     ("said", "quote"),
     [
-        ("remember that the staging server is at staging.acme.dev", "the staging server is at staging.acme.dev"),
-        ("Note: the nightly export takes about four hours.", "the nightly export takes about four hours"),
+        (
+            "remember that the staging server is at staging.acme.dev",
+            "the staging server is at staging.acme.dev",
+        ),
+        (
+            "Note: the nightly export takes about four hours.",
+            "the nightly export takes about four hours",
+        ),
         ("Don't forget, the demo has to run offline.", "the demo has to run offline"),
         ("Can you keep in mind that the office closes at six?", "the office closes at six"),
-        ("Merk dir bitte: der Testserver läuft auf Port 8081.", "der Testserver läuft auf Port 8081"),
+        (
+            "Merk dir bitte: der Testserver läuft auf Port 8081.",
+            "der Testserver läuft auf Port 8081",
+        ),
         ("Recuerda que el servidor se apaga a las ocho.", "el servidor se apaga a las ocho"),
-        ("Note que la base de test est vidée chaque nuit.", "la base de test est vidée chaque nuit"),
+        (
+            "Note que la base de test est vidée chaque nuit.",
+            "la base de test est vidée chaque nuit",
+        ),
         ("Запомни: релизы выходят по четвергам.", "релизы выходят по четвергам"),
         ("记住：测试服务器的端口是8081。", "测试服务器的端口是8081"),
         ("覚えておいて：リリースは毎週木曜日です。", "リリースは毎週木曜日です"),
@@ -130,7 +172,11 @@ def test_what_is_explicitly_asked_for_is_kept_for_certain(said, quote):
 
 def test_something_to_remember_to_do_is_a_rule():
     candidate = one("Please remember to always answer in German.")
-    assert (candidate.content, candidate.kind, candidate.confidence) == ("Always answer in German", "rule", 1.0)
+    assert (candidate.content, candidate.kind, candidate.confidence) == (
+        "Always answer in German",
+        "rule",
+        1.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,12 +215,18 @@ def test_one_turn_can_say_several_things():
         "Ann hates coffee",
         "Ann's sister Ines lives in Lisbon",
     ]
-    assert [each.quote for each in candidates] == ["I love tea", "hate coffee", "my sister Ines lives in Lisbon"]
+    assert [each.quote for each in candidates] == [
+        "I love tea",
+        "hate coffee",
+        "my sister Ines lives in Lisbon",
+    ]
 
 
 def test_a_list_and_a_reason_stay_with_their_clause():
     assert one("I love jazz, blues and soul.").quote == "I love jazz, blues and soul"
-    assert one("We chose Kafka over RabbitMQ because of replay.").quote.endswith("because of replay")
+    assert one("We chose Kafka over RabbitMQ because of replay.").quote.endswith(
+        "because of replay"
+    )
 
 
 def test_people_named_in_passing_are_kept_even_out_of_a_request():
@@ -183,7 +235,9 @@ def test_people_named_in_passing_are_kept_even_out_of_a_request():
 
 
 def test_a_statement_before_a_question_counts():
-    assert [each.quote for each in extract("I weigh 82 kg, what would be my daily calorie need?")] == ["I weigh 82 kg"]
+    assert [
+        each.quote for each in extract("I weigh 82 kg, what would be my daily calorie need?")
+    ] == ["I weigh 82 kg"]
 
 
 @pytest.mark.parametrize(
@@ -235,10 +289,14 @@ def test_without_an_author_it_is_about_the_user():
 
 def test_weak_cues_are_less_certain():
     assert one("Dark mode all the way.").confidence < one("I usually take the train.").confidence
-    assert one("I usually take the train.").confidence < one("I prefer the train to planes.").confidence
+    assert (
+        one("I usually take the train.").confidence
+        < one("I prefer the train to planes.").confidence
+    )
 
 
-# -- what does not -----------------------------------------------------------------------------------------------------
+# -- what does not
+# -----------------------------------------------------------------------------------------------------
 
 NOTHING = {
     "questions": [
@@ -282,7 +340,12 @@ NOTHING = {
         "Diesmal bitte ohne Tabelle.",
         "Por ahora responde en inglés.",
     ],
-    "feelings of the moment": ["I'm tired today.", "I'm so hungry.", "Ich bin gerade total müde.", "我今天很累。"],
+    "feelings of the moment": [
+        "I'm tired today.",
+        "I'm so hungry.",
+        "Ich bin gerade total müde.",
+        "我今天很累。",
+    ],
     "other people's opinions": [
         "Tom thinks Rust is overrated.",
         "My colleague says we should always use microservices.",
@@ -317,11 +380,15 @@ NOTHING = {
         'Please proofread: "My name is Marta and I live in Lima."',
         "Rewrite this politely:\n\nI'm quitting. I hate this place.",
     ],
-    "thoughts of a model": ["<think>I prefer to answer briefly. The user lives in Oslo.</think> Hello!"],
+    "thoughts of a model": [
+        "<think>I prefer to answer briefly. The user lives in Oslo.</think> Hello!"
+    ],
 }
 
 
-@pytest.mark.parametrize("said", [pytest.param(said, id=f"{why}: {said}") for why in NOTHING for said in NOTHING[why]])
+@pytest.mark.parametrize(
+    "said", [pytest.param(said, id=f"{why}: {said}") for why in NOTHING for said in NOTHING[why]]
+)
 def test_nothing_is_kept_of(said):
     assert extract(said) == []
 
@@ -331,7 +398,9 @@ def test_what_memory_injected_is_not_learnt_again():
     assert [each.quote for each in extract(f"{block}\n\nI live in Oslo.")] == ["I live in Oslo"]
 
 
-@pytest.mark.parametrize("said", ["Remember that my password is hunter2xyz!", f"We use ghp_{'a1B2c3' * 6} for CI."])
+@pytest.mark.parametrize(
+    "said", ["Remember that my password is hunter2xyz!", f"We use ghp_{'a1B2c3' * 6} for CI."]
+)
 def test_no_secret_becomes_a_candidate(said):
     assert extract(said) == []
 
@@ -351,7 +420,9 @@ def test_an_assistant_is_not_believed_about_what_it_suggests(said):
 
 
 def test_a_decision_an_agent_reports_as_taken_is_kept():
-    candidate = one("We decided to keep setuptools because the plugins need it.", role="planner", author="")
+    candidate = one(
+        "We decided to keep setuptools because the plugins need it.", role="planner", author=""
+    )
     assert candidate.category == "decision"
 
 
@@ -363,7 +434,8 @@ def test_of_a_long_turn_only_a_short_beginning_and_end_are_read():
     assert extract(pasted) == []
 
 
-# -- for every text ----------------------------------------------------------------------------------------------------
+# -- for every text
+# ----------------------------------------------------------------------------------------------------
 
 BITS = """
     I we my our love hate live in always never remember that : , . ? ! but and because if “ ” ` ``` > ’ ich wohne
@@ -373,7 +445,10 @@ WORDS = st.sampled_from([*BITS.split(), "\n"])
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=40).map(" ".join)), st.sampled_from(("", "Ann")))
+@given(
+    st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=40).map(" ".join)),
+    st.sampled_from(("", "Ann")),
+)
 def test_every_candidate_is_grounded_whatever_was_said(text, author):
     said = turn(text, author=author)
     candidates = RuleExtractor().extract([said])
@@ -402,13 +477,16 @@ def test_every_candidate_is_grounded_whatever_was_said(text, author):
 )
 @pytest.mark.parametrize("length", [100_000, LONG_TURN])
 def test_long_texts_take_no_longer_than_reading_them(text, length):
-    extract("I like tea. Ich mag Tee. Me gusta el té. J'aime le thé.", "Я люблю чай", "我", "の")  # cues are loaded
+    extract(
+        "I like tea. Ich mag Tee. Me gusta el té. J'aime le thé.", "Я люблю чай", "我", "の"
+    )  # cues are loaded
     start = time.thread_time()
     extract(text[:length])
     assert time.thread_time() - start < 3
 
 
-# -- its parts ---------------------------------------------------------------------------------------------------------
+# -- its parts
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -417,7 +495,10 @@ def test_long_texts_take_no_longer_than_reading_them(text, length):
         ("I'm a nurse and I love my job", "Ann is a nurse and they love their job"),
         ("I've been teaching maths", "Ann has been teaching maths"),
         ("I moved to Oslo", "Ann moved to Oslo"),
-        ("I usually take the bus and listen to music", "Ann usually takes the bus and listens to music"),
+        (
+            "I usually take the bus and listen to music",
+            "Ann usually takes the bus and listens to music",
+        ),
         ("Tom and I are married", "Tom and Ann are married"),
         ("our landlord is strict with me", "Ann's landlord is strict with them"),
         ("I’ll go with Svelte", "Ann will go with Svelte"),
@@ -428,7 +509,14 @@ def test_retelling(said, told):
 
 
 @pytest.mark.parametrize(
-    ("verb", "third"), [("go", "goes"), ("watch", "watches"), ("play", "plays"), ("need", "needs"), ("can't", "can't")]
+    ("verb", "third"),
+    [
+        ("go", "goes"),
+        ("watch", "watches"),
+        ("play", "plays"),
+        ("need", "needs"),
+        ("can't", "can't"),
+    ],
 )
 def test_verbs_agree(verb, third):
     assert third_person(verb) == third
@@ -457,15 +545,28 @@ def test_every_cue_file_can_be_read(code):
     assert {"question", "unsure", "moment", "private", "joke"} <= set(known.guards)
 
 
-# -- corrections -------------------------------------------------------------------------------------------------------
+# -- corrections
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("said", "corrected", "kept"),
     [
-        ("The meeting is on Monday.", "Actually it's Tuesday, not Monday.", "The meeting is on Tuesday (2026-03-10)"),
-        ("My brother is from Lisbon.", "Sorry, he's from Porto, not Lisbon.", "Ann's brother is from Porto"),
-        ("My sister Lena lives in Porto.", "She's my cousin, not my sister.", "Ann's cousin Lena lives in Porto"),
+        (
+            "The meeting is on Monday.",
+            "Actually it's Tuesday, not Monday.",
+            "The meeting is on Tuesday (2026-03-10)",
+        ),
+        (
+            "My brother is from Lisbon.",
+            "Sorry, he's from Porto, not Lisbon.",
+            "Ann's brother is from Porto",
+        ),
+        (
+            "My sister Lena lives in Porto.",
+            "She's my cousin, not my sister.",
+            "Ann's cousin Lena lives in Porto",
+        ),
         ("Mein Urlaub ist im Mai.", "Nein, es ist Juni, nicht Mai.", "Mein Urlaub ist im Juni"),
     ],
 )
@@ -477,13 +578,20 @@ def test_a_correction_without_a_subject_changes_what_was_said_before(said, corre
 
 
 def test_the_latest_statement_with_those_words_is_the_one_that_is_meant():
-    first, second = extract("I live in Porto.", "The party is in Porto.", "Sorry, it's in Braga, not Porto.")
+    first, second = extract(
+        "I live in Porto.", "The party is in Porto.", "Sorry, it's in Braga, not Porto."
+    )
     assert (first.content, second.content) == ("Ann lives in Porto", "The party is in Braga")
 
 
 @pytest.mark.parametrize(
     "said",
-    ["Actually it's Tuesday, not Monday.", "He is 42, not 41.", "I meant Porto, not Lisbon.", "It's fine, not great."],
+    [
+        "Actually it's Tuesday, not Monday.",
+        "He is 42, not 41.",
+        "I meant Porto, not Lisbon.",
+        "It's fine, not great.",
+    ],
 )
 def test_a_correction_of_nothing_that_was_said_is_not_kept(said):
     assert extract("I love green tea.", said)[0].content == "Ann loves green tea"
@@ -497,8 +605,13 @@ def test_a_correction_within_one_turn_is_carried_out_too():
 
 
 def test_somebody_else_s_correction_leaves_the_statement_its_author():
-    turns = [turn("My sister lives in Porto."), turn("No, she's in Braga, not Porto.", author="Bob", number=2)]
-    assert [each.content for each in RuleExtractor().extract(turns)] == ["Ann's sister lives in Braga"]
+    turns = [
+        turn("My sister lives in Porto."),
+        turn("No, she's in Braga, not Porto.", author="Bob", number=2),
+    ]
+    assert [each.content for each in RuleExtractor().extract(turns)] == [
+        "Ann's sister lives in Braga"
+    ]
 
 
 @pytest.mark.parametrize(

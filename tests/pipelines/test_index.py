@@ -1,4 +1,6 @@
-"""Indexing: texts cut into chunks, tickets understood, files put whole in the place of what they were."""
+"""Indexing: texts cut into chunks, tickets understood, files put whole in the place of what they
+were.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_a_long_section_is_cut_between_paragraphs():
 def test_code_is_not_cut_though_it_is_long():
     code = "```python\n" + "value = 1\n\n" * 300 + "```"
     assert SIZE < len(code) < WHOLE_CODE
-    assert code in [chunk.text for chunk in chunks(f"# How\n\n{WORDS * 30}\n\n{code}\n\n{WORDS * 30}")]
+    assert code in [
+        chunk.text for chunk in chunks(f"# How\n\n{WORDS * 30}\n\n{code}\n\n{WORDS * 30}")
+    ]
 
 
 def test_a_heading_in_code_is_code():
@@ -88,16 +92,26 @@ def test_an_edit_changes_only_the_chunks_around_it():
 
 
 def test_a_markdown_ticket_is_found_by_its_title_in_every_piece():
-    top = "---\nid: AIF-7\ntitle: Login fails on Safari\nstatus: Done\ntype: bug\nlabels: [web]\n---\n"
+    top = (
+        "---\nid: AIF-7\ntitle: Login fails on Safari\nstatus: Done\ntype: bug\nlabels: "
+        "[web]\n---\n"
+    )
     first, notes = markdown(f"{top}{WORDS * 10}\n\n## Notes\n\n{WORDS * 10}", name="7")
-    assert (first.title, notes.title) == ("AIF-7 Login fails on Safari", "AIF-7 Login fails on Safari › Notes")
+    assert (first.title, notes.title) == (
+        "AIF-7 Login fails on Safari",
+        "AIF-7 Login fails on Safari › Notes",
+    )
     assert first.tags == ("status:done", "type:bug", "web")
     assert (first.category, first.lines, notes.lines) == ("ticket", (8, 8), (10, 12))
 
 
 def test_a_heading_is_a_title_and_a_line_under_it_a_status():
     (piece,) = markdown("# Login fails\n\n**Status:** in progress\n\nOn Safari.", name="7")
-    assert (piece.title, piece.tags, piece.category) == ("Login fails", ("status:in progress",), "ticket")
+    assert (piece.title, piece.tags, piece.category) == (
+        "Login fails",
+        ("status:in progress",),
+        "ticket",
+    )
 
 
 def test_a_note_without_any_title_goes_by_the_name_of_its_file():
@@ -114,8 +128,18 @@ def test_what_only_looks_like_frontmatter_is_text(top):
 def test_json_tickets_have_sections_tags_and_lines():
     text = json.dumps(
         [
-            {"title": "A", "description": "It breaks.", "notes": ["Try twice."], "status": "blocked", "priority": 1},
-            {"title": "B", "comments": [{"author": {"login": "ann"}, "body": "Me too."}], "updated_at": "2026-03-01"},
+            {
+                "title": "A",
+                "description": "It breaks.",
+                "notes": ["Try twice."],
+                "status": "blocked",
+                "priority": 1,
+            },
+            {
+                "title": "B",
+                "comments": [{"author": {"login": "ann"}, "body": "Me too."}],
+                "updated_at": "2026-03-01",
+            },
         ],
         indent=1,
     )
@@ -134,7 +158,16 @@ def test_a_ticket_that_says_nothing_more_is_its_title():
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "[1, null]", '"x"', '{"name": "pkg", "description": "d"}', '{"title":', "[" * 9999]
+    "text",
+    [
+        "{}",
+        "[]",
+        "[1, null]",
+        '"x"',
+        '{"name": "pkg", "description": "d"}',
+        '{"title":',
+        "[" * 9999,
+    ],
 )
 def test_other_json_is_no_ticket(text):
     with pytest.raises(InvalidInput, match="JSON"):
@@ -148,7 +181,17 @@ def test_other_json_is_no_ticket(text):
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["title", "description", "notes", "comments", "status", "labels", "updated", "id", "author"]
+                    [
+                        "title",
+                        "description",
+                        "notes",
+                        "comments",
+                        "status",
+                        "labels",
+                        "updated",
+                        "id",
+                        "author",
+                    ]
                 ),
                 inner,
                 max_size=5,
@@ -191,7 +234,9 @@ class Project:
 
     def index(self, store, clock, *paths, plan=False):
         author = Author("test", new_id("run", clock()), clock(), "index")
-        indexer = Indexer(store, self.place.scope, author, max_bytes=100_000, belongs=self.holds, plan=plan)
+        indexer = Indexer(
+            store, self.place.scope, author, max_bytes=100_000, belongs=self.holds, plan=plan
+        )
         named = [Path(path) for path in paths] or None
         if named:
             self.sources.note(named)
@@ -216,13 +261,20 @@ def texts(hf, **narrow):
 
 def line(number, text, *, role="user", session="s1", cwd="/", at=None):
     """A line of a transcript of Claude Code."""
-    return json.dumps(
-        {
-            "type": role, "uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None,
-            "sessionId": session, "cwd": str(cwd), "timestamp": at or f"2026-03-01T10:{number:02}:00.000Z",
-            "message": {"role": role, "content": [{"type": "text", "text": text}]},
-        }
-    ) + "\n"  # fmt: skip
+    return (
+        json.dumps(
+            {
+                "type": role,
+                "uuid": f"{session}-{number}",
+                "parentUuid": f"{session}-{number - 1}" if number else None,
+                "sessionId": session,
+                "cwd": str(cwd),
+                "timestamp": at or f"2026-03-01T10:{number:02}:00.000Z",
+                "message": {"role": role, "content": [{"type": "text", "text": text}]},
+            }
+        )
+        + "\n"
+    )
 
 
 def test_a_changed_file_keeps_the_ids_and_links_of_what_is_the_same(project, index):
@@ -232,12 +284,22 @@ def test_a_changed_file_keeps_the_ids_and_links_of_what_is_the_same(project, ind
     hf = index.hf
     first, *_, last = hf.list(limit=None)[::-1]
     fact = hf.remember("Restart the queue")
-    hf.write("link", lambda writer: writer.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1)))
+    hf.write(
+        "link", lambda writer: writer.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1))
+    )
     hf.archive(first.id)
-    parts[1] = "# Part 1\n\nSomething else altogether, said in one line more than before.\n\nAnd here it is." * 4
+    parts[1] = (
+        "# Part 1\n\nSomething else altogether, said in one line more than before.\n\nAnd here it "
+        "is."
+    ) * 4
     file.write_text("\n\n".join(parts))
     done = index()
-    assert (done.files, done.chunks, done.removed, done.changes) == (1, 1, 1, {"tickets/1.md": "changed"})
+    assert (done.files, done.chunks, done.removed, done.changes) == (
+        1,
+        1,
+        1,
+        {"tickets/1.md": "changed"},
+    )
     assert hf.get(first.id).status == "archived"
     assert [edge.source for edge in hf.links(last.id)] == [fact.id]
     assert hf.get(last.id).metadata["at"]["lines"] != last.metadata["at"]["lines"]
@@ -285,7 +347,9 @@ def test_the_same_words_twice_in_a_file_are_two_pieces(project, index):
     assert index.hf.doctor() == []
 
 
-def test_ids_are_the_same_wherever_the_same_is_indexed(project, index, open_memory, clock, tmp_path):
+def test_ids_are_the_same_wherever_the_same_is_indexed(
+    project, index, open_memory, clock, tmp_path
+):
     project.write("a/t.md", f"# One\n\n{WORDS}")
     (project.outside / "s.jsonl").write_text(
         line(0, "Why pnpm?", cwd=project.folder) + line(1, "Because.", cwd=project.folder)
@@ -293,7 +357,9 @@ def test_ids_are_the_same_wherever_the_same_is_indexed(project, index, open_memo
     index(project.folder / "a", project.outside)
     other = open_memory(str(project.place.scope), path=tmp_path / "other.db")
     project.index(other.store, clock)
-    assert {one.id for one in index.hf.list()} == {one.id for one in other.list()} and len(other.list()) == 3
+    assert {one.id for one in index.hf.list()} == {one.id for one in other.list()} and len(
+        other.list()
+    ) == 3
 
 
 def test_sessions_of_other_projects_are_left_alone_unless_named(project, index, tmp_path):
@@ -318,7 +384,10 @@ def test_a_session_in_a_project_inside_this_one_is_that_ones(project, index):
 
 def test_an_appended_transcript_adds_only_its_new_turns(project, index):
     file = project.outside / "s.jsonl"
-    file.write_text(line(0, "Which package manager?", cwd=project.folder) + line(1, "Use pnpm.", role="assistant"))
+    file.write_text(
+        line(0, "Which package manager?", cwd=project.folder)
+        + line(1, "Use pnpm.", role="assistant")
+    )
     done = index(file)
     assert (done.chunks, done.sessions) == (2, ["s"])
     before = {one.id: one.seq for one in index.hf.list()}
@@ -341,7 +410,9 @@ def test_a_rewritten_transcript_takes_the_place_of_what_it_was(project, index):
     file.write_text(line(0, "Which package manager?") + line(1, "Use npm.", role="assistant"))
     index(file)
     kept = index.hf.list()[-1].id
-    file.write_text(line(0, "Which package manager?") + line(1, "Use pnpm, always.", role="assistant"))
+    file.write_text(
+        line(0, "Which package manager?") + line(1, "Use pnpm, always.", role="assistant")
+    )
     done = index()
     assert (done.chunks, done.removed) == (1, 1)
     assert texts(index.hf) == ["Which package manager?", "Use pnpm, always."]
@@ -373,7 +444,10 @@ def test_a_session_is_told_as_one_that_has_ended_and_needs_no_learning(project, 
 
 
 def test_a_session_has_the_title_that_its_tool_gave_it(project, index):
-    summary = json.dumps({"type": "summary", "summary": "Package managers compared", "leafUuid": "x"}) + "\n"
+    summary = (
+        json.dumps({"type": "summary", "summary": "Package managers compared", "leafUuid": "x"})
+        + "\n"
+    )
     (project.outside / "s.jsonl").write_text(summary + line(0, "Which package manager?"))
     index(project.outside / "s.jsonl")
     assert index.hf.sessions()[0].metadata["title"] == "Package managers compared"
@@ -381,7 +455,9 @@ def test_a_session_has_the_title_that_its_tool_gave_it(project, index):
 
 def test_on_a_server_it_is_as_in_a_file(project, index, clock, postgres_store_url):
     note = project.write("t.md", f"# One\n\n{WORDS * 20}\n\n# Two\n\n{WORDS * 20}")
-    (project.outside / "s.jsonl").write_text(line(0, "Which package manager?") + line(1, "Use pnpm.", role="assistant"))
+    (project.outside / "s.jsonl").write_text(
+        line(0, "Which package manager?") + line(1, "Use pnpm.", role="assistant")
+    )
     server = open_store(postgres_store_url, clock=clock)
     try:
         outcomes = []
@@ -391,7 +467,9 @@ def test_on_a_server_it_is_as_in_a_file(project, index, clock, postgres_store_ur
             assert project.index(server, clock, note, project.outside / "s.jsonl") == file
             outcomes.append((file.files, file.chunks, file.removed))
             where = Filter((project.place.scope,))
-            assert [one.id for one in server.list(where)] == [one.id for one in index.hf.list(limit=None)]
+            assert [one.id for one in server.list(where)] == [
+                one.id for one in index.hf.list(limit=None)
+            ]
         assert outcomes == [(2, 4, 0), (1, 1, 1)]
         assert list(server.check()) == []
     finally:
@@ -432,20 +510,29 @@ def test_what_memory_injected_is_not_learned_again(project, index):
 
 
 def test_secrets_are_redacted_also_where_a_cut_goes_through_them(project, index):
-    body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(60))
+    body = "\n".join(
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(60)
+    )
     key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"
-    note = project.write("note.md", f"# Keys\n\n{WORDS * 30}\n\n{key}\n\nBehind it: password=hunter2hunter2")
+    note = project.write(
+        "note.md", f"# Keys\n\n{WORDS * 30}\n\n{key}\n\nBehind it: password=hunter2hunter2"
+    )
     (project.outside / "s.jsonl").write_text(line(0, f"{WORDS * 30}\n\n{key}\n\nThat was it."))
     done = index(note, project.outside / "s.jsonl")
     stored = "\n".join(texts(index.hf))
     assert "MIIEvQ" not in stored and "hunter2" not in stored and "[REDACTED:" in stored
-    assert [warned.path for warned in done.warnings] == ["note.md"] * len(done.warnings) and done.warnings
+    assert [warned.path for warned in done.warnings] == ["note.md"] * len(
+        done.warnings
+    ) and done.warnings
     last = index.hf.list(kinds=["document"])[0]
     assert last.metadata["at"]["lines"][1] == note.read_text().count("\n") + 1
 
 
 def test_a_deleted_document_goes_and_a_deleted_transcript_of_a_tool_stays(project, index):
-    note, inside = project.write("note.md", "A note."), project.write("talks/s1.jsonl", line(0, "Inside."))
+    note, inside = (
+        project.write("note.md", "A note."),
+        project.write("talks/s1.jsonl", line(0, "Inside.")),
+    )
     outside = project.outside / "s2.jsonl"
     outside.write_text(line(0, "Outside.", session="s2"))
     index(note, inside, outside)
@@ -460,7 +547,9 @@ def test_a_deleted_document_goes_and_a_deleted_transcript_of_a_tool_stays(projec
 
 
 def test_a_transcript_that_comes_back_is_there_as_it_was(project, index):
-    file = project.write("talks/s1.jsonl", line(0, "Which one?") + line(1, "This one.", role="assistant"))
+    file = project.write(
+        "talks/s1.jsonl", line(0, "Which one?") + line(1, "This one.", role="assistant")
+    )
     index(file)
     before = index.hf.list()
     text = file.read_text()
@@ -535,8 +624,12 @@ def test_each_file_that_cannot_be_indexed_is_named_and_the_rest_is_done(project,
         "dangling.md",
     }
     assert re.search("binary", reasons["binary.md"]) and re.search("UTF-8", reasons["latin.txt"])
-    assert re.search("neither a ticket", reasons["config.json"]) and re.search("not valid", reasons["broken.json"])
-    assert re.search("no transcript", reasons["data.jsonl"]) and re.search("too large", reasons["huge.md"])
+    assert re.search("neither a ticket", reasons["config.json"]) and re.search(
+        "not valid", reasons["broken.json"]
+    )
+    assert re.search("no transcript", reasons["data.jsonl"]) and re.search(
+        "too large", reasons["huge.md"]
+    )
 
 
 def test_a_file_that_was_named_is_warned_about_whatever_it_is(project, index):
@@ -564,8 +657,14 @@ def test_a_plan_changes_nothing(project, index):
 
 
 def test_lists_are_for_people_to_edit(project, index):
-    project.write("docs/a.md", "A."), project.write("docs/deep/b.md", "B."), project.write("docs/c.txt", "C.")
-    project.sources.inside.write_text("# tickets\n\n  docs/**/*.md  \n#docs/c.txt\nno/such/file.md\n**broken\n")
+    (
+        project.write("docs/a.md", "A."),
+        project.write("docs/deep/b.md", "B."),
+        project.write("docs/c.txt", "C."),
+    )
+    project.sources.inside.write_text(
+        "# tickets\n\n  docs/**/*.md  \n#docs/c.txt\nno/such/file.md\n**broken\n"
+    )
     done = index()
     assert sorted(texts(index.hf)) == ["A.", "B."]
     (warned,) = done.warnings
@@ -574,8 +673,15 @@ def test_lists_are_for_people_to_edit(project, index):
 
 def test_a_list_is_added_to_and_never_rewritten(project, index):
     project.sources.inside.write_text("# mine, no end of line\ndocs")
-    index(project.write("docs/a.md", "A."), project.write("#odd.md", "B."), project.write("notes/n.md", "C."))
-    assert project.sources.inside.read_text() == "# mine, no end of line\ndocs\n./#odd.md\nnotes/n.md\n"
+    index(
+        project.write("docs/a.md", "A."),
+        project.write("#odd.md", "B."),
+        project.write("notes/n.md", "C."),
+    )
+    assert (
+        project.sources.inside.read_text()
+        == "# mine, no end of line\ndocs\n./#odd.md\nnotes/n.md\n"
+    )
     index(project.folder / "notes" / "n.md")
     assert project.sources.inside.read_text().count("notes/n.md") == 1
     assert index().unchanged == 3
@@ -591,7 +697,13 @@ def test_what_lies_elsewhere_is_listed_elsewhere(project, index, monkeypatch, tm
 
 
 def test_hidden_folders_and_what_programs_made_are_passed_over(project, index):
-    for name in (".git/a.md", "node_modules/x/b.md", ".holdfast/records/decisions/c.md", "src/d.md", "src/.e.md"):
+    for name in (
+        ".git/a.md",
+        "node_modules/x/b.md",
+        ".holdfast/records/decisions/c.md",
+        "src/d.md",
+        "src/.e.md",
+    ):
         project.write(name, f"Words of {name}.")
     index(project.folder)
     assert texts(index.hf) == ["Words of src/d.md."]

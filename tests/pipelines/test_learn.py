@@ -1,4 +1,6 @@
-"""Learning from conversations: ended sessions become facts with quotes and sources, once, by workers or at once."""
+"""Learning from conversations: ended sessions become facts with quotes and sources, once, by
+workers or at once.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from holdfast.errors import Conflict
 from holdfast.extraction.apply import pages
 from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.job_types import Worker
-from holdfast.extraction.session_extraction import LEARN, keep, learn, read
-from holdfast.extraction.turn_extraction import Reading, usual
+from holdfast.extraction.session_extraction import LEARN, learn, read, save_learned
+from holdfast.extraction.turn_extraction import ExtractionContext, usual
 from holdfast.maintenance.job_runner import drain
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import Author
@@ -37,7 +39,9 @@ class Told:
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -65,7 +69,7 @@ def author(hf):
 
 
 def by(extractor):
-    return Reading(usual(), extractor=extractor)
+    return ExtractionContext(usual(), extractor=extractor)
 
 
 def learned(hf, session, extractor):
@@ -82,13 +86,20 @@ def home(place):
 
 def test_what_was_said_becomes_a_fact_with_its_quote_and_its_source(hf):
     session = talk(hf, "s1", "By the way, I live in Lisbon now.")
-    assert learned(hf, session, Told(("live in Lisbon", "Ann lives in Lisbon", home("Lisbon")))) == 1
+    assert (
+        learned(hf, session, Told(("live in Lisbon", "Ann lives in Lisbon", home("Lisbon")))) == 1
+    )
     (fact,) = hf.list(kinds=["fact"])
     assert (fact.content, fact.quote, fact.source, fact.decay_rate) == (
-        "Ann lives in Lisbon", "live in Lisbon", "consolidation", 0.1,
-    )  # fmt: skip
+        "Ann lives in Lisbon",
+        "live in Lisbon",
+        "consolidation",
+        0.1,
+    )
     (turn,) = hf.list(kinds=["turn"])
-    assert [(edge.relation, edge.target) for edge in hf.links(fact.id)] == [("derived_from", turn.id)]
+    assert [(edge.relation, edge.target) for edge in hf.links(fact.id)] == [
+        ("derived_from", turn.id)
+    ]
 
 
 def test_consolidating_again_changes_nothing(hf):
@@ -129,10 +140,14 @@ def test_an_open_session_is_never_read(hf, clock):
 
 
 def test_what_is_said_after_a_session_was_read_is_read_the_next_time_and_only_that(hf):
-    extractor = Told(("live in Lisbon", "Ann lives in Lisbon", None), ("plays chess", "Ann plays chess", None))
+    extractor = Told(
+        ("live in Lisbon", "Ann lives in Lisbon", None), ("plays chess", "Ann plays chess", None)
+    )
     learned(hf, talk(hf, "s1", "I live in Lisbon"), extractor)
     session = talk(hf, "s1", "Ann plays chess")
-    assert [turn.content for turn in read(hf.store, session, by(extractor)).turns] == ["Ann plays chess"]
+    assert [turn.content for turn in read(hf.store, session, by(extractor)).turns] == [
+        "Ann plays chess"
+    ]
     learned(hf, session, extractor)
     assert facts(hf) == {"Ann lives in Lisbon", "Ann plays chess"}
 
@@ -143,7 +158,7 @@ def test_a_session_that_goes_on_while_it_is_read_is_read_again(hf):
     hf.clock.forward(seconds=1)
     hf.capture("s1", "user", "one more thing")
     with pytest.raises(Conflict):
-        hf.store.write(author(hf), lambda writer: keep(writer, found, at=hf.clock()))
+        hf.store.write(author(hf), lambda writer: save_learned(writer, found, at=hf.clock()))
 
 
 def test_what_is_known_is_renewed_and_linked_not_stored_again(hf):
@@ -156,14 +171,22 @@ def test_what_is_known_is_renewed_and_linked_not_stored_again(hf):
 
 
 def test_two_equal_facts_of_one_session_are_one(hf):
-    extractor = Told(("Lisbon", "Ann lives in Lisbon", None), ("lisbon", "ann lives in LISBON", None))
+    extractor = Told(
+        ("Lisbon", "Ann lives in Lisbon", None), ("lisbon", "ann lives in LISBON", None)
+    )
     assert learned(hf, talk(hf, "s1", "Lisbon, yes, lisbon"), extractor) == 1
 
 
 def test_a_new_home_takes_the_place_of_the_old_one(hf):
     """YO-08: the old one is retired and demoted, and the two are linked."""
-    learned(hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto"))))
-    learned(hf, talk(hf, "s2", "I moved to Lisbon"), Told(("Lisbon", "Ann lives in Lisbon", home("Lisbon"))))
+    learned(
+        hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto")))
+    )
+    learned(
+        hf,
+        talk(hf, "s2", "I moved to Lisbon"),
+        Told(("Lisbon", "Ann lives in Lisbon", home("Lisbon"))),
+    )
     (old,), (new,) = hf.list(kinds=["fact"], statuses=["superseded"]), hf.list(kinds=["fact"])
     assert (old.content, new.content) == ("Ann lives in Porto", "Ann lives in Lisbon")
     assert (old.confidence, old.decay_rate) == (0.3, 0.5)
@@ -171,16 +194,26 @@ def test_a_new_home_takes_the_place_of_the_old_one(hf):
 
 
 def test_a_confirmed_fact_is_not_demoted_but_marked_as_contradicted(hf):
-    learned(hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto"))))
+    learned(
+        hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto")))
+    )
     old = hf.confirm(hf.list(kinds=["fact"])[0].id)
-    learned(hf, talk(hf, "s2", "I moved to Lisbon"), Told(("Lisbon", "Ann lives in Lisbon", home("Lisbon"))))
+    learned(
+        hf,
+        talk(hf, "s2", "I moved to Lisbon"),
+        Told(("Lisbon", "Ann lives in Lisbon", home("Lisbon"))),
+    )
     assert hf.get(old.id).confidence == 1.0
     assert [edge.relation for edge in hf.links(old.id)][-1] == "conflicts_with"
 
 
 def test_what_was_said_earlier_does_not_replace_what_was_said_later(hf):
-    later = hf.remember("Ann lives in Lisbon", triple=home("Lisbon"), event_time=hf.clock() + 10**12)
-    learned(hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto"))))
+    later = hf.remember(
+        "Ann lives in Lisbon", triple=home("Lisbon"), event_time=hf.clock() + 10**12
+    )
+    learned(
+        hf, talk(hf, "s1", "I live in Porto"), Told(("Porto", "Ann lives in Porto", home("Porto")))
+    )
     assert facts(hf) == {"Ann lives in Lisbon"}
     assert hf.get(later.id).confidence == 1.0
 
@@ -197,7 +230,11 @@ def test_a_worker_learns_from_every_ended_session(hf, clock):
     for name in ("s1", "s2"):
         talk(hf, name, f"I keep {name} in Lisbon")
     worker = Worker(
-        hf.store, Tiers([], environ={}), clock, scopes=hf.scopes, extractor=Told(("Lisbon", "Ann knows Lisbon", None))
+        hf.store,
+        Tiers([], environ={}),
+        clock,
+        scopes=hf.scopes,
+        extractor=Told(("Lisbon", "Ann knows Lisbon", None)),
     )
     assert drain(worker) == 2
     assert facts(hf) == {"Ann knows Lisbon"}
@@ -213,7 +250,11 @@ def test_the_rules_learn_without_a_model(hf, clock):
 
 
 def test_an_undo_takes_back_what_was_learned(hf):
-    learned(hf, talk(hf, "s1", "I live in Lisbon"), Told(("live in Lisbon", "Ann lives in Lisbon", None)))
+    learned(
+        hf,
+        talk(hf, "s1", "I live in Lisbon"),
+        Told(("live in Lisbon", "Ann lives in Lisbon", None)),
+    )
     hf.undo()
     assert facts(hf) == set()
     assert len(hf.store.unread(hf.scopes)) == 1

@@ -1,4 +1,6 @@
-"""Extraction by a model: one call a page, mended where it is not quite JSON, believed where the turns bear it out."""
+"""Extraction by a model: one call a page, mended where it is not quite JSON, believed where the
+turns bear it out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ ANN = Scope("user", "ann")
 
 def turn(text, author="Ann"):
     at = system_clock()
-    return Memory(new_id(ID_PREFIXES["turn"], at), ANN, "turn", text, at, at, at, role="user", author=author)
+    return Memory(
+        new_id(ID_PREFIXES["turn"], at), ANN, "turn", text, at, at, at, role="user", author=author
+    )
 
 
 def found(answer, *texts):
@@ -27,20 +31,37 @@ def found(answer, *texts):
 
 def test_a_candidate_has_its_quote_its_source_and_its_triple():
     one = {
-        "turn": 2, "quote": "live in Lisbon", "content": "Ann lives in Lisbon", "category": "Identity", "kind": "fact",
-        "subject": "Ann", "predicate": "lives in", "object": "Lisbon", "confidence": 1,
-    }  # fmt: skip
+        "turn": 2,
+        "quote": "live in Lisbon",
+        "content": "Ann lives in Lisbon",
+        "category": "Identity",
+        "kind": "fact",
+        "subject": "Ann",
+        "predicate": "lives in",
+        "object": "Lisbon",
+        "confidence": 1,
+    }
     (candidate,), turns, prompts = found(json.dumps([one]), "hello", "I live in Lisbon")
-    assert (candidate.content, candidate.source, candidate.category) == ("Ann lives in Lisbon", turns[1].id, "identity")
+    assert (candidate.content, candidate.source, candidate.category) == (
+        "Ann lives in Lisbon",
+        turns[1].id,
+        "identity",
+    )
     assert (candidate.triple, candidate.confidence) == (Triple("Ann", "LIVES_IN", "Lisbon"), 1.0)
     assert "[2] Ann: I live in Lisbon" in prompts[0]
 
 
 @pytest.mark.parametrize(
-    ("said", "confidence"), [("low", 0.3), ("Medium ", 0.6), ("high", 0.9), ("certain", 0.8), (None, 0.8), (7, 1.0)]
+    ("said", "confidence"),
+    [("low", 0.3), ("Medium ", 0.6), ("high", 0.9), ("certain", 0.8), (None, 0.8), (7, 1.0)],
 )
 def test_confidence_may_be_told_in_words(said, confidence):
-    one = {"turn": 1, "quote": "live in Lisbon", "content": "Ann lives in Lisbon", "confidence": said}
+    one = {
+        "turn": 1,
+        "quote": "live in Lisbon",
+        "content": "Ann lives in Lisbon",
+        "confidence": said,
+    }
     (candidate,), *_ = found(json.dumps([one]), "I live in Lisbon")
     assert candidate.confidence == confidence
 
@@ -54,7 +75,9 @@ def test_what_nobody_said_is_dropped_and_a_wrong_number_is_forgiven():
         ]
     )
     candidates, turns, _ = found(answer, "I live in Lisbon")
-    assert [(one.content, one.source) for one in candidates] == [("Ann lives in Lisbon", turns[0].id)]
+    assert [(one.content, one.source) for one in candidates] == [
+        ("Ann lives in Lisbon", turns[0].id)
+    ]
 
 
 @pytest.mark.parametrize(

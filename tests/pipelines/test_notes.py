@@ -1,4 +1,6 @@
-"""What a coding session teaches: decisions, procedures, principles, incidents, preferences, and nothing else."""
+"""What a coding session teaches: decisions, procedures, principles, incidents, preferences, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from holdfast.extraction.coding.cue_words import words
 from holdfast.extraction.coding.error_lines import telling_line
 from holdfast.extraction.coding.llm_notes import PAGE_TOKENS
 from holdfast.extraction.coding.note import LONGEST_TEXT, LONGEST_TITLE, sentence, title_of, within
-from holdfast.extraction.coding.shell_commands import bare, covers, is_narrow, is_trivial, program, purpose, wraps
+from holdfast.extraction.coding.shell_commands import (
+    bare,
+    covers,
+    is_narrow,
+    is_trivial,
+    program,
+    purpose,
+    wraps,
+)
 from holdfast.text.spoken_commands import LANGUAGES
 from holdfast.types import Memory, Scope
 
@@ -61,33 +71,59 @@ def texts(*said):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("We'll use Postgres instead of SQLite because we need concurrent writers.",
-         "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers."),
-        ("OK, we're going with tokio since reqwest needs it.", "Decided: tokio. Reason: reqwest needs it."),
+        (
+            "We'll use Postgres instead of SQLite because we need concurrent writers.",
+            "Decided: use Postgres instead of SQLite. Reason: we need concurrent writers.",
+        ),
+        (
+            "OK, we're going with tokio since reqwest needs it.",
+            ("Decided: tokio. Reason: reqwest needs it."),
+        ),
         ("We decided to drop support for Node 16.", "Decided: drop support for Node 16."),
         ("Let's move to pnpm rather than yarn.", "Decided: move to pnpm rather than yarn."),
-        ("Let's go with Postgres rather than SQLite because forty stations write at the same time.",
-         "Decided: go with Postgres rather than SQLite. Reason: forty stations write at the same time."),
+        (
+            (
+                "Let's go with Postgres rather than SQLite because forty stations write at the "
+                "same "
+                "time."
+            ),
+            (
+                "Decided: go with Postgres rather than SQLite. Reason: forty stations write at "
+                "the same "
+                "time."
+            ),
+        ),
         ("ok, switch to Vite instead of webpack", "Decided: switch to Vite instead of webpack."),
-        ("Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
-         "Entschieden: Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen."),
-        ("我们决定用 Redis 而不是 Memcached，因为需要持久化。", "决定：用 Redis 而不是 Memcached。 原因：需要持久化。"),
+        (
+            "Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
+            "Entschieden: Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
+        ),
+        (
+            "我们决定用 Redis 而不是 Memcached，因为需要持久化。",
+            "决定：用 Redis 而不是 Memcached。 原因：需要持久化。",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_decision_is_told_with_its_reason(said, told):
     assert texts(user(said)) == [("decisions", told)]
 
 
 CHOICES = agent(
-    "Two ways:\n1. **Redis streams** - durable, one more service\n2. **LISTEN/NOTIFY** - nothing new to run\n\n"
+    "Two ways:\n1. **Redis streams** - durable, one more service\n2. **LISTEN/NOTIFY** - nothing "
+    "new to run\n\n"
     "Which one do you prefer?"
 )
 
 
-@pytest.mark.parametrize("answer", ["the second one", "2", "let's go with option 2", "Yes, take LISTEN/NOTIFY."])
+@pytest.mark.parametrize(
+    "answer", ["the second one", "2", "let's go with option 2", "Yes, take LISTEN/NOTIFY."]
+)
 def test_a_person_picks_one_of_the_choices_that_the_agent_laid_out(answer):
     (note,) = notes(CHOICES, user(answer))
-    assert (note.category, note.text) == ("decisions", "Decided: LISTEN/NOTIFY - nothing new to run.")
+    assert (note.category, note.text) == (
+        "decisions",
+        "Decided: LISTEN/NOTIFY - nothing new to run.",
+    )
     assert note.turns == ("t0", "t1")
     assert note.quote == "**LISTEN/NOTIFY** - nothing new to run"
 
@@ -99,7 +135,9 @@ def test_who_picks_nothing_decides_nothing(answer):
     assert notes(CHOICES, user(answer)) == []
 
 
-PROPOSAL = agent("I'd suggest switching to httpx instead of requests because we need HTTP/2. Shall I?")
+PROPOSAL = agent(
+    "I'd suggest switching to httpx instead of requests because we need HTTP/2. Shall I?"
+)
 
 
 def test_a_proposal_becomes_a_decision_when_a_person_agrees():
@@ -108,7 +146,9 @@ def test_a_proposal_becomes_a_decision_when_a_person_agrees():
     ]
 
 
-@pytest.mark.parametrize("answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"])
+@pytest.mark.parametrize(
+    "answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"]
+)
 def test_a_proposal_that_nobody_agreed_to_is_nothing(answer):
     assert notes(PROPOSAL, user(answer)) == []
 
@@ -146,14 +186,21 @@ def test_standing_instructions_are_principles(said):
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        ("We decided to use Postgres. Because SQLite blocks.", "Decided: use Postgres. Reason: SQLite blocks."),
-        ("We'll use Redis for caching. That way restarts are quick.",
-         "Decided: use Redis for caching. Reason: restarts are quick."),
-        ("We decided to use Postgres because it scales. The reason is old.",
-         "Decided: use Postgres. Reason: it scales."),
+        (
+            "We decided to use Postgres. Because SQLite blocks.",
+            ("Decided: use Postgres. Reason: SQLite blocks."),
+        ),
+        (
+            "We'll use Redis for caching. That way restarts are quick.",
+            "Decided: use Redis for caching. Reason: restarts are quick.",
+        ),
+        (
+            "We decided to use Postgres because it scales. The reason is old.",
+            "Decided: use Postgres. Reason: it scales.",
+        ),
         ("We decided to use Postgres. It is Tuesday.", "Decided: use Postgres."),
     ],
-)  # fmt: skip
+)
 def test_the_reason_of_a_decision_may_be_the_next_sentence_if_it_says_so(said, text):
     assert texts(user(said)) == [("decisions", text)]
 
@@ -163,7 +210,9 @@ def test_what_a_project_leaves_out_for_now_is_a_decision(said):
     assert texts(user(said)) == [("decisions", f"Decided: {said.rstrip('.')}.")]
 
 
-@pytest.mark.parametrize("said", ["No comments needed for now.", "No rush for now", "no problem for now", "not now"])
+@pytest.mark.parametrize(
+    "said", ["No comments needed for now.", "No rush for now", "no problem for now", "not now"]
+)
 def test_what_is_merely_not_wanted_now_is_none(said):
     assert texts(user(said)) == []
 
@@ -185,13 +234,17 @@ def test_what_somebody_asks_to_be_remembered_is_a_principle():
         ("Je préfère les petites fonctions.", "project"),
     ],
 )
-def test_preferences_are_for_the_project_unless_they_are_about_how_to_talk_or_hold_everywhere(said, place):
+def test_preferences_are_for_the_project_unless_they_are_about_how_to_talk_or_hold_everywhere(
+    said, place
+):
     (note,) = notes(user(said))
     assert (note.category, note.place) == ("preferences", place)
 
 
 def test_english_preferences_are_told_in_the_third_person():
-    assert texts(user("I prefer small commits.")) == [("preferences", "The user prefers small commits.")]
+    assert texts(user("I prefer small commits.")) == [
+        ("preferences", "The user prefers small commits.")
+    ]
 
 
 # Incidents
@@ -202,12 +255,16 @@ PASSED = ran("pytest -q 2>&1 | tail -5", "45 passed in 2.1s")
 
 def test_a_failure_with_its_cause_and_the_command_that_helped():
     (note,) = notes(
-        user("the tests fail"), FAILED, agent("The problem is that the dev extra was never installed."),
-        ran("uv sync --extra dev"), PASSED,
-    )  # fmt: skip
+        user("the tests fail"),
+        FAILED,
+        agent("The problem is that the dev extra was never installed."),
+        ran("uv sync --extra dev"),
+        PASSED,
+    )
     assert note.category == "incidents"
     assert note.text == (
-        "`pytest -q` failed: ModuleNotFoundError: No module named 'psycopg'. Cause: The dev extra was never installed. "
+        "`pytest -q` failed: ModuleNotFoundError: No module named 'psycopg'. Cause: The dev extra "
+        "was never installed. "
         "Fix: run `uv sync --extra dev`."
     )
     assert note.quote == "E   ModuleNotFoundError: No module named 'psycopg'"
@@ -226,10 +283,21 @@ def test_a_fix_that_was_told_beats_the_commands_in_between():
         [FAILED, agent("The cause is a stale cache."), user("ok, I'll look at it tomorrow")],
         [FAILED, edited(), PASSED],
         [ran("pytest -q", "E   AssertionError: 10.01 != 10", failed=True), ran("uv sync"), PASSED],
-        [ran("ls nosuch", "ls: No such file or directory", failed=True), ran("mkdir nosuch"), ran("ls nosuch", "ok")],
+        [
+            ran("ls nosuch", "ls: No such file or directory", failed=True),
+            ran("mkdir nosuch"),
+            ran("ls nosuch", "ok"),
+        ],
         [FAILED, ran("uv sync"), PASSED, FAILED],
     ],
-    ids=["still failing", "given up", "nobody said how", "red to green", "looking around", "back again"],
+    ids=[
+        "still failing",
+        "given up",
+        "nobody said how",
+        "red to green",
+        "looking around",
+        "back again",
+    ],
 )
 def test_what_was_not_resolved_or_not_explained_is_no_incident(said):
     assert [note for note in notes(*said) if note.category == "incidents"] == []
@@ -237,23 +305,33 @@ def test_what_was_not_resolved_or_not_explained_is_no_incident(said):
 
 def test_the_cause_that_was_found_last_counts_and_guesses_do_not():
     (note,) = notes(
-        FAILED, agent("The cause is probably the cache."), agent("The root cause is the missing dev extra."),
-        ran("uv sync"), PASSED,
-    )  # fmt: skip
+        FAILED,
+        agent("The cause is probably the cache."),
+        agent("The root cause is the missing dev extra."),
+        ran("uv sync"),
+        PASSED,
+    )
     assert "Cause: The missing dev extra." in note.text
     assert "cache" not in note.text
 
 
 def test_another_way_to_call_the_same_thing_is_worth_knowing():
-    (note,) = notes(ran("pytest", "bash: pytest: command not found", failed=True), ran("uv run pytest", "9 passed"))
-    assert note.text == "`pytest` fails here: bash: pytest: command not found. `uv run pytest` works."
+    (note,) = notes(
+        ran("pytest", "bash: pytest: command not found", failed=True),
+        ran("uv run pytest", "9 passed"),
+    )
+    assert (
+        note.text == "`pytest` fails here: bash: pytest: command not found. `uv run pytest` works."
+    )
 
 
 def test_a_cause_and_a_fix_that_were_told_need_no_commands():
-    told = "The outage was caused by an expired certificate; we fixed it by renewing it with certbot."
+    told = (
+        "The outage was caused by an expired certificate; we fixed it by renewing it with certbot."
+    )
     assert texts(user(told)) == [
         ("incidents", "Cause: An expired certificate. Fix: Renewing it with certbot.")
-    ]  # fmt: skip
+    ]
     assert texts(agent(told), user("still failing, same error")) == []
 
 
@@ -279,9 +357,18 @@ def test_an_agents_steps_count_when_it_was_asked_or_they_were_run():
 
 
 def test_plans_and_summaries_are_no_procedures():
-    assert notes(user("how do I start?"), agent("To sum up the changes:\n1. moved `a`\n2. renamed `b`")) == []
     assert (
-        notes(agent("Here is my plan to fix this:\n1. run `make`\n2. run `make test`"), ran("make"), ran("make test"))
+        notes(
+            user("how do I start?"), agent("To sum up the changes:\n1. moved `a`\n2. renamed `b`")
+        )
+        == []
+    )
+    assert (
+        notes(
+            agent("Here is my plan to fix this:\n1. run `make`\n2. run `make test`"),
+            ran("make"),
+            ran("make test"),
+        )
         == []
     )
 
@@ -324,14 +411,24 @@ def test_what_is_asked_supposed_quoted_or_only_for_now_is_never_noted(said):
 
 
 def test_thoughts_are_never_noted():
-    thought = "<thinking>We decided to use Kafka instead of Redis because it is fun. To win:\n1. `a`\n2. `b`</thinking>"
+    thought = (
+        "<thinking>We decided to use Kafka instead of Redis because it is fun. To win:\n1. "
+        "`a`\n2. `b`</thinking>"
+    )
     assert notes(agent(f"{thought}Let me look."), user("yes, the second")) == []
 
 
 def test_a_note_with_a_secret_in_it_is_never_kept():
     key = "sk-proj-9fK2mQ7xT4vB8nL1cR6yW3zD5hJ0pS2aG4eU7iO1kM9t"
     assert notes(user(f"Always use {key} for the smoke tests in this repo.")) == []
-    assert notes(ran("deploy", f"Error: bad key {key}", failed=True), ran("make setup"), ran("deploy", "ok")) == []
+    assert (
+        notes(
+            ran("deploy", f"Error: bad key {key}", failed=True),
+            ran("make setup"),
+            ran("deploy", "ok"),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -354,7 +451,9 @@ def test_what_the_session_takes_back_is_no_note(later):
 
 def test_what_is_said_twice_is_noted_once_and_the_later_word_stands():
     (note,) = notes(
-        user("Every migration must be reversible."), agent("ok"), user("every migration must be reversible!")
+        user("Every migration must be reversible."),
+        agent("ok"),
+        user("every migration must be reversible!"),
     )
     assert note.turns == ("t2",)
 
@@ -362,7 +461,11 @@ def test_what_is_said_twice_is_noted_once_and_the_later_word_stands():
 # Whatever comes
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.text(max_size=300)), max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.text(max_size=300)), max_size=6
+    )
+)
 def test_any_session_is_read_and_every_note_rests_on_its_words(said):
     turns = session(*said)
     contents = {turn.id: " ".join(turn.content.split()) for turn in turns}
@@ -376,13 +479,29 @@ def test_any_session_is_read_and_every_note_rests_on_its_words(said):
 def test_every_language_knows_the_same_cues(code):
     english, cues = (
         tomllib.loads((NOTES / "cues" / f"{name}.toml").read_text("utf-8")) for name in ("en", code)
-    )  # fmt: skip
-    for table in ("decided", "proposal", "incident", "procedure", "undo", "place", "told", "purposes"):
+    )
+    for table in (
+        "decided",
+        "proposal",
+        "incident",
+        "procedure",
+        "undo",
+        "place",
+        "told",
+        "purposes",
+    ):
         assert cues[table].keys() == english[table].keys(), table
     for name, template in english["told"].items():
         slots = set(re.findall(r"\{\w+\}", template))
-        assert set(re.findall(r"\{\w+\}", cues["told"][name])) == slots or (name, cues["told"][name]) == ("because", "")
-    assert {each["category"] for each in cues["statement"]} == {"decisions", "principles", "preferences"}
+        assert set(re.findall(r"\{\w+\}", cues["told"][name])) == slots or (
+            name,
+            cues["told"][name],
+        ) == ("because", "")
+    assert {each["category"] for each in cues["statement"]} == {
+        "decisions",
+        "principles",
+        "preferences",
+    }
     assert words(code).language.statements
 
 
@@ -390,7 +509,14 @@ def test_every_language_knows_the_same_cues(code):
 
 
 def test_a_command_is_the_same_whatever_stands_around_it():
-    for around in ("cd api && {}", "DEBUG=1 {}", "timeout 60 {}", "{} 2>&1 | tail -5", "{} || true", "sudo {}"):
+    for around in (
+        "cd api && {}",
+        "DEBUG=1 {}",
+        "timeout 60 {}",
+        "{} 2>&1 | tail -5",
+        "{} || true",
+        "sudo {}",
+    ):
         assert bare(around.format("make test")) == "make test"
 
 
@@ -403,10 +529,19 @@ def test_a_later_run_covers_an_earlier_one_only_if_it_is_no_narrower():
 
 
 def test_what_commands_are_for():
-    for_what = {"uv run pytest": "test", "cargo clippy": "lint", "pnpm --filter api build": "build",
-                "make fmt": "format", "npx tsc": "types",
-                "terraform apply": "deploy", "npm ci": "install", "just dev": "start",
-                "alembic upgrade head": "migrate", "buf generate": "generate", "make check": "check"}  # fmt: skip
+    for_what = {
+        "uv run pytest": "test",
+        "cargo clippy": "lint",
+        "pnpm --filter api build": "build",
+        "make fmt": "format",
+        "npx tsc": "types",
+        "terraform apply": "deploy",
+        "npm ci": "install",
+        "just dev": "start",
+        "alembic upgrade head": "migrate",
+        "buf generate": "generate",
+        "make check": "check",
+    }
     assert {command: purpose(command) for command in for_what} == for_what
     assert is_trivial("grep -rn x .")
     assert is_narrow("pytest a.py::test_b")
@@ -417,8 +552,14 @@ def test_what_commands_are_for():
     ("output", "line"),
     [
         ("Traceback (most recent call last):\n  File x\nKeyError: 'a'\n1 failed", "KeyError: 'a'"),
-        ("error: could not compile\nerror[E0433]: failed to resolve", "error[E0433]: failed to resolve"),
-        ("npm ERR! code ELIFECYCLE\nnpm ERR! Missing script: build", "npm ERR! Missing script: build"),
+        (
+            "error: could not compile\nerror[E0433]: failed to resolve",
+            "error[E0433]: failed to resolve",
+        ),
+        (
+            "npm ERR! code ELIFECYCLE\nnpm ERR! Missing script: build",
+            "npm ERR! Missing script: build",
+        ),
         ("make: *** [x] Error 1\nsh: 1: tsc: command not found", "sh: 1: tsc: command not found"),
         ("all fine", ""),
     ],
@@ -435,16 +576,24 @@ def test_texts_are_cut_between_words():
 
 
 def test_a_decision_against_what_was_chosen_is_seen():
-    assert chooses_against("use Valkey instead of Redis because of the licence", "go with Redis instead of Memcached")
+    assert chooses_against(
+        "use Valkey instead of Redis because of the licence", "go with Redis instead of Memcached"
+    )
     assert not chooses_against("use Redis instead of Memcached", "use tabs instead of spaces")
 
 
 # By a model
 
 DECIDED = {
-    "category": "decisions", "title": "Postgres", "text": "The project uses Postgres, not SQLite.", "turn": 1,
-    "quote": "We'll use Postgres instead of SQLite", "turns": [1, 2], "place": "project", "confidence": 1,
-}  # fmt: skip
+    "category": "decisions",
+    "title": "Postgres",
+    "text": "The project uses Postgres, not SQLite.",
+    "turn": 1,
+    "quote": "We'll use Postgres instead of SQLite",
+    "turns": [1, 2],
+    "place": "project",
+    "confidence": 1,
+}
 SAID = session(user("We'll use Postgres instead of SQLite."), agent("OK."))
 
 
@@ -464,7 +613,11 @@ def test_a_models_note_has_its_quote_and_its_turns():
     [
         f"Here you are:\n```json\n[{json.dumps(DECIDED)},]\n```",
         f'[{json.dumps(DECIDED)}, {{"category": "decis',
-        '- decision: The project uses Postgres, not SQLite. | quote: "We\'ll use Postgres instead of SQLite"',
+        (
+            "- decision: The project uses Postgres, not SQLite. | quote: \"We'll use Postgres "
+            "instead "
+            'of SQLite"'
+        ),
     ],
     ids=["fenced", "cut off", "lines"],
 )
@@ -490,7 +643,9 @@ def test_what_a_model_makes_up_is_dropped(wrong):
 
 def test_a_model_is_shown_no_thoughts_and_long_sessions_come_in_pages():
     long = "word " * 700
-    turns = session(*[user(f"{long}{number}") for number in range(20)], agent("<think>hidden plan</think>done"))
+    turns = session(
+        *[user(f"{long}{number}") for number in range(20)], agent("<think>hidden plan</think>done")
+    )
     found, prompts = asked("[]", turns)
     assert found == []
     assert len(prompts) > 1

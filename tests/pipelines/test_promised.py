@@ -57,7 +57,9 @@ CHANGES: dict[str, Callable[[Holdfast], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
-def test_an_undo_brings_back_everything_that_is_promised(hf: Holdfast, change: Callable[[Holdfast], object]) -> None:
+def test_an_undo_brings_back_everything_that_is_promised(
+    hf: Holdfast, change: Callable[[Holdfast], object]
+) -> None:
     before = everything(hf)
     change(hf)
     hf.recall("tea")
@@ -97,9 +99,13 @@ def test_after_a_sync_two_exports_are_equal_in_what_is_promised(hf: Holdfast, tm
     hf.capture("s1", "user", "and coffee at times")
     hf.recall("tea")
     hf.sync(place)
-    with Holdfast.open(place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False) as other:
+    with Holdfast.open(
+        place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False
+    ) as other:
         assert sorted(everything(other)) == sorted(everything(hf))
-        assert [one.last_activity for one in other.sessions()] == [one.last_activity for one in hf.sessions()]
+        assert [one.last_activity for one in other.sessions()] == [
+            one.last_activity for one in hf.sessions()
+        ]
 
 
 def test_an_undo_travels_with_when_the_session_was_active(hf: Holdfast, tmp_path) -> None:
@@ -108,6 +114,10 @@ def test_an_undo_travels_with_when_the_session_was_active(hf: Holdfast, tmp_path
     hf.sync(place)
     hf.undo()
     hf.sync(place)
-    with Holdfast.open(place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False) as other:
+    with Holdfast.open(
+        place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False
+    ) as other:
         assert sorted(everything(other)) == sorted(everything(hf))
-        assert [one.last_activity for one in other.sessions()] == [one.last_activity for one in hf.sessions()]
+        assert [one.last_activity for one in other.sessions()] == [
+            one.last_activity for one in hf.sessions()
+        ]

@@ -155,7 +155,9 @@ def background(hf, *, delay=0):
     return Upgrader(hf.store, hf.tiers, clock=hf.clock, delay=delay)
 
 
-def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_stops(open_memory, fake):
+def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_stops(
+    open_memory, fake
+):
     better = Watched(2, identity="fake:better", dimensions=64)
     better.quick = False
     hf = open_memory("user:ann", embedders=(fake, better))
@@ -225,7 +227,9 @@ def test_an_open_memory_has_a_background_that_ends_when_it_is_closed(fake):
     from holdfast.storage import SQLiteStore
     from holdfast.types import Scope
 
-    hf = Holdfast(SQLiteStore(":memory:"), [Scope("user", "ann")], tiers=Tiers.of(fake), background=True)
+    hf = Holdfast(
+        SQLiteStore(":memory:"), [Scope("user", "ann")], tiers=Tiers.of(fake), background=True
+    )
     hf.remember("tea")
     assert "holdfast-embed" in {thread.name for thread in threading.enumerate()}
     hf.close()
@@ -233,13 +237,21 @@ def test_an_open_memory_has_a_background_that_ends_when_it_is_closed(fake):
 
 
 class TestReembeddingIsLinear:
-    """The work that all of a scope takes grows with its size, not with its square: counted, not timed."""
+    """The work that all of a scope takes grows with its size, not with its square: counted, not
+    timed.
+    """
 
     def work(self, path: Path, count: int) -> tuple[int, int]:
-        """How many steps SQLite's machine takes to look for what has no vector, and in how many statements."""
-        with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="fake"), background=False) as hf:
+        """How many steps SQLite's machine takes to look for what has no vector, and in how many
+        statements.
+        """
+        with Holdfast.open(
+            path, scope="user:ann", settings=Settings(embedding_models="fake"), background=False
+        ) as hf:
             for start in range(0, count, 1000):
-                hf.remember_many(f"note number {number}" for number in range(start, min(start + 1000, count)))
+                hf.remember_many(
+                    f"note number {number}" for number in range(start, min(start + 1000, count))
+                )
             steps: list[int] = []
 
             def profiled(trace: dict[str, Any]) -> None:
@@ -260,5 +272,8 @@ class TestReembeddingIsLinear:
         assert more < 2.2 * some
 
     def test_the_work_for_each_memory_does_not_grow(self, tmp_path: Path) -> None:
-        small, large = self.work(tmp_path / "small.db", 1000)[0], self.work(tmp_path / "large.db", 5000)[0]
+        small, large = (
+            self.work(tmp_path / "small.db", 1000)[0],
+            self.work(tmp_path / "large.db", 5000)[0],
+        )
         assert large / 5000 < 1.2 * small / 1000

@@ -1,4 +1,6 @@
-"""Looking back: weekly, from three facts on, after six days at the earliest; by a model or as a digest."""
+"""Looking back: weekly, from three facts on, after six days at the earliest; by a model or as a
+digest.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ OFFLINE = Settings(embedding_models="none")
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -31,7 +35,12 @@ def test_two_facts_are_too_few_and_three_are_enough(hf):
     assert hf.reflect() is None
     learn(hf, 3)
     found = hf.reflect()
-    assert (found.kind, found.tags, found.decay_rate, found.status) == ("reflection", ("weekly",), 0.0, "active")
+    assert (found.kind, found.tags, found.decay_rate, found.status) == (
+        "reflection",
+        ("weekly",),
+        0.0,
+        "active",
+    )
     assert {edge.relation for edge in hf.links(found.id)} == {"derived_from"}
 
 
@@ -53,7 +62,9 @@ def test_only_the_last_seven_days_count(hf, clock):
     assert week(hf.store, hf.scopes[0], clock.now).facts == []
 
 
-def test_what_is_imported_from_long_ago_hides_neither_the_week_nor_the_latest_reflection(hf, clock, tmp_path):
+def test_what_is_imported_from_long_ago_hides_neither_the_week_nor_the_latest_reflection(
+    hf, clock, tmp_path
+):
     learn(hf)
     hf.reflect(lambda prompt: "A week of reading.")
     clock.forward(days=-100)

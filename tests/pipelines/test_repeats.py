@@ -1,4 +1,6 @@
-"""Turns that say the same at the same time: none is lost, none is stored twice, whatever tool wrote the transcript."""
+"""Turns that say the same at the same time: none is lost, none is stored twice, whatever tool wrote
+the transcript.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,14 @@ def lines(path: Path, *records: dict) -> Path:
 def claude_record(number: int, turn: Turn, parent: str | None, session: str = "s") -> dict:
     role, words, at = turn
     return {
-        "type": role, "uuid": f"u{number}", "parentUuid": parent, "sessionId": session, "cwd": "/p",
-        "timestamp": TIMES[at], "message": {"role": role, "content": [{"type": "text", "text": words}]},
-    }  # fmt: skip
+        "type": role,
+        "uuid": f"u{number}",
+        "parentUuid": parent,
+        "sessionId": session,
+        "cwd": "/p",
+        "timestamp": TIMES[at],
+        "message": {"role": role, "content": [{"type": "text", "text": words}]},
+    }
 
 
 def claude_code(folder: Path, turns: list[Turn]) -> Path:
@@ -56,40 +63,72 @@ def codex(folder: Path, turns: list[Turn]) -> Path:
     kinds = {"user": "input_text", "assistant": "output_text"}
     said = [
         {
-            "timestamp": TIMES[at], "type": "response_item",
-            "payload": {"type": "message", "role": role, "content": [{"type": kinds[role], "text": words}]},
+            "timestamp": TIMES[at],
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": role,
+                "content": [{"type": kinds[role], "text": words}],
+            },
         }
         for role, words, at in turns
-    ]  # fmt: skip
-    meta = {"timestamp": TIMES[0], "type": "session_meta", "payload": {"id": "s", "cwd": "/p", "timestamp": TIMES[0]}}
+    ]
+    meta = {
+        "timestamp": TIMES[0],
+        "type": "session_meta",
+        "payload": {"id": "s", "cwd": "/p", "timestamp": TIMES[0]},
+    }
     return lines(folder / "rollout-s.jsonl", meta, *said)
 
 
 def pi(folder: Path, turns: list[Turn]) -> Path:
     said = [
         {
-            "type": "message", "id": f"m{number}", "parentId": f"m{number - 1}" if number else None,
-            "timestamp": TIMES[at], "message": {"role": role, "content": [{"type": "text", "text": words}]},
+            "type": "message",
+            "id": f"m{number}",
+            "parentId": f"m{number - 1}" if number else None,
+            "timestamp": TIMES[at],
+            "message": {"role": role, "content": [{"type": "text", "text": words}]},
         }
         for number, (role, words, at) in enumerate(turns)
-    ]  # fmt: skip
-    return lines(folder / "s.jsonl", {"type": "session", "id": "s", "cwd": "/p", "timestamp": TIMES[0]}, *said)
+    ]
+    return lines(
+        folder / "s.jsonl",
+        {"type": "session", "id": "s", "cwd": "/p", "timestamp": TIMES[0]},
+        *said,
+    )
 
 
 def gemini(folder: Path, turns: list[Turn]) -> Path:
     said = [
-        {"id": f"m{number}", "type": "user" if role == "user" else "gemini", "timestamp": TIMES[at], "content": words}
+        {
+            "id": f"m{number}",
+            "type": "user" if role == "user" else "gemini",
+            "timestamp": TIMES[at],
+            "content": words,
+        }
         for number, (role, words, at) in enumerate(turns)
     ]
-    return lines(folder / "session-s.jsonl", {"sessionId": "s", "projectHash": "h", "startTime": TIMES[0]}, *said)
+    return lines(
+        folder / "session-s.jsonl",
+        {"sessionId": "s", "projectHash": "h", "startTime": TIMES[0]},
+        *said,
+    )
 
 
 def opencode(folder: Path, turns: list[Turn]) -> Path:
     for number, (role, words, at) in enumerate(turns):
         created = 1_772_359_200_000 + at
-        lines(folder / "message" / "ses_1" / f"msg_{number:03}.json", {"role": role, "time": {"created": created}})
+        lines(
+            folder / "message" / "ses_1" / f"msg_{number:03}.json",
+            {"role": role, "time": {"created": created}},
+        )
         lines(folder / "part" / f"msg_{number:03}" / "prt_0.json", {"type": "text", "text": words})
-    info = {"id": "ses_1", "directory": "/p", "time": {"created": 1_772_359_200_000, "updated": len(turns)}}
+    info = {
+        "id": "ses_1",
+        "directory": "/p",
+        "time": {"created": 1_772_359_200_000, "updated": len(turns)},
+    }
     return lines(folder / "session" / "p" / "ses_1.json", info)
 
 
@@ -106,7 +145,10 @@ def cursor(folder: Path, turns: list[Turn]) -> Path:
 
 
 def aider(folder: Path, turns: list[Turn]) -> Path:
-    said = [f"{'#### ' if role == 'user' else ''}{words}\n> Tokens: 1k sent.\n" for role, words, _ in turns]
+    said = [
+        f"{'#### ' if role == 'user' else ''}{words}\n> Tokens: 1k sent.\n"
+        for role, words, _ in turns
+    ]
     path = folder / ".aider.chat.history.md"
     path.write_text("# aider chat started at 2026-03-01 10:00:00\n\n" + "\n".join(said), "utf-8")
     return path
@@ -117,21 +159,35 @@ def chatgpt(folder: Path, turns: list[Turn]) -> Path:
         f"n{number}": {
             "parent": f"n{number - 1}" if number else None,
             "message": {
-                "author": {"role": role}, "create_time": 1_772_359_200 + at, "content": {"parts": [words]},
+                "author": {"role": role},
+                "create_time": 1_772_359_200 + at,
+                "content": {"parts": [words]},
             },
         }
         for number, (role, words, at) in enumerate(turns)
-    }  # fmt: skip
-    chat = {"id": "c1", "create_time": 1_772_359_200, "mapping": nodes, "current_node": f"n{len(turns) - 1}"}
+    }
+    chat = {
+        "id": "c1",
+        "create_time": 1_772_359_200,
+        "mapping": nodes,
+        "current_node": f"n{len(turns) - 1}",
+    }
     return lines(folder / "conversations.json", chat)
 
 
 def claude_ai(folder: Path, turns: list[Turn]) -> Path:
     said = [
-        {"uuid": f"m{number}", "sender": "human" if role == "user" else role, "created_at": TIMES[at], "text": words}
+        {
+            "uuid": f"m{number}",
+            "sender": "human" if role == "user" else role,
+            "created_at": TIMES[at],
+            "text": words,
+        }
         for number, (role, words, at) in enumerate(turns)
     ]
-    return lines(folder / "conversations.json", {"uuid": "c1", "created_at": TIMES[0], "chat_messages": said})
+    return lines(
+        folder / "conversations.json", {"uuid": "c1", "created_at": TIMES[0], "chat_messages": said}
+    )
 
 
 def anybody(folder: Path, turns: list[Turn]) -> Path:
@@ -140,12 +196,24 @@ def anybody(folder: Path, turns: list[Turn]) -> Path:
 
 
 WRITERS = {
-    "claude-code": claude_code, "codex": codex, "pi": pi, "gemini-cli": gemini, "opencode": opencode, "cursor": cursor,
-    "aider": aider, "chatgpt": chatgpt, "claude.ai": claude_ai, "transcript": anybody,
-}  # fmt: skip
+    "claude-code": claude_code,
+    "codex": codex,
+    "pi": pi,
+    "gemini-cli": gemini,
+    "opencode": opencode,
+    "cursor": cursor,
+    "aider": aider,
+    "chatgpt": chatgpt,
+    "claude.ai": claude_ai,
+    "transcript": anybody,
+}
 
 turns_of_a_session = st.lists(
-    st.tuples(st.sampled_from(("user", "assistant")), st.sampled_from(("try again", "yes")), st.sampled_from((0, 1))),
+    st.tuples(
+        st.sampled_from(("user", "assistant")),
+        st.sampled_from(("try again", "yes")),
+        st.sampled_from((0, 1)),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -305,19 +373,34 @@ RIGHT = [*LEFT, claude_record(4, ("user", "Paint it blue.", 1), "u2")]
 @pytest.mark.parametrize("first", ["left", "right"])
 def test_what_a_fork_copies_is_stored_once_whichever_file_comes_first(shelf, tmp_path, first):
     shop = shelf()
-    files = {"left": fork(tmp_path / "left.jsonl", LEFT), "right": fork(tmp_path / "right.jsonl", RIGHT)}
+    files = {
+        "left": fork(tmp_path / "left.jsonl", LEFT),
+        "right": fork(tmp_path / "right.jsonl", RIGHT),
+    }
     order = sorted(files, key=lambda name: name != first)
     shop.take(*(files[name] for name in order))
     assert shop.said() == Counter(
-        {("user", words): count for words, count in
-         (("We ship on Mondays.", 1), ("try again", 2), ("Paint it red.", 1), ("Paint it blue.", 1))}
-    )  # fmt: skip
+        {
+            ("user", words): count
+            for words, count in (
+                ("We ship on Mondays.", 1),
+                ("try again", 2),
+                ("Paint it red.", 1),
+                ("Paint it blue.", 1),
+            )
+        }
+    )
 
 
 @pytest.mark.parametrize("first", ["left", "right"])
-def test_what_is_a_branch_in_one_file_and_the_conversation_in_another_is_no_branch(shelf, tmp_path, first):
+def test_what_is_a_branch_in_one_file_and_the_conversation_in_another_is_no_branch(
+    shelf, tmp_path, first
+):
     shop = shelf()
-    files = {"left": fork(tmp_path / "left.jsonl", LEFT), "right": fork(tmp_path / "right.jsonl", RIGHT)}
+    files = {
+        "left": fork(tmp_path / "left.jsonl", LEFT),
+        "right": fork(tmp_path / "right.jsonl", RIGHT),
+    }
     for name in sorted(files, key=lambda name: name != first):
         shop.take(files[name])
     red = next(turn for turn in shop.turns() if turn.content == "Paint it red.")
@@ -349,8 +432,11 @@ def test_nothing_is_learned_from_an_abandoned_branch(shelf, tmp_path):
     shop.take(fork(tmp_path / "right.jsonl", RIGHT))
     session = shop.hf.store.session(SCOPE, "right")
     assert [turn.content for turn in turns_of(shop.hf.store, session)] == [
-        "We ship on Mondays.", "try again", "try again", "Paint it blue.",
-    ]  # fmt: skip
+        "We ship on Mondays.",
+        "try again",
+        "try again",
+        "Paint it blue.",
+    ]
 
 
 def test_a_conversation_that_goes_back_to_a_branch_marks_the_other(shelf, tmp_path):
@@ -359,7 +445,9 @@ def test_a_conversation_that_goes_back_to_a_branch_marks_the_other(shelf, tmp_pa
     shop.take(file)
     fork(file, [*RIGHT, claude_record(6, ("user", "Red after all.", 1), "u3")])
     shop.take(file)
-    assert [turn.content for turn in shop.turns() if turn.metadata.get("branch")] == ["Paint it blue."]
+    assert [turn.content for turn in shop.turns() if turn.metadata.get("branch")] == [
+        "Paint it blue."
+    ]
 
 
 # Sessions that fail
@@ -370,10 +458,15 @@ LONG = "This is far longer than anything that may be stored here. " * 15
 def chats(folder: Path, *texts: str) -> Path:
     """An export of several conversations."""
     told = [
-        {"uuid": f"c{number}", "created_at": TIMES[0],
-         "chat_messages": [{"uuid": "m", "sender": "human", "created_at": TIMES[0], "text": f"{number} {text}"}]}
+        {
+            "uuid": f"c{number}",
+            "created_at": TIMES[0],
+            "chat_messages": [
+                {"uuid": "m", "sender": "human", "created_at": TIMES[0], "text": f"{number} {text}"}
+            ],
+        }
         for number, text in enumerate(texts)
-    ]  # fmt: skip
+    ]
     path = folder / "conversations.json"
     path.write_text(json.dumps(told), "utf-8")
     return path
@@ -383,7 +476,9 @@ def test_a_session_that_cannot_be_stored_is_named_and_the_others_are_stored(shel
     shop, file = shelf(), chats(tmp_path, "one", LONG, "three")
     done = shop.take(file, max_bytes=500)
     assert shop.said() == {("user", "0 one"): 1, ("user", "2 three"): 1}
-    assert [(failed.path, "session c1" in failed.reason) for failed in done.failed] == [(str(file), True)]
+    assert [(failed.path, "session c1" in failed.reason) for failed in done.failed] == [
+        (str(file), True)
+    ]
     assert "limit" in done.failed[0].reason
 
 
@@ -419,7 +514,9 @@ def test_a_store_that_is_gone_is_told_at_once_and_not_for_each_session(shelf, tm
 # On a server
 
 
-def test_on_a_server_repeats_forks_and_failures_are_as_in_a_file(shelf, tmp_path, clock, postgres_store_url):
+def test_on_a_server_repeats_forks_and_failures_are_as_in_a_file(
+    shelf, tmp_path, clock, postgres_store_url
+):
     files = [
         fork(tmp_path / "right.jsonl", RIGHT),
         fork(tmp_path / "left.jsonl", LEFT),
@@ -430,7 +527,10 @@ def test_on_a_server_repeats_forks_and_failures_are_as_in_a_file(shelf, tmp_path
         done = shop.take(*files, max_bytes=500)
         assert [failed.path for failed in done.failed] == [str(files[2])]
         assert shop.take(*files[:2]).unchanged == 2
-    told = [[(one.id, one.session, one.position, dict(one.metadata)) for one in shop.turns()] for shop in (here, there)]
+    told = [
+        [(one.id, one.session, one.position, dict(one.metadata)) for one in shop.turns()]
+        for shop in (here, there)
+    ]
     there.hf.close()
     assert told[0] == told[1]
     assert len(told[0]) == 7

@@ -24,11 +24,23 @@ LANGUAGES = {
     [
         ("Write to me at me@example.com", "Write to Ann at me@example.com"),
         ("my address is my.name@us.example.org", "Ann's address is my.name@us.example.org"),
-        ("my site is https://example.com/my/page?me=1", "Ann's site is https://example.com/my/page?me=1"),
+        (
+            "my site is https://example.com/my/page?me=1",
+            "Ann's site is https://example.com/my/page?me=1",
+        ),
         ("my blog is www.me.dev", "Ann's blog is www.me.dev"),
-        ("I keep my notes in ~/my/notes and /home/me/x", "Ann keeps their notes in ~/my/notes and /home/me/x"),
-        ("I edit my.cnf and us.json with my editor", "Ann edits my.cnf and us.json with their editor"),
-        ("I use `my_var` and `our list` in my code", "Ann uses `my_var` and `our list` in their code"),
+        (
+            "I keep my notes in ~/my/notes and /home/me/x",
+            "Ann keeps their notes in ~/my/notes and /home/me/x",
+        ),
+        (
+            "I edit my.cnf and us.json with my editor",
+            "Ann edits my.cnf and us.json with their editor",
+        ),
+        (
+            "I use `my_var` and `our list` in my code",
+            "Ann uses `my_var` and `our list` in their code",
+        ),
         ("I pass --me and -i to my script", "Ann passes --me and -i to their script"),
         ("my handle is @me and my tag is #us", "Ann's handle is @me and their tag is #us"),
         ("I call me() and my(x) in my tests", "Ann calls me() and my(x) in their tests"),
@@ -67,7 +79,10 @@ def test_abbreviations_and_numerals_stay(said, told):
     [
         ("I love My Neighbor Totoro", "Ann loves My Neighbor Totoro"),
         ("I love How I Met Your Mother", "Ann loves How I Met Your Mother"),
-        ("How I Met Your Mother is my favourite show", "How I Met Your Mother is Ann's favourite show"),
+        (
+            "How I Met Your Mother is my favourite show",
+            "How I Met Your Mother is Ann's favourite show",
+        ),
         ("my favourite film is Stand By Me", "Ann's favourite film is Stand By Me"),
         ("I read Us Weekly", "Ann reads Us Weekly"),
         ('my song is "My Way"', 'Ann\'s song is "My Way"'),
@@ -86,7 +101,10 @@ def test_names_and_titles_stay(said, told):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("I listen to jazz while working or studying", "Ann listens to jazz while working or studying"),
+        (
+            "I listen to jazz while working or studying",
+            "Ann listens to jazz while working or studying",
+        ),
         ("I'm working or studying all day", "Ann is working or studying all day"),
         ("I completely agree with my boss", "Ann completely agrees with their boss"),
         ("I rode my bike", "Ann rode their bike"),
@@ -153,7 +171,10 @@ def test_other_languages_keep_every_word(code):
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("a walk with my kids, Francis, Michael, and Rachel", "Ann's kids are Francis, Michael and Rachel"),
+        (
+            "a walk with my kids, Francis, Michael, and Rachel",
+            "Ann's kids are Francis, Michael and Rachel",
+        ),
         ("a walk with my friends Emma and Tom", "Ann's friends are Emma and Tom"),
         ("a walk with my sister, Rachel", "Ann's sister is Rachel"),
         ("a walk with my friend Tom, Anna and Bob", "Ann's friend is Tom"),
@@ -198,10 +219,30 @@ def test_a_second_verb_of_somebody_else_is_not_the_authors():
 
 
 def test_an_adjective_keeps_its_noun():
-    assert one("I'm passionate about creating a safe, inviting place for people.").quote.endswith("place for people")
+    assert one("I'm passionate about creating a safe, inviting place for people.").quote.endswith(
+        "place for people"
+    )
 
 
-WORDS = ["I", "me", "My", "US", "us", "my", "I'm", "mine", "WE", "@me", "me.txt", "`I`", "and", ",", ".", "go", "(i)"]
+WORDS = [
+    "I",
+    "me",
+    "My",
+    "US",
+    "us",
+    "my",
+    "I'm",
+    "mine",
+    "WE",
+    "@me",
+    "me.txt",
+    "`I`",
+    "and",
+    ",",
+    ".",
+    "go",
+    "(i)",
+]
 
 
 @given(st.lists(st.sampled_from(WORDS)))

@@ -18,7 +18,9 @@ OFFLINE = Settings(embedding_models="none")
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -59,7 +61,10 @@ def test_a_worker_keeps_the_times_and_makes_up_for_a_missed_one_once(hf, clock):
 
     worker = Worker(hf.store, Tiers([], environ={}), clock, scopes=hf.scopes, stop=Stop())
     maintain(
-        worker, [Entry("decay", "0 4 * * *")], interval=0, told=lambda job: done.append((job.kind, iso(clock.now)))
+        worker,
+        [Entry("decay", "0 4 * * *")],
+        interval=0,
+        told=lambda job: done.append((job.kind, iso(clock.now))),
     )
     assert [kind for kind, _ in done] == ["decay"] * 3
     assert hf.list()[0].confidence < 1

@@ -1,4 +1,6 @@
-"""What memory may ask of a language model: held to caps by run and by day, counted in the store, told beforehand."""
+"""What memory may ask of a language model: held to caps by run and by day, counted in the store,
+told beforehand.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,12 @@ def open_with(tmp_path, clock):
 
     def open_one(scope="user:ann", **settings):
         hf = Holdfast.open(
-            tmp_path / "memory.db", scope=scope, settings=Settings(embedding_models="none", **settings),
-            clock=clock, background=False,
-        )  # fmt: skip
+            tmp_path / "memory.db",
+            scope=scope,
+            settings=Settings(embedding_models="none", **settings),
+            clock=clock,
+            background=False,
+        )
         every.append(hf)
         return hf
 
@@ -48,7 +53,11 @@ def open_with(tmp_path, clock):
 
 
 def talk(hf, session="s1"):
-    for text in ("I moved to Lisbon in May.", "I work at a bakery there.", "My sister Ines visits on Sundays."):
+    for text in (
+        "I moved to Lisbon in May.",
+        "I work at a bakery there.",
+        "My sister Ines visits on Sundays.",
+    ):
         hf.clock.forward(seconds=1)
         hf.capture(session, "user", text)
     hf.clock.forward(seconds=1)
@@ -93,7 +102,9 @@ def test_a_run_ends_where_its_cap_is_and_the_next_one_begins_anew(open_with):
     first = meter(hf, per_run=120)
     ask = first.through(model, ANN)
     ask("y" * 400)
-    with pytest.raises(CapReached, match=r"110 of the 120 tokens that it may take in a run.*model_tokens_per_run") as e:
+    with pytest.raises(
+        CapReached, match=r"110 of the 120 tokens that it may take in a run.*model_tokens_per_run"
+    ) as e:
         ask("y" * 400)
     assert len(model.prompts) == 1, "the model was not asked"
     assert e.value.until is None
@@ -104,7 +115,9 @@ def test_a_run_ends_where_its_cap_is_and_the_next_one_begins_anew(open_with):
 def test_a_day_ends_where_its_cap_is_for_every_run_of_the_owner_and_no_other(open_with):
     hf, model = open_with(), Model("")
     meter(hf, per_day=150).through(model, ANN)("y" * 400)
-    with pytest.raises(CapReached, match="100 of the 150 tokens that it may take in a day") as refused:
+    with pytest.raises(
+        CapReached, match="100 of the 150 tokens that it may take in a day"
+    ) as refused:
         meter(hf, per_day=150).through(model, ANN)("y" * 400)
     assert refused.value.until == (hf.clock() // DAY + 1) * DAY
     meter(hf, per_day=150).through(model, Scope.parse("user:bob"))("y" * 400)
@@ -117,7 +130,11 @@ def test_work_that_is_too_much_for_a_day_is_put_off_and_done_the_next(open_with)
     talk(hf)
     drain(worker(hf, model, per_day=1), kinds=("learn",))
     job = the_job(hf)
-    assert (job.status, job.retries_left, job.retry_at) == ("error", 3, (hf.clock() // DAY + 1) * DAY)
+    assert (job.status, job.retries_left, job.retry_at) == (
+        "error",
+        3,
+        (hf.clock() // DAY + 1) * DAY,
+    )
     assert "Nothing is lost" in job.error and "model_tokens_per_day" in job.error
     assert drain(worker(hf, model), kinds=("learn",)) == 0, "not before its time"
     assert model.prompts == []
@@ -181,7 +198,9 @@ def test_without_a_model_a_plan_costs_nothing(open_with):
 
 
 def test_building_a_project_is_planned_counted_and_put_off_too(open_with, tmp_path):
-    taught = json.dumps({"rollout_summary": "Chose pnpm.", "rollout_slug": None, "raw_memory": "- Use pnpm."})
+    taught = json.dumps(
+        {"rollout_summary": "Chose pnpm.", "rollout_slug": None, "raw_memory": "- Use pnpm."}
+    )
     hf, model = open_with(scope="project:shop", model_tokens_per_run=1), Model(taught)
     talk(hf)
     project = project_of(hf, data=tmp_path).of_any_age()

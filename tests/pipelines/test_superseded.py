@@ -1,4 +1,6 @@
-"""A fact whose place another has taken: out of every prompt at once, and still there for whoever asks for the past."""
+"""A fact whose place another has taken: out of every prompt at once, and still there for whoever
+asks for the past.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,14 @@ OLD = "The user lives in Lisbon"
 @pytest.fixture(params=["sqlite", "postgres"])
 def ann(request, clock, tmp_path):
     """Ann's memory in a file, and the same on a server."""
-    place = tmp_path / "memory.db" if request.param == "sqlite" else request.getfixturevalue("postgres_store_url")
-    with Holdfast(open_store(place, clock=clock), "user:ann", tiers=Tiers([], environ={}), clock=clock) as hf:
+    place = (
+        tmp_path / "memory.db"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_store_url")
+    )
+    with Holdfast(
+        open_store(place, clock=clock), "user:ann", tiers=Tiers([], environ={}), clock=clock
+    ) as hf:
         yield hf
 
 

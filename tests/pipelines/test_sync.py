@@ -1,4 +1,6 @@
-"""Two stores and more, kept equal: nothing lost, nothing erased comes back, whoever meets whom first."""
+"""Two stores and more, kept equal: nothing lost, nothing erased comes back, whoever meets whom
+first.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ def open_at(tmp_path: Path, clock: Any) -> Iterator[Callable[..., Memory]]:
 
     def open_(name: str | Store, *scopes: Any, options: Settings | None = None) -> Memory:
         store = SQLiteStore(tmp_path / f"{name}.db", clock=clock) if isinstance(name, str) else name
-        opened.append(Holdfast(store, scopes or (ANN,), tiers=Tiers.of(clock=clock), clock=clock, settings=options))
+        opened.append(
+            Holdfast(
+                store, scopes or (ANN,), tiers=Tiers.of(clock=clock), clock=clock, settings=options
+            )
+        )
         return opened[-1]
 
     yield open_
@@ -79,9 +85,12 @@ def _told(hf: Memory, noun: str) -> Iterator[Mapping[str, Any]]:
         for row in hf.store.rows(noun, scope):
             told = promised(noun, row)
             if noun == "event":
-                # Which columns an entry is about. Their words may have been erased on one side only: a removed memory
-                # that says the same as a purged one is no concern of a store that never had the purged one.
-                told |= {image: sorted(told[image]) for image in ("before", "after") if image in told}
+                # Which columns an entry is about. Their words may have been erased on one side
+                # only: a removed memory that says the same as a purged one is no concern of a store
+                # that never had the purged one.
+                told |= {
+                    image: sorted(told[image]) for image in ("before", "after") if image in told
+                }
             yield told
 
 
@@ -134,7 +143,9 @@ def test_a_second_time_there_is_nothing_to_do_or_to_read(laptop: Memory, other: 
     assert sum(read) == 2  # the entry, and the same entry on its way back
 
 
-def test_each_store_numbers_memories_by_itself_and_keeps_their_ids(laptop: Memory, desktop: Memory) -> None:
+def test_each_store_numbers_memories_by_itself_and_keeps_their_ids(
+    laptop: Memory, desktop: Memory
+) -> None:
     desktop.remember("First on the desktop")
     tea = laptop.remember("First on the laptop")
     meet(laptop, desktop)
@@ -164,7 +175,9 @@ def test_a_third_machine_gets_everything_from_either(open_at: Callable[..., Memo
 # Both sides changed something
 
 
-def test_changes_of_different_fields_of_a_memory_all_stand(laptop: Memory, other: Memory, clock: Any) -> None:
+def test_changes_of_different_fields_of_a_memory_all_stand(
+    laptop: Memory, other: Memory, clock: Any
+) -> None:
     tea = laptop.remember("Prefers green tea", confidence=0.5)
     meet(laptop, other)
     clock.forward(minutes=1)
@@ -177,7 +190,9 @@ def test_changes_of_different_fields_of_a_memory_all_stand(laptop: Memory, other
     assert truth(laptop) == truth(other)
 
 
-def test_of_two_changes_of_one_field_the_later_stands(laptop: Memory, desktop: Memory, clock: Any) -> None:
+def test_of_two_changes_of_one_field_the_later_stands(
+    laptop: Memory, desktop: Memory, clock: Any
+) -> None:
     tea = laptop.remember("Prefers green tea")
     meet(laptop, desktop)
     clock.forward(minutes=1)
@@ -185,7 +200,9 @@ def test_of_two_changes_of_one_field_the_later_stands(laptop: Memory, desktop: M
     clock.forward(minutes=1)
     laptop.archive(tea.id, reason="from the laptop")
     meet(desktop, laptop)
-    assert desktop.get(tea.id).status_reason == laptop.get(tea.id).status_reason == "from the laptop"
+    assert (
+        desktop.get(tea.id).status_reason == laptop.get(tea.id).status_reason == "from the laptop"
+    )
 
 
 def test_who_has_seen_a_change_may_take_it_back_whatever_the_clocks_say(
@@ -201,7 +218,9 @@ def test_who_has_seen_a_change_may_take_it_back_whatever_the_clocks_say(
     assert desktop.get(tea.id).status == "active"
 
 
-def test_two_corrections_of_one_fact_stand_side_by_side(laptop: Memory, other: Memory, clock: Any) -> None:
+def test_two_corrections_of_one_fact_stand_side_by_side(
+    laptop: Memory, other: Memory, clock: Any
+) -> None:
     tea = laptop.remember("Prefers green tea")
     meet(laptop, other)
     clock.forward(minutes=1)
@@ -212,11 +231,15 @@ def test_two_corrections_of_one_fact_stand_side_by_side(laptop: Memory, other: M
     assert done.conflicts == [(theirs.id, mine.id)]
     for hf in (laptop, other):
         assert contents(hf) == ["Prefers cocoa", "Prefers coffee"]
-        assert [(e.source, e.target) for e in hf.links(mine.id) if e.relation == "conflicts_with"] == done.conflicts
+        assert [
+            (e.source, e.target) for e in hf.links(mine.id) if e.relation == "conflicts_with"
+        ] == done.conflicts
     assert truth(laptop) == truth(other)
 
 
-def test_claims_that_cannot_both_be_true_stand_side_by_side(laptop: Memory, desktop: Memory, clock: Any) -> None:
+def test_claims_that_cannot_both_be_true_stand_side_by_side(
+    laptop: Memory, desktop: Memory, clock: Any
+) -> None:
     mine = laptop.remember("Ann works at Acme", triple=Triple("Ann", "WORKS_AT", "Acme"))
     clock.forward(minutes=1)
     theirs = desktop.remember("Ann works at Globex", triple=Triple("Ann", "WORKS_AT", "Globex"))
@@ -224,7 +247,9 @@ def test_claims_that_cannot_both_be_true_stand_side_by_side(laptop: Memory, desk
     assert contents(laptop) == contents(desktop) == ["Ann works at Acme", "Ann works at Globex"]
 
 
-def test_the_same_fact_said_on_both_sides_is_kept_once(laptop: Memory, desktop: Memory, clock: Any) -> None:
+def test_the_same_fact_said_on_both_sides_is_kept_once(
+    laptop: Memory, desktop: Memory, clock: Any
+) -> None:
     first = laptop.remember("Prefers green tea")
     clock.forward(minutes=1)
     second = desktop.remember("prefers green tea.")
@@ -234,7 +259,9 @@ def test_the_same_fact_said_on_both_sides_is_kept_once(laptop: Memory, desktop: 
     assert truth(laptop) == truth(desktop)
 
 
-def test_a_conversation_that_went_on_in_two_places_loses_no_message(laptop: Memory, other: Memory, clock: Any) -> None:
+def test_a_conversation_that_went_on_in_two_places_loses_no_message(
+    laptop: Memory, other: Memory, clock: Any
+) -> None:
     laptop.append_messages("talk", [{"say": "hello"}])
     meet(laptop, other)
     clock.forward(minutes=1)
@@ -262,7 +289,9 @@ def test_a_run_of_the_other_machine_can_be_undone_here(laptop: Memory, desktop: 
     assert [one.id for one in desktop.list()] == [tea.id]
 
 
-def test_an_entity_that_one_side_dropped_stays_while_the_other_speaks_of_it(laptop: Memory, desktop: Memory) -> None:
+def test_an_entity_that_one_side_dropped_stays_while_the_other_speaks_of_it(
+    laptop: Memory, desktop: Memory
+) -> None:
     note = laptop.remember("Met @bob")
     meet(laptop, desktop)
     desktop.remember("Called @bob")
@@ -323,7 +352,19 @@ def test_an_owner_who_was_erased_is_erased_on_the_other_side_but_for_what_is_new
 
 
 WORDS = ("tea", "coffee", "likes rain", "hates rain", "met @bob", "called @eve and @bob")
-VERBS = ("remember", "remember", "capture", "say", "correct", "forget", "confirm", "restore", "purge", "undo", "meet")
+VERBS = (
+    "remember",
+    "remember",
+    "capture",
+    "say",
+    "correct",
+    "forget",
+    "confirm",
+    "restore",
+    "purge",
+    "undo",
+    "meet",
+)
 
 
 def live(stores: list[Memory], chance: Random, clock: Any) -> None:
@@ -334,8 +375,12 @@ def live(stores: list[Memory], chance: Random, clock: Any) -> None:
     one = chance.choice(known).id if known else ""
     steps: dict[str, Callable[[], object]] = {
         "remember": lambda: hf.remember(chance.choice(WORDS)),
-        "capture": lambda: hf.capture(chance.choice(("s1", "s2")), "user", f"Hello {chance.random()}"),
-        "say": lambda: hf.append_messages(chance.choice(("m1", "m2")), [{"n": chance.random()}], agent="helper"),
+        "capture": lambda: hf.capture(
+            chance.choice(("s1", "s2")), "user", f"Hello {chance.random()}"
+        ),
+        "say": lambda: hf.append_messages(
+            chance.choice(("m1", "m2")), [{"n": chance.random()}], agent="helper"
+        ),
         "correct": lambda: hf.correct(one, f"No, {chance.choice(WORDS)}"),
         "forget": lambda: hf.forget(one),
         "confirm": lambda: hf.confirm(one),
@@ -351,10 +396,14 @@ def live(stores: list[Memory], chance: Random, clock: Any) -> None:
 @pytest.mark.parametrize("machines", [2, 3])
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_whoever_meets_whom_in_any_order_ends_equal(clock: Any, machines: int, seed: int, steps: int) -> None:
+def test_whoever_meets_whom_in_any_order_ends_equal(
+    clock: Any, machines: int, seed: int, steps: int
+) -> None:
     chance = Random(seed)
     stores = [
-        Holdfast(SQLiteStore(":memory:", clock=clock), (ANN,), tiers=Tiers.of(clock=clock), clock=clock)
+        Holdfast(
+            SQLiteStore(":memory:", clock=clock), (ANN,), tiers=Tiers.of(clock=clock), clock=clock
+        )
         for _ in range(machines)
     ]
     for _ in range(steps):
@@ -411,11 +460,15 @@ def test_a_sync_that_was_killed_goes_on_where_it_stopped(
     assert meet(laptop, desktop).nothing
 
 
-def test_a_step_that_fails_leaves_nothing_behind(laptop: Memory, desktop: Memory, tmp_path: Path) -> None:
+def test_a_step_that_fails_leaves_nothing_behind(
+    laptop: Memory, desktop: Memory, tmp_path: Path
+) -> None:
     laptop.remember("Met @bob")
     before = truth(desktop)
     with apsw.Connection(str(tmp_path / "desktop.db")) as broken:
-        broken.execute("CREATE TRIGGER no BEFORE INSERT ON mentions BEGIN SELECT raise(ABORT, 'no'); END")
+        broken.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON mentions BEGIN SELECT raise(ABORT, 'no'); END"
+        )
     with pytest.raises(StoreError):
         meet(laptop, desktop)
     assert truth(desktop) == before
@@ -424,7 +477,9 @@ def test_a_step_that_fails_leaves_nothing_behind(laptop: Memory, desktop: Memory
 # Files that go their own way
 
 
-def test_a_copy_of_a_file_is_a_store_of_its_own(open_at: Callable[..., Memory], tmp_path: Path) -> None:
+def test_a_copy_of_a_file_is_a_store_of_its_own(
+    open_at: Callable[..., Memory], tmp_path: Path
+) -> None:
     first, hub = open_at("first"), open_at("hub")
     first.remember("Before the copy")
     meet(first, hub)
@@ -439,7 +494,9 @@ def test_a_copy_of_a_file_is_a_store_of_its_own(open_at: Callable[..., Memory], 
     assert len(hub.list()) == 3
 
 
-def test_a_backup_that_was_put_back_gets_what_it_has_lost(open_at: Callable[..., Memory], tmp_path: Path) -> None:
+def test_a_backup_that_was_put_back_gets_what_it_has_lost(
+    open_at: Callable[..., Memory], tmp_path: Path
+) -> None:
     file, other = open_at("file"), open_at("other")
     file.remember("In the backup")
     meet(file, other)
@@ -452,13 +509,19 @@ def test_a_backup_that_was_put_back_gets_what_it_has_lost(open_at: Callable[...,
     again = open_at("file")
     again.remember("After it was put back")
     meet(again, other)
-    assert contents(again) == contents(other) == ["After it was put back", "After the backup", "In the backup"]
+    assert (
+        contents(again)
+        == contents(other)
+        == ["After it was put back", "After the backup", "In the backup"]
+    )
 
 
 # Through the front door
 
 
-def test_a_plan_says_what_would_be_done_and_does_nothing(laptop: Memory, desktop: Memory, tmp_path: Path) -> None:
+def test_a_plan_says_what_would_be_done_and_does_nothing(
+    laptop: Memory, desktop: Memory, tmp_path: Path
+) -> None:
     laptop.remember("Prefers green tea")
     desktop.remember("Lives in Lisbon")
     before = truth(laptop), truth(desktop)
@@ -489,16 +552,23 @@ def test_a_place_that_cannot_be_synced_with_is_refused(
         laptop.sync(place if "/" in place or not place else tmp_path / place)
 
 
-def test_a_store_with_other_tables_is_not_touched(laptop: Memory, desktop: Memory, tmp_path: Path) -> None:
+def test_a_store_with_other_tables_is_not_touched(
+    laptop: Memory, desktop: Memory, tmp_path: Path
+) -> None:
     desktop.close()
-    for version, error, words in ((2, StoreError, "holdfast store migrate"), (99, StoreTooNew, "newer Holdfast")):
+    for version, error, words in (
+        (2, StoreError, "holdfast store migrate"),
+        (99, StoreTooNew, "newer Holdfast"),
+    ):
         with apsw.Connection(str(tmp_path / "desktop.db")) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(error, match=words):
             laptop.sync(tmp_path / "desktop.db")
 
 
-def test_a_synced_memory_is_synced_when_it_is_closed(open_at: Callable[..., Memory], tmp_path: Path) -> None:
+def test_a_synced_memory_is_synced_when_it_is_closed(
+    open_at: Callable[..., Memory], tmp_path: Path
+) -> None:
     synced = Settings(memory_mode="synced", sync_with=str(tmp_path / "desktop.db"))
     laptop = open_at("laptop", options=synced)
     laptop.remember("Prefers green tea")

@@ -30,7 +30,11 @@ MODEL = "fake:bag-of-words"
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request, tmp_path):
-    return str(tmp_path / "memory.db") if request.param == "sqlite" else request.getfixturevalue("postgres_store_url")
+    return (
+        str(tmp_path / "memory.db")
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_store_url")
+    )
 
 
 class Yard:
@@ -42,14 +46,20 @@ class Yard:
 
     def remember(self, *scopes, count=1):
         for scope in scopes:
-            hf = Holdfast(self.store, [scope], settings=Settings(), tiers=self.tiers(), clock=self.clock)
-            hf.remember_many([f"note {number} of {scope} at {self.clock()}" for number in range(count)])
+            hf = Holdfast(
+                self.store, [scope], settings=Settings(), tiers=self.tiers(), clock=self.clock
+            )
+            hf.remember_many(
+                [f"note {number} of {scope} at {self.clock()}" for number in range(count)]
+            )
 
     def tiers(self, *embedders):
         return Tiers.of(*embedders, clock=self.clock)
 
     def worker(self, *embedders, scopes=None, **more):
-        return Worker(self.store, self.tiers(*(embedders or (FakeEmbedder(),))), self.clock, scopes, **more)
+        return Worker(
+            self.store, self.tiers(*(embedders or (FakeEmbedder(),))), self.clock, scopes, **more
+        )
 
     def drain(self, worker):
         """Drains, and says what became of each job."""
@@ -92,7 +102,9 @@ class Process:
 
     def __init__(self, yard):
         program = [sys.executable, worker_process.__file__, yard.place, str(yard.clock())]
-        self.process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def __enter__(self):
         return self
@@ -120,7 +132,9 @@ def test_three_processes_share_a_backlog_and_do_each_job_once(yard):
         assert len({job.worker for job in yard.store.jobs() if job.status == "running"}) == 3
         logs = [process.rest() for process in crew]
     assert all(logs)
-    assert Counter(line for log in logs for line in log) == Counter(f"done {scope} {MODEL}" for scope in scopes)
+    assert Counter(line for log in logs for line in log) == Counter(
+        f"done {scope} {MODEL}" for scope in scopes
+    )
     assert yard.embedded() == 9 * 12
     assert {job.status for job in yard.store.jobs()} == {"done"}
 
@@ -131,7 +145,11 @@ def test_a_job_whose_worker_was_killed_is_taken_over_when_its_lease_has_ended(ya
         assert doomed.has_a_job()
         pid = doomed.process.pid
     held = yard.job()
-    assert (held.status, held.worker.endswith(f":{pid}"), held.lease_until) == ("running", True, yard.clock() + LEASE)
+    assert (held.status, held.worker.endswith(f":{pid}"), held.lease_until) == (
+        "running",
+        True,
+        yard.clock() + LEASE,
+    )
     assert yard.drain(yard.worker()) == []
     yard.clock.now += LEASE
     taken = []
@@ -151,9 +169,13 @@ def test_a_plan_has_one_job_for_each_scope_and_model_that_lack_vectors(yard):
     assert (plan(worker), plan(worker)) == (4, 4)
     jobs = yard.store.jobs()
     assert {(job.scope, job.kind, job.key, job.status) for job in jobs} == {
-        (scope, "embed", model, "pending") for scope in (ANN, BOB) for model in (MODEL, "fake:better")
+        (scope, "embed", model, "pending")
+        for scope in (ANN, BOB)
+        for model in (MODEL, "fake:better")
     }
-    assert {job.watermark for job in jobs if job.scope == ANN} == {yard.store.list(Filter((ANN,)))[0].seq}
+    assert {job.watermark for job in jobs if job.scope == ANN} == {
+        yard.store.list(Filter((ANN,)))[0].seq
+    }
     assert drain(worker) == 4
     assert (plan(worker), drain(worker)) == (0, 0)
 
@@ -334,7 +356,11 @@ def summing(yard, monkeypatch):
     """A kind of job that any worker can do, and that writes one fact."""
     now = yard.clock()
     fact = Memory("fact_sum", ANN, "fact", "sum", created_at=now, updated_at=now, event_time=now)
-    kind = Kind("sum", due=lambda worker: [Due(ANN, "any", 1)], run=lambda task: lambda writer: writer.add(fact))
+    kind = Kind(
+        "sum",
+        due=lambda worker: [Due(ANN, "any", 1)],
+        run=lambda task: lambda writer: writer.add(fact),
+    )
     monkeypatch.setitem(job_runner.KINDS, "sum", kind)
     return kind
 
@@ -364,7 +390,9 @@ def test_a_conflict_in_what_a_job_writes_fails_it(yard, summing, monkeypatch):
     def refused(writer):
         raise Conflict("changed meanwhile")
 
-    monkeypatch.setitem(job_runner.KINDS, "sum", Kind("sum", due=summing.due, run=lambda task: refused))
+    monkeypatch.setitem(
+        job_runner.KINDS, "sum", Kind("sum", due=summing.due, run=lambda task: refused)
+    )
     plan(yard.worker(), ["sum"])
     assert work_once(yard.worker(), ["sum"]).error == "changed meanwhile"
 
@@ -485,7 +513,9 @@ def test_the_background_tells_the_log_why_a_job_failed(yard, caplog):
 
 def test_an_open_memory_nudges_for_its_own_scopes_and_those_of_its_views(place):
     begun = threading.Event()
-    with Holdfast(open_store(place), [ANN], tiers=Tiers.of(Calling(begun.set)), background=True) as hf:
+    with Holdfast(
+        open_store(place), [ANN], tiers=Tiers.of(Calling(begun.set)), background=True
+    ) as hf:
         hf._upgrader._delay = 0
         hf.scoped(BOB).remember("Bob's tea")
         assert begun.wait(100)
@@ -517,7 +547,11 @@ def test_a_login_without_rights_of_upkeep_embeds_its_own_scopes_in_the_backgroun
     upgrader.nudge([ANN])
     assert done.wait(100)
     upgrader.stop()
-    assert (yard.embedded(scopes=[ANN]), yard.embedded("fake:last", [ANN]), yard.embedded(scopes=[BOB])) == (1, 1, 0)
+    assert (
+        yard.embedded(scopes=[ANN]),
+        yard.embedded("fake:last", [ANN]),
+        yard.embedded(scopes=[BOB]),
+    ) == (1, 1, 0)
     assert [job.status for job in yard.store.jobs([ANN])] == ["done", "done"]
     assert yard.drain(yard.worker(scopes=[BOB])) == [("done", "user:bob", MODEL)]
     with pytest.raises(StoreError, match="GRANT holdfast_app, holdfast_worker TO"):

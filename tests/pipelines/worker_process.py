@@ -1,7 +1,8 @@
 """A worker in a process of its own, for test_work.py: python worker_process.py PLACE MICROSECONDS
 
-Its model says on standard output that it was asked for the first time, and waits for a line on standard input. Then
-all goes on, and each job that is done makes a line of its own. The clock stands still.
+Its model says on standard output that it was asked for the first time, and waits for a line on
+standard input. Then all goes on, and each job that is done makes a line of its own. The clock
+stands still.
 """
 
 from __future__ import annotations

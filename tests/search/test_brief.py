@@ -1,4 +1,6 @@
-"""What recall found, as lines, as a block for a prompt and as JSON: ranked, traceable, within budget, and only data."""
+"""What recall found, as lines, as a block for a prompt and as JSON: ranked, traceable, within
+budget, and only data.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,36 @@ from holdfast.text.fences import TAG, strip_fences
 from holdfast.types import Hit, Memory, Reasons, Scope, from_datetime
 
 NOON = from_datetime(datetime(2026, 3, 18, 12, tzinfo=UTC))
-PROJECT, ASSISTANT, ANN = Scope("project", "acme-1234"), Scope("assistant", "ann"), Scope("user", "ann")
+PROJECT, ASSISTANT, ANN = (
+    Scope("project", "acme-1234"),
+    Scope("assistant", "ann"),
+    Scope("user", "ann"),
+)
 FILE = "records/decisions/rec_1-use-pnpm.md"
 
 
 def hit(text="Use pnpm, not npm", score=0.8, arms=("words",), similarity=None, **fields):
-    known = {"id": "rec_1", "scope": PROJECT, "kind": "fact", "category": "decisions", "metadata": {"file": FILE}}
-    memory = Memory(content=text, created_at=NOON, updated_at=NOON, event_time=NOON, **(known | fields))
+    known = {
+        "id": "rec_1",
+        "scope": PROJECT,
+        "kind": "fact",
+        "category": "decisions",
+        "metadata": {"file": FILE},
+    }
+    memory = Memory(
+        content=text, created_at=NOON, updated_at=NOON, event_time=NOON, **(known | fields)
+    )
     return Hit(memory, score, Reasons(dict.fromkeys(arms, 1), similarity=similarity))
 
 
 RECORD = hit()
 OWN = hit(
-    "Prefer short answers", 0.7, id="rec_2", scope=ASSISTANT, category="preferences", metadata={"file": "records/x.md"}
+    "Prefer short answers",
+    0.7,
+    id="rec_2",
+    scope=ASSISTANT,
+    category="preferences",
+    metadata={"file": "records/x.md"},
 )
 TURN = hit(
     "pnpm failed in CI",
@@ -51,7 +70,11 @@ def test_a_line_has_score_scope_kind_id_source_and_text():
     assert brief(HITS, "snippets", roots={PROJECT: ".holdfast"}).split("\n") == [
         f"0.800\tproject\tfact/decisions\trec_1\t.holdfast/{FILE}\tUse pnpm, not npm",
         "0.700\tassistant\tfact/preferences\trec_2\trecords/x.md\tPrefer short answers",
-        "0.500\tproject\tturn/general\tep_1\tlogs/s1.jsonl:12-14, 2026-03-18 12:00\tpnpm failed in CI",
+        (
+            "0.500\tproject\tturn/general\tep_1\tlogs/s1.jsonl:12-14, 2026-03-18 12:00\tpnpm "
+            "failed "
+            "in CI"
+        ),
         "0.400\tuser\tfact/general\tfact_1\tfact_1\tAnn likes tea",
     ]
 

@@ -27,7 +27,9 @@ def passage(content: str, similarity: Mapping[str, float] | None = None, **field
     return Passage(memory, index_terms(content), similarity or {})
 
 
-def column(name: str, question: str, *passages: Passage, authors: tuple[str, ...] = ()) -> list[float]:
+def column(
+    name: str, question: str, *passages: Passage, authors: tuple[str, ...] = ()
+) -> list[float]:
     matrix = features(analyse(question, NOW, authors=authors), CORPUS, passages)
     return [row[NAMES.index(name)] for row in matrix]
 
@@ -38,13 +40,23 @@ def test_no_passages_give_an_empty_matrix() -> None:
 
 @given(
     st.text(max_size=40),
-    st.lists(st.tuples(st.text(max_size=60), st.none() | st.integers(0, 5), st.none() | st.floats(-1, 1)), min_size=1),
+    st.lists(
+        st.tuples(
+            st.text(max_size=60), st.none() | st.integers(0, 5), st.none() | st.floats(-1, 1)
+        ),
+        min_size=1,
+    ),
 )
 def test_every_feature_is_finite_for_any_passage(
     question: str, rows: list[tuple[str, int | None, float | None]]
 ) -> None:
     passages = [
-        passage(text, {} if near is None else {STATIC: near}, session=None if at is None else "s", position=at)
+        passage(
+            text,
+            {} if near is None else {STATIC: near},
+            session=None if at is None else "s",
+            position=at,
+        )
         for text, at, near in rows
     ]
     matrix = features(analyse(question, NOW), CORPUS, passages)
@@ -52,7 +64,9 @@ def test_every_feature_is_finite_for_any_passage(
 
 
 def test_the_passage_with_the_rarer_words_of_the_question_has_the_best_words() -> None:
-    both, one, none = column("words", "green tea", passage("green tea"), passage("green car"), passage("a dog"))
+    both, one, none = column(
+        "words", "green tea", passage("green tea"), passage("green car"), passage("a dog")
+    )
     assert both == 1.0 > one > none == 0.0
 
 
@@ -71,7 +85,10 @@ def test_a_long_passage_needs_no_help() -> None:
 
 
 def test_all_turns_of_a_session_share_what_the_session_covers() -> None:
-    turns = [passage(text, session="s", position=at) for at, text in enumerate(["tea", "x", "y", "green", "z"])]
+    turns = [
+        passage(text, session="s", position=at)
+        for at, text in enumerate(["tea", "x", "y", "green", "z"])
+    ]
     values = column("session words", "green tea", *turns, passage("tea", session="t", position=0))
     assert values[:5] == [1.0] * 5
     assert values[5] < 1.0
@@ -97,7 +114,9 @@ def test_a_tier_counts_only_when_it_covers_most_passages() -> None:
 def test_the_words_of_the_named_person_count_and_an_authorless_fact_about_them_too() -> None:
     hers, his = passage("I paint", author="Caroline"), passage("I paint", author="Bob")
     about, other = passage("Caroline paints"), passage("Somebody paints")
-    found = column("speaker", "What does Caroline paint?", hers, his, about, other, authors=("Caroline", "Bob"))
+    found = column(
+        "speaker", "What does Caroline paint?", hers, his, about, other, authors=("Caroline", "Bob")
+    )
     assert found == [1.0, 0.0, 1.0, 0.5]
 
 
@@ -115,7 +134,9 @@ def test_a_date_fades_more_slowly_after_than_before_what_it_names() -> None:
 
 
 def test_time_plays_no_part_when_the_question_names_none() -> None:
-    assert column("date", "What happened?", passage("x", event_time=0), passage("x", event_time=NOW)) == [0.0, 0.0]
+    assert column(
+        "date", "What happened?", passage("x", event_time=0), passage("x", event_time=NOW)
+    ) == [0.0, 0.0]
 
 
 def test_a_passage_that_tells_a_time_answers_when() -> None:
@@ -132,8 +153,12 @@ def test_a_short_turn_says_little_but_a_short_fact_is_whole() -> None:
 
 def test_a_fact_outranks_a_turn_that_says_the_same_to_somebody_else() -> None:
     fact = passage("Caroline drinks sencha", {STATIC: 0.6}, kind="fact")
-    turn = passage("Do you know who drinks sencha?", {STATIC: 0.6}, author="Bob", session="s", position=0)
-    matrix = features(analyse("What does Caroline drink?", NOW, authors=("Caroline", "Bob")), CORPUS, [fact, turn])
+    turn = passage(
+        "Do you know who drinks sencha?", {STATIC: 0.6}, author="Bob", session="s", position=0
+    )
+    matrix = features(
+        analyse("What does Caroline drink?", NOW, authors=("Caroline", "Bob")), CORPUS, [fact, turn]
+    )
     first, second = linear(matrix, weights(STATIC))
     assert first > second
 
@@ -141,4 +166,7 @@ def test_a_fact_outranks_a_turn_that_says_the_same_to_somebody_else() -> None:
 def test_how_good_the_best_passage_is_is_told_to_all() -> None:
     assert len(set(column("covered", "green tea", passage("green tea"), passage("dog")))) == 1
     assert column("covered", "green tea", passage("dog"))[0] == 0.0
-    assert column("near", "q", passage("x", {STATIC: 0.4}), passage("x", {STATIC: 0.7})) == [0.7, 0.7]
+    assert column("near", "q", passage("x", {STATIC: 0.4}), passage("x", {STATIC: 0.7})) == [
+        0.7,
+        0.7,
+    ]

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage
-from holdfast.retrieval.fusion import LEXICAL, Weights, linear, reciprocal_rank, signals, situation, weights
+from holdfast.retrieval.fusion import (
+    LEXICAL,
+    Weights,
+    linear,
+    reciprocal_rank,
+    signals,
+    situation,
+    weights,
+)
 from holdfast.types import Memory, Scope
 
 BOTH = f"{ENCODER}+{STATIC}"
@@ -19,7 +27,9 @@ MEMORY = Memory("m", Scope("user", "alice"), "fact", "x", 0, 0, 0)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_shipped_weights_know_every_feature_and_have_the_signs_that_reason_demands(name: str) -> None:
+def test_shipped_weights_know_every_feature_and_have_the_signs_that_reason_demands(
+    name: str,
+) -> None:
     found = dict(zip(NAMES, weights(name).values, strict=True))
     assert found["words"] > 0
     assert found["speaker"] > 0
@@ -44,7 +54,9 @@ def test_a_score_lies_between_zero_and_one(row: list[float], name: str) -> None:
 
 
 @given(ROW, st.sampled_from(SITUATIONS), st.integers(0, len(NAMES) - 1), st.floats(0.1, 2))
-def test_more_of_a_good_thing_never_lowers_a_score(row: list[float], name: str, place: int, more: float) -> None:
+def test_more_of_a_good_thing_never_lowers_a_score(
+    row: list[float], name: str, place: int, more: float
+) -> None:
     better = list(row)
     better[place] += more if weights(name).values[place] >= 0 else -more
     low, high = linear([row, better], weights(name))

@@ -28,12 +28,24 @@ def found(hf, question, **options):
 
 
 def test_a_question_in_plain_language_finds_by_the_words_that_matter(words):
-    words.remember_many(["Her passport is in the blue drawer", "The car is in the garage", "She likes drawing"])
-    assert found(words, "In which drawer did she say that her passport is?")[0] == "Her passport is in the blue drawer"
+    words.remember_many(
+        ["Her passport is in the blue drawer", "The car is in the garage", "She likes drawing"]
+    )
+    assert (
+        found(words, "In which drawer did she say that her passport is?")[0]
+        == "Her passport is in the blue drawer"
+    )
 
 
 def test_one_matching_word_is_enough_and_two_are_better(words):
-    words.remember_many(["The passport expired", "The blue drawer is stuck", "The passport is in the drawer", "Rain"])
+    words.remember_many(
+        [
+            "The passport expired",
+            "The blue drawer is stuck",
+            "The passport is in the drawer",
+            "Rain",
+        ]
+    )
     hits = found(words, "passport drawer")
     assert hits[0] == "The passport is in the drawer"
     assert sorted(hits[1:]) == ["The blue drawer is stuck", "The passport expired"]
@@ -113,7 +125,10 @@ LEGAL = st.text(st.characters(codec=None, exclude_categories=()), max_size=200) 
 ).map("".join)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @example("tea " * 25_000)
 @example("茶" * 33_000)
 @example("a" * 100_000)
@@ -131,7 +146,8 @@ def test_any_text_is_a_legal_question(hf, question):
 
 
 @pytest.mark.parametrize(
-    "question", ["a\x00b tea", "\ud800 tea", '"tea', "tea*" * 20_000, "🦊 tea", "茶" * 5000 + " tea"]
+    "question",
+    ["a\x00b tea", "\ud800 tea", '"tea', "tea*" * 20_000, "🦊 tea", "茶" * 5000 + " tea"],
 )
 def test_any_text_is_legal_for_the_model_that_ships_too(tmp_path, question):
     quick = Settings(embedding_models="static")
@@ -173,21 +189,34 @@ def test_with_as_of_relative_dates_count_from_that_time(words, clock):
 
 def test_filters_narrow_before_the_limit_is_taken(hf):
     hf.remember_many([f"tea tea tea number {number}" for number in range(300)])
-    hf.remember("One rule about tea in a longer sentence than all others", kind="rule", category="home", tags=("x",))
+    hf.remember(
+        "One rule about tea in a longer sentence than all others",
+        kind="rule",
+        category="home",
+        tags=("x",),
+    )
     for narrow in ({"kinds": ["rule"]}, {"categories": ["home"]}, {"tags": ["x"]}):
-        assert found(hf, "tea", limit=1, **narrow) == ["One rule about tea in a longer sentence than all others"]
+        assert found(hf, "tea", limit=1, **narrow) == [
+            "One rule about tea in a longer sentence than all others"
+        ]
 
 
 def test_a_session_can_be_left_out(words):
     words.capture("s1", "user", "tea in this session")
     words.capture("s2", "user", "tea in another session")
     words.remember("tea in no session")
-    assert sorted(found(words, "tea", exclude_session="s1")) == ["tea in another session", "tea in no session"]
+    assert sorted(found(words, "tea", exclude_session="s1")) == [
+        "tea in another session",
+        "tea in no session",
+    ]
 
 
 def test_neighbours_of_a_match_pass_the_filters_too(words):
     words.capture_many(
-        [{"session": "s1", "role": "user", "text": text} for text in ("Where do we eat?", "Ramen place")]
+        [
+            {"session": "s1", "role": "user", "text": text}
+            for text in ("Where do we eat?", "Ramen place")
+        ]
     )
     words.archive(words.remember("x", kind="turn", session="s1").id)
     assert found(words, "ramen") == ["Ramen place", "Where do we eat?"]
@@ -198,7 +227,11 @@ def test_neighbours_of_a_match_pass_the_filters_too(words):
 def test_the_limit_holds_and_its_default_comes_from_the_settings(open_memory):
     hf = open_memory("user:ann", settings=Settings(recall_limit=3))
     hf.remember_many([f"tea from shop {number}" for number in range(8)])
-    assert [len(hf.recall("tea", **options)) for options in ({}, {"limit": 5}, {"limit": 0})] == [3, 5, 0]
+    assert [len(hf.recall("tea", **options)) for options in ({}, {"limit": 5}, {"limit": 0})] == [
+        3,
+        5,
+        0,
+    ]
 
 
 def test_hits_stop_before_they_outgrow_a_token_budget(words):
@@ -229,9 +262,12 @@ def test_scores_fall_from_first_to_last_and_lie_between_0_and_1(hf):
 
 def test_near_copies_do_not_fill_the_list(words):
     text = (
-        "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+        "Since spring our weekly planning meeting takes place upstairs in that large corner "
+        "room with two old windows"
     )
-    words.remember_many([{"content": f"{text} {end}", "kind": "episode"} for end in ("now", "today", "again", "ok")])
+    words.remember_many(
+        [{"content": f"{text} {end}", "kind": "episode"} for end in ("now", "today", "again", "ok")]
+    )
     words.remember("A room")
     question = "in which corner room upstairs is the planning meeting?"
     assert [hit.memory.seq for hit in words.recall(question, limit=2)] == [1, 5]
@@ -242,11 +278,16 @@ def test_near_copies_do_not_fill_the_list(words):
     "other",
     [
         "Please remember that the weekly meeting takes place at 11 in the large room upstairs",
-        "Please remember that the weekly meeting never takes place at 10 in the large room upstairs",
+        (
+            "Please remember that the weekly meeting never takes place at 10 in the large room "
+            "upstairs"
+        ),
     ],
 )
 def test_another_number_or_a_negation_is_not_a_copy(words, other):
-    words.remember("Please remember that the weekly meeting takes place at 10 in the large room upstairs")
+    words.remember(
+        "Please remember that the weekly meeting takes place at 10 in the large room upstairs"
+    )
     words.remember(other)
     words.remember("A meeting")
     assert other in found(words, "weekly meeting in the large room upstairs", limit=2)
@@ -263,7 +304,10 @@ def test_doubt_lowers_a_memory(words):
     words.remember("The meeting is on Monday", confidence=0.1)
     words.remember("The meeting is on Friday", confidence=0.9)
     sure, unsure = words.recall("When is the meeting?")
-    assert (sure.memory.content, unsure.memory.content) == ("The meeting is on Friday", "The meeting is on Monday")
+    assert (sure.memory.content, unsure.memory.content) == (
+        "The meeting is on Friday",
+        "The meeting is on Monday",
+    )
     assert sure.score > unsure.score
 
 
@@ -271,7 +315,10 @@ def test_each_hit_tells_its_arms_and_signals(hf, fake):
     hf.remember("green tea")
     why = hf.recall("green tea")[0].why
     assert why.arms == {"words": 1, "meaning (static)": 1}
-    assert (why.model, str(why).startswith("words #1, meaning (static) #1; ")) == (fake.identity, True)
+    assert (why.model, str(why).startswith("words #1, meaning (static) #1; ")) == (
+        fake.identity,
+        True,
+    )
     assert {"words", "meaning", "date"} <= {signal.name for signal in why.signals}
 
 
@@ -294,7 +341,10 @@ def test_by_rank_the_score_is_the_sum_of_reciprocal_ranks_over_the_best_possible
 def test_by_rank_what_two_arms_found_beats_what_one_arm_found(by_rank):
     by_rank.remember_many(["quiet library", "green tea"])
     first, second = by_rank.recall("green tea")
-    assert (first.why.arms.keys(), second.why.arms.keys()) == ({"words", "meaning (static)"}, {"meaning (static)"})
+    assert (first.why.arms.keys(), second.why.arms.keys()) == (
+        {"words", "meaning (static)"},
+        {"meaning (static)"},
+    )
     assert first.score > second.score
 
 
@@ -410,10 +460,13 @@ def test_a_store_that_cannot_be_written_can_be_read(open_memory, public_folder):
     file.chmod(0o444)
     public_folder.chmod(0o555)
     before = file.read_bytes()
-    file.as_uri()  # newer Pythons import for this on first use, which somebody else may not be allowed to read
+    # newer Pythons import for this on first use, which somebody else may not be allowed to read
+    file.as_uri()
     is_root = os.getuid() == 0
     if is_root:
-        os.setresuid(65534, 65534, 0)  # root may write anything, so become somebody else for a moment
+        os.setresuid(
+            65534, 65534, 0
+        )  # root may write anything, so become somebody else for a moment
     try:
         with open_memory("user:ann", path=file) as hf:
             assert sorted(found(hf, "tea")) == ["black tea", "green tea"]
@@ -425,8 +478,14 @@ def test_a_store_that_cannot_be_written_can_be_read(open_memory, public_folder):
 
 
 def test_a_named_month_is_read_in_utc(words):
-    words.remember("Visited Porto", kind="episode", event_time=from_datetime(datetime(2026, 1, 31, 23, 59, tzinfo=UTC)))
-    words.remember("Visited Faro", kind="episode", event_time=from_datetime(datetime(2026, 2, 1, tzinfo=UTC)))
+    words.remember(
+        "Visited Porto",
+        kind="episode",
+        event_time=from_datetime(datetime(2026, 1, 31, 23, 59, tzinfo=UTC)),
+    )
+    words.remember(
+        "Visited Faro", kind="episode", event_time=from_datetime(datetime(2026, 2, 1, tzinfo=UTC))
+    )
     assert found(words, "what did we visit in January?")[0] == "Visited Porto"
     assert found(words, "what did we visit in February?")[0] == "Visited Faro"
 
@@ -435,12 +494,16 @@ def test_a_question_about_a_time_finds_what_happened_then_whatever_words_it_hold
     week = 7 * 86_400_000_000
     words.remember("Planted the tomatoes", kind="episode", event_time=clock() - week)
     words.remember("The weekly report is due", kind="episode", event_time=clock() - 20 * week)
-    assert "Planted the tomatoes" in [hit.memory.content for hit in words.recall("What happened last week?")]
+    assert "Planted the tomatoes" in [
+        hit.memory.content for hit in words.recall("What happened last week?")
+    ]
 
 
 def test_what_was_all_forgotten_is_asked_for_in_vain(hf):
     hf.forget(hf.remember("Likes tea").id)
-    assert [found(hf, "tea") for _ in range(3)] == [[], [], []], "the matrix of vectors, which is built later, is empty"
+    assert [found(hf, "tea") for _ in range(3)] == [[], [], []], (
+        "the matrix of vectors, which is built later, is empty"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What stands before every prompt: the same bytes for the same memories, within its budget, and nothing but data."""
+"""What stands before every prompt: the same bytes for the same memories, within its budget, and
+nothing but data.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from holdfast.text.fences import strip_fences
 @pytest.fixture
 def block(hf):
     def made(tokens: int = 1_000, **narrower) -> str:
-        return standing(hf.store, Filter(hf.scopes, valid_at=hf.clock()), tokens=tokens, **narrower)[0]
+        return standing(
+            hf.store, Filter(hf.scopes, valid_at=hf.clock()), tokens=tokens, **narrower
+        )[0]
 
     return made
 
@@ -26,11 +30,15 @@ def test_rules_and_preferences_stand_and_nothing_else_does(hf, block):
     hf.remember("Payments go through Stripe", category="decisions")
     lines = block().splitlines()
     assert lines[2:-1] == [
-        "### Principles", "- Every module says what belongs into it",
-        "### Preferences", "- Use pnpm, not npm",
-        "### Procedures", "- Deploy with make release",
-        "### Rules", "- Answer in German",
-    ]  # fmt: skip
+        "### Principles",
+        "- Every module says what belongs into it",
+        "### Preferences",
+        "- Use pnpm, not npm",
+        "### Procedures",
+        "- Deploy with make release",
+        "### Rules",
+        "- Answer in German",
+    ]
     assert strip_fences(block()) == ("", 1)
 
 

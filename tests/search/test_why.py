@@ -42,7 +42,9 @@ def test_a_memory_of_another_scope_is_not_found(hf, open_memory):
 def dropped(hf, question, memory, **options):
     why = hf.why(question, expect=memory.id, **options)
     assert (why.recalled, why.rank) == (False, None)
-    assert why.explanation.startswith(f"{memory.id} was not recalled. Stage {why.dropped_by!r} dropped it: ")
+    assert why.explanation.startswith(
+        f"{memory.id} was not recalled. Stage {why.dropped_by!r} dropped it: "
+    )
     assert memory.id not in {hit.memory.id for hit in hf.recall(question, **options)}
     assert why.stages[-1].detail in why.explanation
     return why.dropped_by, why.stages[-1].detail
@@ -70,7 +72,9 @@ def test_what_does_not_hold_now_is_named_with_the_date(hf, clock):
 
 
 def test_a_bounded_memory_that_is_not_yet_valid_names_its_beginning(hf, clock):
-    later = hf.remember("green tea", valid_from=clock.now + 86_400_000_000, valid_until=clock.now + 10**13)
+    later = hf.remember(
+        "green tea", valid_from=clock.now + 86_400_000_000, valid_until=clock.now + 10**13
+    )
     assert "begins 2026-03-19" in dropped(hf, "tea", later)[1]
 
 
@@ -108,7 +112,8 @@ def test_a_memory_beyond_the_limit_is_told_which_limit_would_do(words):
 
 def test_a_near_copy_is_told_which_memory_stands_above_it(words):
     text = (
-        "Since spring our weekly planning meeting takes place upstairs in that large corner room with two old windows"
+        "Since spring our weekly planning meeting takes place upstairs in that large corner "
+        "room with two old windows"
     )
     first = words.remember(f"{text} now")
     copy = words.remember(f"{text} today")

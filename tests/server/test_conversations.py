@@ -1,4 +1,6 @@
-"""Conversations over HTTP: considered after a reply, ended in every way there is, learned from once."""
+"""Conversations over HTTP: considered after a reply, ended in every way there is, learned from
+once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SAID = "My name is Ann. I live in Lisbon and I work as a nurse."
 
 
 def say(http, text=SAID, role="user", session="s1", **params):
-    answer = http.post("/capture", json={"session": session, "role": role, "text": text}, params=params)
+    answer = http.post(
+        "/capture", json={"session": session, "role": role, "text": text}, params=params
+    )
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -39,7 +43,11 @@ def test_whoever_led_a_session_may_say_how_it_went_when_they_end_it(hf, http):
     for text in (SAID, "My boss shouted at me again.", "I could not sleep at all."):
         say(http, text)
     assert http.post("/sessions/s1/end", json={"crisis_level_max": 4}).status_code == 422
-    led = {"approach_used": "cbt", "approach_context": {"thought_record": "the boss"}, "crisis_level_max": 1}
+    led = {
+        "approach_used": "cbt",
+        "approach_context": {"thought_record": "the boss"},
+        "crisis_level_max": 1,
+    }
     assert http.post("/sessions/s1/end", json=led).json()["ended"] is True
     (arc,) = [one for one in learned(hf) if one.kind == "episode"]
     assert {name: arc.metadata[name] for name in led} == led
@@ -66,7 +74,9 @@ def test_the_end_of_the_server_is_the_end_of_what_was_said_to_it(hf, keys):
 def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
     conversations = Conversations(hf)
     for session in ("s1", "s2"):
-        conversations.capture(hf.scoped(f"user:{session}"), {"session": session, "role": "user", "text": SAID})
+        conversations.capture(
+            hf.scoped(f"user:{session}"), {"session": session, "role": "user", "text": SAID}
+        )
     moments = iter([0.0, 1.0, 99.0, 99.0])
     conversations.close(seconds=6, now=lambda: next(moments))
     states = [hf.scoped(f"user:{name}").sessions()[0] for name in ("s1", "s2")]
@@ -118,7 +128,10 @@ def test_a_guest_leaves_nothing_and_sees_nothing(hf, http):
 
 
 def test_a_request_asks_for_less_and_never_for_more(http):
-    modes = [http.get("/status", params={"memory_mode": mode}).json()["memory_mode"] for mode in ("synced", "local")]
+    modes = [
+        http.get("/status", params={"memory_mode": mode}).json()["memory_mode"]
+        for mode in ("synced", "local")
+    ]
     assert modes == ["local", "local"]
     assert http.get("/status", params={"memory_mode": "forever"}).status_code == 422
 
@@ -138,7 +151,9 @@ def test_an_incognito_server_serves_nothing_else(tmp_path, clock, mode):
     from holdfast.config import Settings
     from holdfast.memory import Holdfast
 
-    guest = Holdfast.open(scope="user:ann", settings=Settings(), clock=clock, mode="incognito", background=False)
+    guest = Holdfast.open(
+        scope="user:ann", settings=Settings(), clock=clock, mode="incognito", background=False
+    )
     with guest as hf, serving(hf, tmp_path / "keys.jsonl") as live:
         http = live.client()
         http.post("/memories", json={"content": "Has a cat"})

@@ -34,7 +34,13 @@ def problem(answer, status):
 
 
 def test_a_memory_is_kept_and_shown_with_all_its_fields(http):
-    kept = remember(http, category="preferences", tags=["drink"], metadata={"n": 1}, valid_until="2027-01-01T00:00:00Z")
+    kept = remember(
+        http,
+        category="preferences",
+        tags=["drink"],
+        metadata={"n": 1},
+        valid_until="2027-01-01T00:00:00Z",
+    )
     shown = http.get(f"/memories/{kept['id']}").json()
     assert shown == {name: value for name, value in kept.items() if name != "run"}
     assert (shown["content"], shown["category"], shown["tags"], shown["layer"]) == (
@@ -80,8 +86,13 @@ def test_a_question_finds_memories_with_scores_and_reasons(http):
 
 def test_a_correction_retires_the_old_words_and_undo_brings_them_back(http):
     old = remember(http)
-    new = http.patch(f"/memories/{old['id']}", json={"content": "Prefers white tea", "reason": "misheard"}).json()
-    assert (new["content"], http.get(f"/memories/{old['id']}").json()["status"]) == ("Prefers white tea", "superseded")
+    new = http.patch(
+        f"/memories/{old['id']}", json={"content": "Prefers white tea", "reason": "misheard"}
+    ).json()
+    assert (new["content"], http.get(f"/memories/{old['id']}").json()["status"]) == (
+        "Prefers white tea",
+        "superseded",
+    )
     undone = http.post("/undo", json={"run": new["run"]}).json()
     assert (undone["undone"], undone["verb"]) == (new["run"], "correct")
     assert http.get(f"/memories/{old['id']}").json()["status"] == "active"
@@ -101,16 +112,31 @@ def test_confirm_archive_restore_and_forget_each_come_with_their_way_back(http):
 
 def test_why_shows_the_turn_a_memory_rests_on_and_what_happened_to_it(hf, http):
     turn = hf.capture("s1", "user", "I moved to Lisbon.", author="Ann")
-    fact = hf.remember("Lives in Lisbon", quote="I moved to Lisbon", metadata={"policy": {
-        "action": "commit_now", "reason": "said plainly", "version": "rules_v1", "timing": "immediate"}})  # fmt: skip
+    fact = hf.remember(
+        "Lives in Lisbon",
+        quote="I moved to Lisbon",
+        metadata={
+            "policy": {
+                "action": "commit_now",
+                "reason": "said plainly",
+                "version": "rules_v1",
+                "timing": "immediate",
+            }
+        },
+    )
     from holdfast.types import Edge
 
-    hf.write("link", lambda writer: writer.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0)))
+    hf.write(
+        "link", lambda writer: writer.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0))
+    )
     http.post(f"/memories/{fact.id}/confirm")
     why = http.get(f"/memories/{fact.id}/why").json()
     assert why["decision"] == {
-        "action": "commit_now", "reason": "said plainly", "version": "rules_v1", "timing": "immediate"
-    }  # fmt: skip
+        "action": "commit_now",
+        "reason": "said plainly",
+        "version": "rules_v1",
+        "timing": "immediate",
+    }
     assert why["quote"] == "I moved to Lisbon"
     assert [(one["who"], one["text"], one["session"]) for one in why["sources"]] == [
         ("Ann", "I moved to Lisbon.", "s1")
@@ -135,7 +161,11 @@ def test_entities_are_listed_and_told_by_name_or_id(hf, http):
     hf.remember("Wrote to @bob about https://example.org/a/b")
     listed = http.get("/entities").json()
     bob = next(one for one in listed if one["name"].endswith("bob"))
-    assert http.get(f"/entities/{bob['id']}").json()["memories"][0]["content"].startswith("Wrote to @bob")
+    assert (
+        http.get(f"/entities/{bob['id']}")
+        .json()["memories"][0]["content"]
+        .startswith("Wrote to @bob")
+    )
     assert http.get("/entities/bob").json()["id"] == bob["id"]
     assert [one["type"] for one in http.get("/entities", params={"type": "url"}).json()] == ["url"]
     assert http.get("/entities/https%3A%2F%2Fexample.org%2Fa%2Fb").json()["type"] == "url"
@@ -153,7 +183,10 @@ def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):
     tea, bread = remember(http), remember(http, BREAD)
     gone = http.delete(f"/memories/{tea['id']}").json()
     http.post("/undo", json={"run": gone["run"]})
-    told = [(one["verb"], one["undone"], one["memories"][0]["id"]) for one in http.get("/changes").json()]
+    told = [
+        (one["verb"], one["undone"], one["memories"][0]["id"])
+        for one in http.get("/changes").json()
+    ]
     assert told == [
         ("undo", False, tea["id"]),
         ("forget", True, tea["id"]),
@@ -162,8 +195,10 @@ def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):
     ]
     http.post("/undo")  # takes the undo back
     assert [(one["verb"], one["undone"]) for one in http.get("/changes").json()][:3] == [
-        ("undo", False), ("undo", True), ("forget", False)
-    ]  # fmt: skip
+        ("undo", False),
+        ("undo", True),
+        ("forget", False),
+    ]
 
 
 def test_health_counts_what_is_kept_and_says_nothing_of_where(hf, http):
@@ -201,14 +236,23 @@ def test_a_proposal_is_weighed_approved_in_other_words_or_rejected(hf, http):
     remember(http, "Her dog is called Rex")
     agent = hf.scoped("user:ann")
     agent.actor = "agent:assistant"
-    dog, cat = agent.propose("Her dog is called Max", reason="heard today"), agent.propose("Has a cat")
+    dog, cat = (
+        agent.propose("Her dog is called Max", reason="heard today"),
+        agent.propose("Has a cat"),
+    )
     waiting = http.get("/review").json()
     assert [(one["id"], one["proposed_by"]) for one in waiting] == [
-        (dog.id, "agent:assistant"), (cat.id, "agent:assistant")
-    ]  # fmt: skip
-    assert (waiting[0]["reason"], waiting[0]["nearest"]["content"]) == ("heard today", "Her dog is called Rex")
+        (dog.id, "agent:assistant"),
+        (cat.id, "agent:assistant"),
+    ]
+    assert (waiting[0]["reason"], waiting[0]["nearest"]["content"]) == (
+        "heard today",
+        "Her dog is called Rex",
+    )
     assert waiting[0]["effect"] and waiting[1]["nearest"] is None
-    approved = http.post(f"/review/{dog.id}/approve", json={"content": "Her dog is called Maxi"}).json()
+    approved = http.post(
+        f"/review/{dog.id}/approve", json={"content": "Her dog is called Maxi"}
+    ).json()
     assert (approved["status"], approved["content"]) == ("active", "Her dog is called Maxi")
     rejected = http.post(f"/review/{cat.id}/reject", json={"reason": "it is a ferret"}).json()
     assert rejected["status"] == "archived" and http.get("/review").json() == []
@@ -229,7 +273,9 @@ def test_turns_are_captured_verbatim_and_come_back_as_context(http):
     kept = http.post("/capture", json=turn)
     assert kept.status_code == 201 and kept.json()["memory"]["content"] == turn["text"]
     assert http.post("/capture", json={**turn, "text": "  "}).json() == {"memory": None, "run": ""}
-    blocks = http.post("/context", json={"prompt": "is she allergic to peanuts?", "session": "s2"}).json()
+    blocks = http.post(
+        "/context", json={"prompt": "is she allergic to peanuts?", "session": "s2"}
+    ).json()
     assert "peanuts" in blocks["turn"] and blocks["ids"] == [kept.json()["memory"]["id"]]
 
 
@@ -244,9 +290,13 @@ def test_a_session_ends_once(http):
 
 
 def test_every_kind_of_error_is_problem_json(http):
-    assert "JSON" in problem(http.post("/memories", content="{", headers={"Content-Type": "application/json"}), 400)
+    assert "JSON" in problem(
+        http.post("/memories", content="{", headers={"Content-Type": "application/json"}), 400
+    )
     assert "content" in problem(http.post("/memories", json={}), 422)
-    assert "colour" in problem(http.post("/memories", json={"content": TEA, "colour": "green"}), 422)
+    assert "colour" in problem(
+        http.post("/memories", json={"content": TEA, "colour": "green"}), 422
+    )
     assert "empty" in problem(http.post("/memories", json={"content": "  "}), 422)
     assert "user_id" in problem(http.get("/facts", params={"user_id": ""}), 422)
     assert problem(http.get("/facts", params={"user_id": "a\x00b"}), 422)
@@ -261,12 +311,17 @@ def test_a_method_that_an_address_does_not_take_is_told_with_those_it_does(http)
     answer = http.put("/memories")
     assert problem(answer, 405) == "This address takes GET, POST, not PUT."
     assert answer.headers["Allow"] == "GET, POST"
-    assert problem(http.post("/memories/fact_x"), 405) == "This address takes GET, PATCH, DELETE, not POST."
+    assert (
+        problem(http.post("/memories/fact_x"), 405)
+        == "This address takes GET, PATCH, DELETE, not POST."
+    )
 
 
 @pytest.mark.parametrize("header", [{}, {"Content-Type": "application/x-www-form-urlencoded"}])
 def test_json_that_does_not_say_so_is_told_by_which_header(http, header):
-    said = problem(http.post("/memories", content=json.dumps({"content": TEA}), headers=header), 422)
+    said = problem(
+        http.post("/memories", content=json.dumps({"content": TEA}), headers=header), 422
+    )
     assert said.endswith("send JSON, with the header Content-Type: application/json.")
     assert http.get("/memories").json()["items"] == []
 
@@ -275,7 +330,9 @@ def test_a_body_that_is_no_json_is_told_where_and_why(http):
     header = {"Content-Type": "application/json"}
     said = problem(http.post("/memories", content='{"content": "tea" "x": 1}', headers=header), 400)
     assert said.startswith("The request cannot be used: body.18: this is not JSON: ")
-    assert "UTF-8" in problem(http.post("/memories", content=b'{"content": "\xff"}', headers=header), 400)
+    assert "UTF-8" in problem(
+        http.post("/memories", content=b'{"content": "\xff"}', headers=header), 400
+    )
 
 
 def test_what_was_sent_is_not_repeated_by_an_error(http):
@@ -286,11 +343,16 @@ def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(http):
     large = json.dumps({"content": "x" * 1_100_000}).encode()
     headers = {"Content-Type": "application/json"}
     assert problem(http.post("/memories", content=large, headers=headers), 413)
-    assert problem(http.post("/memories", content=iter([large[:600_000], large[600_000:]]), headers=headers), 413)
+    assert problem(
+        http.post("/memories", content=iter([large[:600_000], large[600_000:]]), headers=headers),
+        413,
+    )
 
 
 def test_a_text_that_is_too_long_for_one_memory_is_refused(http):
-    assert "MAX_CONTENT_BYTES" in problem(http.post("/memories", json={"content": "x" * 200_000}), 413)
+    assert "MAX_CONTENT_BYTES" in problem(
+        http.post("/memories", json={"content": "x" * 200_000}), 413
+    )
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for():
@@ -327,7 +389,9 @@ def test_a_fault_of_the_program_is_told_without_its_inside_and_logged_with_it(hf
     assert "secret-place" not in answer.text and problem(answer, 500)
     assert answer.headers["X-Request-Id"] == "my-1"
     assert any(
-        "my-1" in record.message and "secret-place" in record.exc_text for record in caplog.records if record.exc_text
+        "my-1" in record.message and "secret-place" in record.exc_text
+        for record in caplog.records
+        if record.exc_text
     )
 
 
@@ -359,17 +423,27 @@ def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
 
     answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False, timeout=60)
     policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert (
+        "default-src 'none'" in policy
+        and "unsafe" not in policy
+        and "frame-ancestors 'none'" in policy
+    )
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["X-Frame-Options"] == "DENY"
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert answer.headers["X-Request-Id"].startswith("req_")
-    assert answer.headers["Cache-Control"] == ("no-store" if path.startswith("/api") else "no-cache")
+    assert answer.headers["Cache-Control"] == (
+        "no-store" if path.startswith("/api") else "no-cache"
+    )
     assert "Server" not in answer.headers and "Access-Control-Allow-Origin" not in answer.headers
 
 
 def test_a_request_id_that_could_forge_a_log_line_is_not_taken_over(http):
-    assert http.get("/facts", headers={"X-Request-Id": "a b"}).headers["X-Request-Id"].startswith("req_")
+    assert (
+        http.get("/facts", headers={"X-Request-Id": "a b"})
+        .headers["X-Request-Id"]
+        .startswith("req_")
+    )
 
 
 def test_the_log_names_routes_and_no_words_of_memory(hf, keys, caplog):
@@ -388,14 +462,21 @@ def test_the_schema_is_there_and_pages_that_need_the_internet_are_not(hf, serve)
     import httpx
 
     url = serve(hf).url
-    assert httpx.get(url + "openapi.json", trust_env=False, timeout=60).json()["info"]["title"] == "Holdfast"
-    assert [httpx.get(url + page, trust_env=False, timeout=60).status_code for page in ("docs", "redoc")] == [404, 404]
+    assert (
+        httpx.get(url + "openapi.json", trust_env=False, timeout=60).json()["info"]["title"]
+        == "Holdfast"
+    )
+    assert [
+        httpx.get(url + page, trust_env=False, timeout=60).status_code for page in ("docs", "redoc")
+    ] == [404, 404]
 
 
 # Browsers
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1"]
+)
 def test_without_keys_a_name_that_is_not_this_machines_is_refused(http, host):
     """A page may let its own name point to this machine, and would then be of the same origin."""
     assert problem(http.get("/facts", headers={"Host": host}), 403) if host else True
@@ -418,7 +499,12 @@ def test_without_keys_every_name_of_this_machine_is_answered(http, host):
     ],
 )
 def test_without_keys_no_other_page_can_change_anything(hf, http, headers):
-    for method, path in (("POST", "/memories"), ("DELETE", "/memories/1"), ("PATCH", "/recall"), ("POST", "/undo")):
+    for method, path in (
+        ("POST", "/memories"),
+        ("DELETE", "/memories/1"),
+        ("PATCH", "/recall"),
+        ("POST", "/undo"),
+    ):
         assert problem(http.request(method, path, json={"content": TEA}, headers=headers), 403)
     assert hf.list() == []
 
@@ -437,7 +523,10 @@ def test_a_form_of_another_page_is_not_taken_for_json(http):
     """Without a word about its type a browser sends anything anywhere."""
     assert http.post("/memories", content=b'{"content": "x"}').status_code == 422
     assert (
-        http.post("/memories", content=b'{"content": "x"}', headers={"Content-Type": "text/plain"}).status_code == 422
+        http.post(
+            "/memories", content=b'{"content": "x"}', headers={"Content-Type": "text/plain"}
+        ).status_code
+        == 422
     )
 
 
@@ -472,7 +561,9 @@ def test_a_key_opens_the_memory_of_its_owner_in_either_header(locked):
 def test_another_owner_is_refused_in_the_same_words_whether_there_is_one_or_not(locked):
     live, ann, bob = locked
     remember(live.client(ann))
-    there, nowhere = (live.client(bob).get("/facts", params={"user_id": name}) for name in ("ann", "nobody"))
+    there, nowhere = (
+        live.client(bob).get("/facts", params={"user_id": name}) for name in ("ann", "nobody")
+    )
     assert problem(there, 403) == problem(nowhere, 403)
     assert live.client(ann).get("/facts", params={"user_id": "ann"}).status_code == 200
 
@@ -493,7 +584,9 @@ def test_a_revoked_key_is_refused_at_once_and_the_last_one_leaves_the_door_shut(
     file = KeyFile(keys)
     for key in list(file):
         file.revoke(key.id, at=1)
-    assert problem(live.client(ann).get("/facts"), 401) and problem(live.client(bob).get("/facts"), 401)
+    assert problem(live.client(ann).get("/facts"), 401) and problem(
+        live.client(bob).get("/facts"), 401
+    )
     keys.unlink()
     assert problem(live.client().get("/facts"), 401)
 
@@ -517,7 +610,9 @@ def test_the_log_names_the_key_by_its_id_only(hf, keys, caplog):
 # How much
 
 
-def test_a_key_that_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up(hf, serve, keys):
+def test_a_key_that_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up(
+    hf, serve, keys
+):
     file = KeyFile(keys)
     ann, bob = file.add("ann", at=0), file.add("bob", at=0)
     live = serve(hf, per_minute=2)

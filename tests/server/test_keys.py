@@ -20,7 +20,9 @@ def test_a_key_is_found_by_its_words_and_by_no_others(file):
     key = file.add("ann", at=7)
     found = file.find(key)
     assert (found.owner, str(found.scope), found.created_at) == ("ann", "user:ann", 7)
-    assert file.find(key + "x") is None and file.find(key.swapcase()) is None and file.find("") is None
+    assert (
+        file.find(key + "x") is None and file.find(key.swapcase()) is None and file.find("") is None
+    )
 
 
 def test_the_file_holds_no_key_and_is_for_its_owner_only(file):

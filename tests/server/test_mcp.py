@@ -1,4 +1,6 @@
-"""The MCP server as clients meet it: the official SDK's client, by pipe and by HTTP, in both eras of the protocol."""
+"""The MCP server as clients meet it: the official SDK's client, by pipe and by HTTP, in both eras
+of the protocol.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,25 @@ from holdfast.server.mcp.tools import TOOLS
 from mcp_clients import by_http, by_pipe, connected, served, shown
 
 NAMES = [
-    "memory_recall", "memory_remember", "memory_correct", "memory_confirm", "memory_forget",
-    "memory_list", "memory_get", "memory_entity", "memory_why", "memory_status",
-]  # fmt: skip
-READS = {"memory_recall", "memory_list", "memory_get", "memory_entity", "memory_why", "memory_status"}
+    "memory_recall",
+    "memory_remember",
+    "memory_correct",
+    "memory_confirm",
+    "memory_forget",
+    "memory_list",
+    "memory_get",
+    "memory_entity",
+    "memory_why",
+    "memory_status",
+]
+READS = {
+    "memory_recall",
+    "memory_list",
+    "memory_get",
+    "memory_entity",
+    "memory_why",
+    "memory_status",
+}
 
 
 @contextmanager
@@ -41,14 +58,19 @@ def transport(request):
 
 @pytest.fixture(params=["auto", "legacy"])
 def client(request, transport, tmp_path):
-    with _opened(transport, tmp_path / "memory.db", mode=request.param, name="Claude Code") as client:
+    with _opened(
+        transport, tmp_path / "memory.db", mode=request.param, name="Claude Code"
+    ) as client:
         client.modern = request.param == "auto"
         yield client
 
 
 def test_a_client_of_either_era_finds_ten_tools_with_everything_it_should_know(client):
     assert client.client.protocol_version == ("2026-07-28" if client.modern else "2025-11-25")
-    assert client.client.server_info.name == "holdfast" and "memory_recall" in client.client.instructions
+    assert (
+        client.client.server_info.name == "holdfast"
+        and "memory_recall" in client.client.instructions
+    )
     listed = client.ask("list_tools")
     assert [tool.name for tool in listed.tools] == NAMES
     for tool in listed.tools:
@@ -57,7 +79,9 @@ def test_a_client_of_either_era_finds_ten_tools_with_everything_it_should_know(c
         assert hints.destructive_hint is (tool.name == "memory_forget")
         assert hints.idempotent_hint is (tool.name in READS | {"memory_confirm"})
         assert tool.output_schema["type"] == "object" and tool.description and tool.title
-    assert (listed.ttl_ms > 0, listed.cache_scope) == ((True, "public") if client.modern else (False, "private"))
+    assert (listed.ttl_ms > 0, listed.cache_scope) == (
+        (True, "public") if client.modern else (False, "private")
+    )
 
 
 def test_the_list_is_the_same_bytes_by_every_way(tmp_path):
@@ -65,14 +89,23 @@ def test_the_list_is_the_same_bytes_by_every_way(tmp_path):
     for transport in ("pipe", "http"):
         with _opened(transport, tmp_path / "memory.db") as client:
             tools = client.ask("list_tools").tools
-            told.add(json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]))
+            told.add(
+                json.dumps(
+                    [
+                        tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                        for tool in tools
+                    ]
+                )
+            )
     assert len(told) == 1
     assert json.loads(*told) == [tool.listed() for tool in TOOLS]
 
 
 def test_what_is_remembered_is_recalled_and_every_tool_answers_as_its_schema_says(client):
     """The SDK's client holds each answer against the tool's output schema and fails otherwise."""
-    (tea,) = client.data("memory_remember", content="Prefers green tea with @zoe", category="preferences")["memories"]
+    (tea,) = client.data(
+        "memory_remember", content="Prefers green tea with @zoe", category="preferences"
+    )["memories"]
     found = client.data("memory_recall", question="what does she drink, tea?")["memories"]
     assert [one["id"] for one in found] == [tea["id"]] and found[0]["score"] > 0 and found[0]["why"]
     assert client.data("memory_list")["memories"] == [tea]
@@ -82,14 +115,18 @@ def test_what_is_remembered_is_recalled_and_every_tool_answers_as_its_schema_say
     assert client.data("memory_entity", name="zoe")["memories"] == [tea]
     assert client.data("memory_why", id=tea["id"], question="tea")["rank"] == 1
     assert "mcp" in client.data("memory_why", id=tea["id"])["summary"]
-    assert f"Only a person may do that: holdfast confirm {tea['id']}" in client.said("memory_confirm", id=tea["id"])
+    assert f"Only a person may do that: holdfast confirm {tea['id']}" in client.said(
+        "memory_confirm", id=tea["id"]
+    )
     status = client.data("memory_status")
     assert status["scopes"] == ["user:ann"] and status["active"] == 1 and status["problems"] == []
 
 
 def test_what_is_wrong_is_corrected_and_what_was_forgotten_comes_back(client):
     (old,) = client.data("memory_remember", content="Lives in Oslo")["memories"]
-    (new,) = client.data("memory_correct", id=old["id"], content="Lives in Lisbon", reason="moved")["memories"]
+    (new,) = client.data("memory_correct", id=old["id"], content="Lives in Lisbon", reason="moved")[
+        "memories"
+    ]
     assert client.data("memory_get", id=old["id"])["memory"]["status"] == "superseded"
     forgotten = client.data("memory_forget", ids=[new["id"]])
     assert [one["status"] for one in forgotten["memories"]] == ["archived"]
@@ -123,10 +160,17 @@ def test_memories_are_data_between_fences(client):
 
 def test_prompts_put_memory_before_a_model_or_have_it_remember(client):
     client.data("memory_remember", content="Deploys on Fridays are forbidden", kind="rule")
-    assert [one.name for one in client.ask("list_prompts").prompts] == ["recall", "remember", "handoff"]
+    assert [one.name for one in client.ask("list_prompts").prompts] == [
+        "recall",
+        "remember",
+        "handoff",
+    ]
     told = client.ask("get_prompt", "recall", {"topic": "may I deploy?"}).messages[0].content.text
     assert "Fridays" in told and told.endswith("may I deploy?")
-    assert "{" not in client.ask("get_prompt", "handoff", {"focus": "billing"}).messages[0].content.text
+    assert (
+        "{"
+        not in client.ask("get_prompt", "handoff", {"focus": "billing"}).messages[0].content.text
+    )
     with pytest.raises(MCPError, match="needs what"):
         client.ask("get_prompt", "remember", {})
     with pytest.raises(MCPError, match="no prompt"):
@@ -135,11 +179,18 @@ def test_prompts_put_memory_before_a_model_or_have_it_remember(client):
 
 def test_every_memory_has_a_url(client):
     (tea,) = client.data("memory_remember", content="Prefers green tea")["memories"]
-    templates = [one.uri_template for one in client.ask("list_resource_templates").resource_templates]
+    templates = [
+        one.uri_template for one in client.ask("list_resource_templates").resource_templates
+    ]
     assert templates == ["memory://{scope}/{kind}/{id}", "memory://root/skills/{name}/SKILL.md"]
     (read,) = client.ask("read_resource", f"memory://user%3Aann/fact/{tea['id']}").contents
     assert "Prefers green tea" in read.text and read.mime_type == "text/markdown"
-    for url in (f"memory://user%3Abob/fact/{tea['id']}", "memory://root", "memory://", "https://example.com/"):
+    for url in (
+        f"memory://user%3Abob/fact/{tea['id']}",
+        "memory://root",
+        "memory://",
+        "https://example.com/",
+    ):
         with pytest.raises(MCPError) as refused:
             client.ask("read_resource", url)
         assert refused.value.error.code == -32602
@@ -148,7 +199,9 @@ def test_every_memory_has_a_url(client):
 # Where the server runs
 
 
-def test_in_a_project_its_records_and_files_are_there_and_what_is_remembered_becomes_a_file(tmp_path, monkeypatch):
+def test_in_a_project_its_records_and_files_are_there_and_what_is_remembered_becomes_a_file(
+    tmp_path, monkeypatch
+):
     folder = tmp_path / "shop"
     folder.mkdir()
     place = init_project(folder)
@@ -157,9 +210,15 @@ def test_in_a_project_its_records_and_files_are_there_and_what_is_remembered_bec
     with connected(by_pipe(tmp_path / "memory.db", cwd=folder)) as client:
         scopes = client.data("memory_status")["scopes"]
         assert [scope.partition(":")[0] for scope in scopes] == ["user", "assistant", "project"]
-        assert "Give a category" in client.said("memory_remember", content="We use Postgres", scope="project")
+        assert "Give a category" in client.said(
+            "memory_remember", content="We use Postgres", scope="project"
+        )
         (made,) = client.data(
-            "memory_remember", content="We use Postgres", scope="project", category="decisions", title="Database"
+            "memory_remember",
+            content="We use Postgres",
+            scope="project",
+            category="decisions",
+            title="Database",
         )["memories"]
         (file,) = (place.records / "decisions").iterdir()
         assert "We use Postgres" in file.read_text() and made["id"] in file.name
@@ -214,16 +273,23 @@ def test_two_servers_and_ten_clients_use_one_file_at_once(tmp_path):
         with connected(server, name=f"client {number}") as client:
             for turn in range(3):
                 client.data("memory_remember", content=f"Client {number} says {turn}")
-                assert client.data("memory_recall", question=f"client {number} says {turn}")["memories"]
+                assert client.data("memory_recall", question=f"client {number} says {turn}")[
+                    "memories"
+                ]
 
-    with by_http(store, "--scope", "user:ann") as one, by_http(store, "--scope", "user:ann") as other:
+    with (
+        by_http(store, "--scope", "user:ann") as one,
+        by_http(store, "--scope", "user:ann") as other,
+    ):
         servers = [one, other] * 3 + [by_pipe(store, "--scope", "user:ann")] * 4
         with ThreadPoolExecutor(10) as pool:
             list(pool.map(talk, range(10), servers))
         with connected(other) as last:
             assert len(last.data("memory_list", limit=200)["memories"]) == 30
     with Holdfast.open(store, scope="user:ann", background=False) as hf:
-        assert {event.actor for event in hf.log(limit=None)} == {f"mcp:client-{number}" for number in range(10)}
+        assert {event.actor for event in hf.log(limit=None)} == {
+            f"mcp:client-{number}" for number in range(10)
+        }
         assert hf.doctor() == []
 
 
@@ -232,35 +298,53 @@ def test_two_servers_and_ten_clients_use_one_file_at_once(tmp_path):
 
 def test_a_key_opens_the_memory_of_its_owner_and_no_other(tmp_path, cli):
     keys = tmp_path / "keys.jsonl"
-    made = {name: cli("serve", "keys", "add", name, "--keys", keys).out.strip() for name in ("ann", "bob")}
+    made = {
+        name: cli("serve", "keys", "add", name, "--keys", keys).out.strip()
+        for name in ("ann", "bob")
+    }
     with by_http(tmp_path / "memory.db", "--keys", str(keys), "--scope", "user:keeper") as url:
         with connected(shown(url, made["ann"])) as ann:
-            (hers,) = ann.data("memory_remember", content="The treasure lies in Zanzibar")["memories"]
+            (hers,) = ann.data("memory_remember", content="The treasure lies in Zanzibar")[
+                "memories"
+            ]
             assert hers["scope"] == "user:ann"
         with connected(shown(url, made["bob"])) as bob:
             assert bob.data("memory_recall", question="treasure")["memories"] == []
             assert "No memory" in bob.said("memory_get", id=hers["id"])
             assert bob.data("memory_status")["scopes"] == ["user:bob"]
         for headers in ({}, {"X-API-Key": "hf_00000000_" + "x" * 43}):
-            assert httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60).status_code == 401
+            assert (
+                httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60).status_code
+                == 401
+            )
 
 
 def test_it_limits_as_it_is_set_also_who_guesses_keys(tmp_path, cli):
     keys = tmp_path / "keys.jsonl"
     cli("serve", "keys", "add", "ann", "--keys", keys)
     limited = {"HOLDFAST_RATE_LIMIT": "2"}
-    with by_http(tmp_path / "memory.db", "--keys", str(keys), "--scope", "user:ann", env=limited) as url:
-        assert [httpx.post(url, json={}, trust_env=False, timeout=60).status_code for _ in range(3)] == [401, 401, 429]
+    with by_http(
+        tmp_path / "memory.db", "--keys", str(keys), "--scope", "user:ann", env=limited
+    ) as url:
+        assert [
+            httpx.post(url, json={}, trust_env=False, timeout=60).status_code for _ in range(3)
+        ] == [401, 401, 429]
 
 
 def test_other_web_pages_are_kept_out(tmp_path):
     with served(tmp_path / "memory.db", "user:ann") as url:
-        for headers, code in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)):
+        for headers, code in (
+            ({"Host": "evil.example"}, 421),
+            ({"Origin": "https://evil.example"}, 403),
+        ):
             answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60)
             assert answer.status_code == code
 
 
 def test_without_the_extra_it_says_what_to_install():
-    code = "import sys; sys.modules['mcp'] = None; from holdfast.cli.app import run; sys.exit(run(['mcp', '--http']))"
+    code = (
+        "import sys; sys.modules['mcp'] = None; from holdfast.cli.app import run; "
+        "sys.exit(run(['mcp', '--http']))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "pip install 'holdfast[mcp,server]'" in done.stderr

@@ -1,4 +1,6 @@
-"""`holdfast mcp install`: our entry in the files of real clients, put in, used, and taken out to the byte."""
+"""`holdfast mcp install`: our entry in the files of real clients, put in, used, and taken out to
+the byte.
+"""
 
 from __future__ import annotations
 
@@ -95,12 +97,17 @@ def test_what_others_wrote_is_as_it_was_afterwards(client, level, project, cli):
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | TEXTS, lambda v: st.lists(v) | st.dictionaries(TEXTS, v)
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda v: st.lists(v) | st.dictionaries(TEXTS, v),
 )
 SERVERS = st.dictionaries(TEXTS, st.dictionaries(TEXTS, VALUES), max_size=3)
 
 
-@given(st.dictionaries(TEXTS, VALUES, max_size=3), st.none() | SERVERS, st.sampled_from([None, 0, 2, "\t"]))
+@given(
+    st.dictionaries(TEXTS, VALUES, max_size=3),
+    st.none() | SERVERS,
+    st.sampled_from([None, 0, 2, "\t"]),
+)
 def test_any_json_comes_back_to_the_byte(others, servers, indent):
     target = Target("cursor", "user", Path("mcp.json"))
     whole = {**others, **({} if servers is None else {"mcpServers": servers})}
@@ -119,8 +126,13 @@ def test_options_become_those_of_the_command_and_another_time_replaces_them(proj
     ):
         assert cli("mcp", "install", "cursor", "--yes", *options).code == 0
     assert _entry(file, "cursor")["args"][1:] == [
-        "--store", str(project / "here.db"), "--scope", "project", "--scope", "user:bob",
-    ]  # fmt: skip
+        "--store",
+        str(project / "here.db"),
+        "--scope",
+        "project",
+        "--scope",
+        "user:bob",
+    ]
 
 
 def test_a_broken_file_is_refused_with_its_line_and_what_to_do(project, cli):
@@ -139,7 +151,9 @@ def test_without_yes_nobody_is_asked_and_nothing_is_written(project, cli):
     done = cli("mcp", "install", "codex")
     assert done.code == 2 and "--yes" in done.err and not _file("codex", "user", project).exists()
     assert cli("mcp", "install", "emacs", "--yes").code == 2
-    assert "Leave --project out" in cli("mcp", "install", "claude-desktop", "--project", "--yes").err
+    assert (
+        "Leave --project out" in cli("mcp", "install", "claude-desktop", "--project", "--yes").err
+    )
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
@@ -151,7 +165,16 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
 
 
 def test_a_client_that_starts_what_was_installed_has_a_memory(project, cli, tmp_path):
-    cli("mcp", "install", "claude-code", "--store", tmp_path / "memory.db", "--scope", "user:ann", "--yes")
+    cli(
+        "mcp",
+        "install",
+        "claude-code",
+        "--store",
+        tmp_path / "memory.db",
+        "--scope",
+        "user:ann",
+        "--yes",
+    )
     ours = _entry(_file("claude-code", "user", project), "claude-code")
     assert ours.pop("type") == "stdio"
     with connected(StdioServerParameters(**ours, env=WORDS), name="claude-code") as client:

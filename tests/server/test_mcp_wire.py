@@ -21,7 +21,10 @@ def talk(hf):
     """Sends lines and returns what was answered, by id."""
 
     def call(*messages):
-        lines = [one if isinstance(one, bytes) else json.dumps({"jsonrpc": "2.0", **one}).encode() for one in messages]
+        lines = [
+            one if isinstance(one, bytes) else json.dumps({"jsonrpc": "2.0", **one}).encode()
+            for one in messages
+        ]
         sink = io.BytesIO()
         serve(Methods(lambda: hf), io.BytesIO(b"\n".join(lines) + b"\n"), sink)
         return {one.get("id"): one for one in map(json.loads, sink.getvalue().splitlines())}
@@ -31,17 +34,28 @@ def talk(hf):
 
 @pytest.mark.parametrize(
     ("wanted", "spoken"),
-    [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2099-01-01", "2025-11-25"), (None, "2025-11-25")],
+    [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-06-18", "2025-06-18"),
+        ("2099-01-01", "2025-11-25"),
+        (None, "2025-11-25"),
+    ],
 )
 def test_a_handshake_agrees_on_a_version(talk, wanted, spoken):
     params = {"protocolVersion": wanted, "clientInfo": {"name": "x"}, "capabilities": {}}
-    assert talk({"id": 1, "method": "initialize", "params": params})[1]["result"]["protocolVersion"] == spoken
+    assert (
+        talk({"id": 1, "method": "initialize", "params": params})[1]["result"]["protocolVersion"]
+        == spoken
+    )
 
 
 def test_a_version_to_come_is_refused_with_those_that_are_spoken(talk):
     params = {"_meta": {**MODERN, f"{META}protocolVersion": "2099-01-01"}}
     error = talk({"id": 1, "method": "server/discover", "params": params})[1]["error"]
-    assert error["code"] == -32022 and error["data"] == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
+    assert error["code"] == -32022 and error["data"] == {
+        "supported": ["2026-07-28"],
+        "requested": "2099-01-01",
+    }
 
 
 @pytest.mark.parametrize(
@@ -82,7 +96,9 @@ def test_a_fault_of_ours_is_an_answer_too_and_tells_nothing(hf, talk, caplog):
     hf.close()
     call = {"name": "memory_recall", "arguments": {"question": "tea"}}
     answer = talk({"id": 1, "method": "ping"}, {"id": 2, "method": "tools/call", "params": call})[2]
-    assert answer["result"]["isError"] is True and "closed" in answer["result"]["content"][0]["text"]
+    assert (
+        answer["result"]["isError"] is True and "closed" in answer["result"]["content"][0]["text"]
+    )
 
 
 def test_only_the_protocol_is_on_standard_output(tmp_path):
@@ -96,8 +112,12 @@ def test_only_the_protocol_is_on_standard_output(tmp_path):
         "    stdio.serve(Loud(lambda: None), source, sink)\n"
     )
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
-    done = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, text=True, check=True)
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=asked, capture_output=True, text=True, check=True
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"jsonrpc": "2.0", "id": 1, "result": {}}
+    ]
     assert "hello" in done.stderr
 
 
@@ -107,8 +127,19 @@ def test_a_store_that_cannot_be_opened_is_told_when_it_is_needed(tmp_path):
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_status"}},
     ]
     (tmp_path / "memory.db").write_bytes(b"not a database" * 100)
-    command = [sys.executable, "-m", "holdfast", "mcp", "--store", str(tmp_path / "memory.db"), "--scope", "user:ann"]
-    done = subprocess.run(command, input="\n".join(map(json.dumps, asked)), capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "holdfast",
+        "mcp",
+        "--store",
+        str(tmp_path / "memory.db"),
+        "--scope",
+        "user:ann",
+    ]
+    done = subprocess.run(
+        command, input="\n".join(map(json.dumps, asked)), capture_output=True, text=True, check=True
+    )
     answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
     assert len(answers[1]["tools"]) == 10
     assert answers[2]["isError"] and "not a Holdfast store" in answers[2]["content"][0]["text"]
@@ -123,7 +154,9 @@ def test_starting_loads_neither_the_sdk_nor_the_parser_nor_any_model():
         "print(*(name for name in heavy if name in sys.modules), file=sys.stderr)"
     )
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    done = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=asked, capture_output=True, text=True, check=True
+    )
     assert done.stderr.split() == [] and len(json.loads(done.stdout)["result"]["tools"]) == 10
 
 

@@ -15,18 +15,29 @@ def client(hf, tmp_path):
 
 
 def add(client, text, **given):
-    body = {"messages": [{"role": "user", "content": text}], "infer": False, **(given or {"user_id": "ann"})}
+    body = {
+        "messages": [{"role": "user", "content": text}],
+        "infer": False,
+        **(given or {"user_id": "ann"}),
+    }
     return client.post("/mem0/memories", json=body).json()["results"][0]["id"]
 
 
 def test_an_item_from_its_first_word_to_its_last(client):
     id_ = add(client, "Likes oolong", user_id="ann", run_id="r1", metadata={"cups": 3})
     assert client.get(f"/mem0/memories/{id_}").json()["metadata"] == {"cups": 3}
-    found = client.post("/mem0/search", json={"query": "oolong", "user_id": "ann"}).json()["results"]
+    found = client.post("/mem0/search", json={"query": "oolong", "user_id": "ann"}).json()[
+        "results"
+    ]
     assert [(one["id"], one["run_id"]) for one in found] == [(id_, "r1")]
     assert client.put(f"/mem0/memories/{id_}", json={"text": "Likes sencha"}).status_code == 200
-    assert [one["event"] for one in client.get(f"/mem0/memories/{id_}/history").json()] == ["ADD", "UPDATE"]
-    assert client.delete(f"/mem0/memories/{id_}").json() == {"message": "Memory deleted successfully!"}
+    assert [one["event"] for one in client.get(f"/mem0/memories/{id_}/history").json()] == [
+        "ADD",
+        "UPDATE",
+    ]
+    assert client.delete(f"/mem0/memories/{id_}").json() == {
+        "message": "Memory deleted successfully!"
+    }
     for gone in (client.get, client.delete):
         assert gone(f"/mem0/memories/{id_}").status_code == 404
     assert client.put(f"/mem0/memories/{id_}", json={"text": "x"}).status_code == 404
@@ -35,9 +46,10 @@ def test_an_item_from_its_first_word_to_its_last(client):
 def test_items_are_listed_and_deleted_by_whose_they_are(client):
     add(client, "of ann")
     add(client, "of the agent", agent_id="tea")
-    assert [one["memory"] for one in client.get("/mem0/memories", params={"agent_id": "tea"}).json()["results"]] == [
-        "of the agent"
-    ]
+    assert [
+        one["memory"]
+        for one in client.get("/mem0/memories", params={"agent_id": "tea"}).json()["results"]
+    ] == ["of the agent"]
     assert client.get("/mem0/entities").json() == [
         {"type": "user", "id": "ann", "total_memories": 1},
         {"type": "agent", "id": "tea", "total_memories": 1},
@@ -51,7 +63,11 @@ def test_items_are_listed_and_deleted_by_whose_they_are(client):
 
 @pytest.mark.parametrize(
     ("whose", "left"),
-    [({}, {"ann", "bob"}), ({"user_id": "ann"}, {"bob", "me"}), ({"thread_id": "bob"}, {"ann", "me"})],
+    [
+        ({}, {"ann", "bob"}),
+        ({"user_id": "ann"}, {"bob", "me"}),
+        ({"thread_id": "bob"}, {"ann", "me"}),
+    ],
 )
 def test_a_reset_without_keys_clears_one_owner_and_never_the_others(hf, tmp_path, whose, left):
     """The owner is the one that is named, or else the server's own."""
@@ -64,7 +80,9 @@ def test_a_reset_without_keys_clears_one_owner_and_never_the_others(hf, tmp_path
 
 def test_messages_are_learned_from(client):
     body = {"messages": [{"role": "user", "content": "I live in Lisbon."}], "user_id": "ann"}
-    assert [one["event"] for one in client.post("/mem0/memories", json=body).json()["results"]] == ["ADD"]
+    assert [one["event"] for one in client.post("/mem0/memories", json=body).json()["results"]] == [
+        "ADD"
+    ]
 
 
 def test_somebody_has_to_be_named(client):
@@ -72,7 +90,12 @@ def test_somebody_has_to_be_named(client):
     assert client.delete("/mem0/memories").status_code == 400
     assert client.post("/mem0/memories", json={"messages": []}).status_code == 400
     assert client.post("/mem0/search", json={"query": "tea"}).status_code == 422
-    assert client.post("/mem0/search", json={"query": "x", "filters": {"user_id": {"in": 3}}}).status_code == 422
+    assert (
+        client.post(
+            "/mem0/search", json={"query": "x", "filters": {"user_id": {"in": 3}}}
+        ).status_code
+        == 422
+    )
 
 
 def test_a_key_stands_for_its_owner(hf, tmp_path):
@@ -84,7 +107,11 @@ def test_a_key_stands_for_its_owner(hf, tmp_path):
         assert live.client(ann).get(f"/mem0/memories/{id_}").json()["user_id"] == "ann"
         stranger = live.client(bob)
         assert stranger.get(f"/mem0/memories/{id_}").status_code == 404
-        for filters in ({"user_id": "ann"}, {"user_id": "*"}, {"OR": [{"user_id": "ann"}, {"agent_id": "tea"}]}):
+        for filters in (
+            {"user_id": "ann"},
+            {"user_id": "*"},
+            {"OR": [{"user_id": "ann"}, {"agent_id": "tea"}]},
+        ):
             found = stranger.post("/mem0/search", json={"query": "treasure", "filters": filters})
             assert found.json() == {"results": []}
         named = stranger.post("/mem0/search", json={"query": "treasure", "user_id": "ann"})
@@ -132,5 +159,9 @@ def test_a_key_knows_its_owner_by_a_padded_id(hf, tmp_path):
     ann = keys.add("ann", at=0)
     with serving(hf, keys.path) as live:
         id_ = add(live.client(ann), "Likes oolong", user_id=" ann ")
-        found = live.client(ann).post("/mem0/search", json={"query": "oolong", "user_id": "ann "}).json()["results"]
+        found = (
+            live.client(ann)
+            .post("/mem0/search", json={"query": "oolong", "user_id": "ann "})
+            .json()["results"]
+        )
     assert [one["id"] for one in found] == [id_]

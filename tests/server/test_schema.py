@@ -1,4 +1,6 @@
-"""Requests made up from the schema: whatever somebody sends, the server answers as the schema says and never breaks."""
+"""Requests made up from the schema: whatever somebody sends, the server answers as the schema says
+and never breaks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from schemathesis.specs.openapi.checks import (
 
 from live_server import serving
 
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
 EXAMPLES = 12  # for each of the routes
 
 
@@ -27,14 +34,20 @@ def schema(hf, tmp_path):
         yield schemathesis.openapi.from_url(live.url + "openapi.json")
 
 
-# Hypothesis looks whether `random` moved while it drew an example; here a thread of the server may have moved it.
+# Hypothesis looks whether `random` moved while it drew an example; here a thread of the server may
+# have moved it.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 def test_no_request_breaks_the_server_and_every_answer_is_as_the_schema_says(schema):
     routes = [route.ok() for route in schema.get_all_operations()]
     assert len(routes) > 30
     for route in routes:
 
-        @settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=EXAMPLES,
+            derandomize=True,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
         @given(case=route.as_strategy())
         def answers(case):
             case.call_and_validate(checks=CHECKS)

@@ -21,10 +21,21 @@ def start(tmp_path):
     started = []
 
     def serve(*options, env=None):
-        command = [sys.executable, "-m", "holdfast", "serve", "--store", str(tmp_path / "memory.db")]
+        command = [
+            sys.executable,
+            "-m",
+            "holdfast",
+            "serve",
+            "--store",
+            str(tmp_path / "memory.db"),
+        ]
         environ = {**os.environ, "HOLDFAST_EMBEDDING_MODELS": "none", **(env or {})}
         process = subprocess.Popen(
-            [*command, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ
+            [*command, *map(str, options)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
         )
         started.append(process)
         line = process.stderr.readline()
@@ -49,7 +60,10 @@ def told(process, patience=60):
 def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, number):
     process, url = start("--port", 0, "--scope", "user:ann")
     turn = {"session": "s1", "role": "user", "text": "My name is Ann and I live in Lisbon."}
-    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code == 201
+    assert (
+        httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code
+        == 201
+    )
     process.send_signal(number)
     code, said = told(process)
     assert code == 0 and said.endswith("Stopped.\n"), said
@@ -61,7 +75,10 @@ def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, nu
 
 def say(url, text, role="user"):
     turn = {"session": "s1", "role": role, "text": text}
-    assert httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code == 201
+    assert (
+        httpx.post(f"{url}api/memory/capture", json=turn, trust_env=False, timeout=60).status_code
+        == 201
+    )
 
 
 def considered(path):
@@ -79,7 +96,9 @@ def state(path):
 
 
 HELD = "My name is Ann and I live in Lisbon."
-WAITING = {"HOLDFAST_WRITE_TIMING": "session_end"}  # whatever was said is held until the end of the session
+WAITING = {
+    "HOLDFAST_WRITE_TIMING": "session_end"
+}  # whatever was said is held until the end of the session
 
 
 @pytest.fixture
@@ -105,7 +124,9 @@ def test_the_next_server_ends_what_a_killed_one_left_open(start, killed):
     assert (session.end_reason, held) == ("its server is gone", [])
     assert session.consolidated_at is not None
     with Holdfast.open(killed, scope="user:ann", background=False) as hf:
-        assert any("Lisbon" in one.content for one in hf.list(kinds=["fact"])), "what the session bore out is kept"
+        assert any("Lisbon" in one.content for one in hf.list(kinds=["fact"])), (
+            "what the session bore out is kept"
+        )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -151,13 +172,18 @@ def test_with_a_key_it_listens_anywhere_and_asks_for_it(start, cli, tmp_path):
     key = cli("serve", "keys", "add", "ann", "--keys", keys).out.strip()
     _, url = start("--host", "0.0.0.0", "--port", 0, "--keys", keys)
     assert httpx.get(f"{url}api/memory/status", trust_env=False, timeout=60).status_code == 401
-    status = httpx.get(f"{url}api/memory/status", headers={"X-API-Key": key}, trust_env=False, timeout=60)
+    status = httpx.get(
+        f"{url}api/memory/status", headers={"X-API-Key": key}, trust_env=False, timeout=60
+    )
     assert status.json()["owner_id"] == "ann"
 
 
 def test_it_limits_as_it_is_set(start):
     _, url = start("--port", 0, env={"HOLDFAST_RATE_LIMIT": "1"})
-    codes = [httpx.get(f"{url}api/memory/status", trust_env=False, timeout=60).status_code for _ in range(2)]
+    codes = [
+        httpx.get(f"{url}api/memory/status", trust_env=False, timeout=60).status_code
+        for _ in range(2)
+    ]
     assert codes == [200, 429]
 
 
@@ -174,9 +200,14 @@ def test_keys_are_added_listed_and_revoked(cli, tmp_path):
 
 
 def test_an_owner_may_be_written_as_a_scope(cli, tmp_path):
-    """As everywhere else; a key to the memory of a user named 'user:ann' would open an empty one."""
+    """As everywhere else; a key to the memory of a user named 'user:ann' would open an empty
+    one.
+    """
     keys = tmp_path / "keys"
-    assert "opens the memory of user:ann " in cli("serve", "keys", "add", "user:ann", "--keys", keys).err
+    assert (
+        "opens the memory of user:ann "
+        in cli("serve", "keys", "add", "user:ann", "--keys", keys).err
+    )
     assert "\tann\t" in cli("serve", "keys", "list", "--keys", keys).out
     refused = cli("serve", "keys", "add", "project:shop", "--keys", keys)
     assert (refused.code, "No key was made" in refused.err) == (2, True)
@@ -184,17 +215,25 @@ def test_an_owner_may_be_written_as_a_scope(cli, tmp_path):
 
 
 def test_without_the_extra_it_says_what_to_install():
-    code = "import sys; sys.modules['fastapi'] = None; from holdfast.cli.app import run; sys.exit(run(['serve']))"
+    code = (
+        "import sys; sys.modules['fastapi'] = None; from holdfast.cli.app import run; "
+        "sys.exit(run(['serve']))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "pip install 'holdfast[server]'" in done.stderr
 
 
 def test_keys_are_made_without_the_extra(tmp_path):
     code = (
-        "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = sys.modules['starlette'] = None; "
-        "from holdfast.cli.app import run; sys.exit(run(['serve', 'keys', 'add', 'ann', '--keys', sys.argv[1]]))"
+        "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = sys.modules['starlette'] = "
+        "None; "
+        "from holdfast.cli.app import run; sys.exit(run(['serve', 'keys', 'add', 'ann', '--keys', "
+        "sys.argv[1]]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "k")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(tmp_path / "k")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,8 @@
 """Random histories of a store against a dictionary that says what must be there.
 
-The model knows nothing of SQL or journals: a memory is a few fields and a set of words, a run is what it left
-before and after. A run can be undone when everything it touched still is as the run left it, and when nothing
-made later would be left hanging.
+The model knows nothing of SQL or journals: a memory is a few fields and a set of words, a run is
+what it left before and after. A run can be undone when everything it touched still is as the run
+left it, and when nothing made later would be left hanging.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ scopes = st.sampled_from(SCOPES)
 
 @dataclass
 class Run:
-    """What one run did to each thing: what was there before, and what it left. None where nothing was."""
+    """What one run did to each thing: what was there before, and what it left. None where nothing
+    was.
+    """
 
     scope: Scope
     before: dict[Key, Any] = field(default_factory=dict)
@@ -46,7 +48,9 @@ class Run:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Subclass it with `open_store`, which opens the same data each time; `lasting`: whether it outlives closing."""
+    """Subclass it with `open_store`, which opens the same data each time; `lasting`: whether it
+    outlives closing.
+    """
 
     lasting = True
     memories = Bundle("memories")
@@ -81,10 +85,16 @@ class StoreMachine(RuleBasedStateMachine):
     def note(self, memory: Memory) -> None:
         """What the model keeps of a memory."""
         self.things["memory", memory.scope, memory.id] = {
-            "content": memory.content, "kind": memory.kind, "status": memory.status, "protected": memory.protected,
-            "confidence": memory.confidence, "session": memory.session, "updated_at": memory.updated_at,
-            "status_at": memory.status_at, "status_reason": memory.status_reason,
-        }  # fmt: skip
+            "content": memory.content,
+            "kind": memory.kind,
+            "status": memory.status,
+            "protected": memory.protected,
+            "confidence": memory.confidence,
+            "session": memory.session,
+            "updated_at": memory.updated_at,
+            "status_at": memory.status_at,
+            "status_reason": memory.status_reason,
+        }
 
     def change(self, memory: Memory, **fields: Any) -> None:
         key = ("memory", memory.scope, memory.id)
@@ -114,11 +124,15 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(target=memories, scope=scopes, text=phrases, confidence=st.sampled_from((0.5, 1.0)))
     def remember(self, scope: Scope, text: str, confidence: float) -> Any:
-        new = commit.build(Draft(content=text, confidence=confidence), scope, at=self.tick(), max_bytes=1000)
+        new = commit.build(
+            Draft(content=text, confidence=confidence), scope, at=self.tick(), max_bytes=1000
+        )
         twins = [
-            key for key, thing in self.of_kind("memory").items()
-            if (key[1], thing["kind"], thing["status"], thing["content"]) == (scope, "fact", "active", text)
-        ]  # fmt: skip
+            key
+            for key, thing in self.of_kind("memory").items()
+            if (key[1], thing["kind"], thing["status"], thing["content"])
+            == (scope, "fact", "active", text)
+        ]
         with self.run(scope) as run:
             stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
             assert (stored.id == new.id) == (not twins)
@@ -126,14 +140,18 @@ class StoreMachine(RuleBasedStateMachine):
             if twins:
                 old = self.known(stored)
                 assert old is not None
-                self.change(stored, confidence=max(old["confidence"], confidence), updated_at=self.now)
+                self.change(
+                    stored, confidence=max(old["confidence"], confidence), updated_at=self.now
+                )
             else:
                 self.note(stored)
         return stored
 
     @rule(target=memories, scope=scopes, session=st.sampled_from(SESSIONS), text=phrases)
     def capture(self, scope: Scope, session: str, text: str) -> Any:
-        new = commit.build(turn(session=session, role="user", text=text), scope, at=self.tick(), max_bytes=1000)
+        new = commit.build(
+            turn(session=session, role="user", text=text), scope, at=self.tick(), max_bytes=1000
+        )
         with self.run(scope) as run:
             stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
             self.note(stored)
@@ -153,7 +171,13 @@ class StoreMachine(RuleBasedStateMachine):
                 ),
             )
             if self.things["memory", memory.scope, memory.id]["status"] != status:
-                self.change(memory, status=status, status_at=self.now, status_reason=status, updated_at=self.now)
+                self.change(
+                    memory,
+                    status=status,
+                    status_at=self.now,
+                    status_reason=status,
+                    updated_at=self.now,
+                )
 
     @rule(memory=memories)
     def confirm(self, memory: Memory) -> None:
@@ -161,7 +185,9 @@ class StoreMachine(RuleBasedStateMachine):
             return
         self.tick()
         with self.run(memory.scope) as run:
-            self.do(run, lambda writer: commit.confirm(writer, self.fresh(writer, memory), at=self.now))
+            self.do(
+                run, lambda writer: commit.confirm(writer, self.fresh(writer, memory), at=self.now)
+            )
             if not self.things["memory", memory.scope, memory.id]["protected"]:
                 self.change(memory, protected=True, confidence=1.0, updated_at=self.now)
 
@@ -171,10 +197,18 @@ class StoreMachine(RuleBasedStateMachine):
             return multiple()
         new = commit.build(Draft(content=text), memory.scope, at=self.tick(), max_bytes=1000)
         with self.run(memory.scope) as run:
-            stored = self.do(run, lambda writer: commit.correct(writer, self.fresh(writer, memory), new))
+            stored = self.do(
+                run, lambda writer: commit.correct(writer, self.fresh(writer, memory), new)
+            )
             if self.things["memory", memory.scope, memory.id]["status"] != "superseded":
                 reason = f"corrected by {stored.id}"
-                self.change(memory, status="superseded", status_at=self.now, status_reason=reason, updated_at=self.now)
+                self.change(
+                    memory,
+                    status="superseded",
+                    status_at=self.now,
+                    status_reason=reason,
+                    updated_at=self.now,
+                )
             self.note(stored)
             self.things["edge", memory.scope, stored.id, memory.id] = "supersedes"
         return stored
@@ -182,7 +216,12 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(source=memories, target_=memories)
     def connect(self, source: Memory, target_: Memory) -> None:
         key = ("edge", source.scope, source.id, target_.id)
-        if source.scope != target_.scope or key in self.things or not self.known(source) or not self.known(target_):
+        if (
+            source.scope != target_.scope
+            or key in self.things
+            or not self.known(source)
+            or not self.known(target_)
+        ):
             return
         with self.run(source.scope) as run:
             self.do(run, lambda writer: writer.link(link(source, target_)))
@@ -196,7 +235,11 @@ class StoreMachine(RuleBasedStateMachine):
         with self.run(memory.scope) as run:
             self.do(run, lambda writer: writer.purge(self.fresh(writer, memory)))
             del self.things[key]
-            for edge in [edge for edge in self.of_kind("edge") if edge[1] == memory.scope and memory.id in edge[2:]]:
+            for edge in [
+                edge
+                for edge in self.of_kind("edge")
+                if edge[1] == memory.scope and memory.id in edge[2:]
+            ]:
                 del self.things[edge]
         self.purged.add(key)
 
@@ -218,7 +261,9 @@ class StoreMachine(RuleBasedStateMachine):
                 self.take_back(key, before, old.after[key])
 
     def may_undo(self, run: Run) -> bool:
-        """Whether everything is as the run left it, and nothing made later would hang in the air."""
+        """Whether everything is as the run left it, and nothing made later would hang in the
+        air.
+        """
         if not run.before or self.purged & run.before.keys():
             return False
         for key, before in run.before.items():
@@ -227,13 +272,23 @@ class StoreMachine(RuleBasedStateMachine):
                 return False
             if now is None or key[0] != "memory":
                 continue
-            touched = after.keys() if before is None else [name for name in after if before[name] != after[name]]
+            touched = (
+                after.keys()
+                if before is None
+                else [name for name in after if before[name] != after[name]]
+            )
             if any(now[name] != after[name] for name in touched if name != "updated_at"):
                 return False
         for key, before in run.before.items():
-            if key[0] == "edge" and before is not None and not all(self.will_be(key[1], end, run) for end in key[2:]):
+            if (
+                key[0] == "edge"
+                and before is not None
+                and not all(self.will_be(key[1], end, run) for end in key[2:])
+            ):
                 return False
-        return not any(self.stands_on(key, run) for key, before in run.before.items() if before is None)
+        return not any(
+            self.stands_on(key, run) for key, before in run.before.items() if before is None
+        )
 
     def will_be(self, scope: Scope, memory: str, run: Run) -> bool:
         """Whether a memory will be there once the run is undone."""
@@ -242,12 +297,21 @@ class StoreMachine(RuleBasedStateMachine):
 
     def stands_on(self, key: Key, run: Run) -> bool:
         """Whether something that the run did not make itself points to a thing."""
-        others = {other: thing for other, thing in self.things.items() if run.before.get(other, 1) is not None}
+        others = {
+            other: thing
+            for other, thing in self.things.items()
+            if run.before.get(other, 1) is not None
+        }
         if key[0] == "memory":
-            return any(other[0] == "edge" and other[1] == key[1] and key[2] in other[2:] for other in others)
+            return any(
+                other[0] == "edge" and other[1] == key[1] and key[2] in other[2:]
+                for other in others
+            )
         if key[0] == "session":
             memories = ((other, thing) for other, thing in others.items() if other[0] == "memory")
-            return any(other[1] == key[1] and thing["session"] == key[2] for other, thing in memories)
+            return any(
+                other[1] == key[1] and thing["session"] == key[2] for other, thing in memories
+            )
         return False
 
     def take_back(self, key: Key, before: Any, after: Any) -> None:
@@ -257,7 +321,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.things[key] = before
         else:
             now = self.things[key]
-            touched = [name for name in before if before[name] != after[name] and name != "updated_at"]
+            touched = [
+                name for name in before if before[name] != after[name] and name != "updated_at"
+            ]
             if now["updated_at"] == after["updated_at"]:
                 touched.append("updated_at")
             self.things[key] = {**now, **{name: before[name] for name in touched}}
@@ -292,26 +358,34 @@ class StoreMachine(RuleBasedStateMachine):
             for edge in self.store.edges(key[1], key[2])
         }
         assert edges == {key[2:]: relation for key, relation in self.of_kind("edge").items()}
-        sessions = {("session", session.scope, session.id) for session in self.store.sessions(SCOPES)}
+        sessions = {
+            ("session", session.scope, session.id) for session in self.store.sessions(SCOPES)
+        }
         assert sessions == set(self.of_kind("session"))
 
     @rule(word=words, scope=scopes, statuses=st.sampled_from((("active",), STATUSES)))
     def search(self, word: str, scope: Scope, statuses: Any) -> None:
         for term in index_terms(word):
             expected = {
-                key[2] for key, thing in self.of_kind("memory").items()
-                if key[1] == scope and thing["status"] in statuses and term in index_terms(thing["content"])
-            }  # fmt: skip
+                key[2]
+                for key, thing in self.of_kind("memory").items()
+                if key[1] == scope
+                and thing["status"] in statuses
+                and term in index_terms(thing["content"])
+            }
             ranked = self.store.by_text(Filter((scope,), statuses=statuses), [term], 1000)
-            assert {one.id for one in self.store.get([scope], [seq for seq, _ in ranked])} == expected
+            assert {
+                one.id for one in self.store.get([scope], [seq for seq, _ in ranked])
+            } == expected
             assert len(ranked) == len(expected)
 
     @rule(scope=scopes)
     def totals(self, scope: Scope) -> None:
         texts = [
-            index_terms(thing["content"]) for key, thing in self.of_kind("memory").items()
+            index_terms(thing["content"])
+            for key, thing in self.of_kind("memory").items()
             if key[1] == scope and thing["status"] == "active"
-        ]  # fmt: skip
+        ]
         terms = sorted({term for word in WORDS for term in index_terms(word)})
         corpus = self.store.corpus([scope], terms)
         assert corpus.size == len(texts)

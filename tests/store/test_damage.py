@@ -1,4 +1,6 @@
-"""A row that cannot be read any more is left out and named, whatever reads it; repair restores it or puts it aside."""
+"""A row that cannot be read any more is left out and named, whatever reads it; repair restores it
+or puts it aside.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,23 @@ NOT_JSON = "{column} || '}}]'"
 SCOPE = "user:ann"
 TEXT_COLUMNS = {
     "memories": (
-        "id", "kind", "category", "status", "status_reason", "title", "content", "author", "role", "session", "source",
-        "trust", "quote", "triple", "outcome", "tags", "metadata",
+        "id",
+        "kind",
+        "category",
+        "status",
+        "status_reason",
+        "title",
+        "content",
+        "author",
+        "role",
+        "session",
+        "source",
+        "trust",
+        "quote",
+        "triple",
+        "outcome",
+        "tags",
+        "metadata",
     ),
     "sessions": ("id", "agent", "end_reason", "outcome", "metadata"),
     "messages": ("session", "body"),
@@ -38,7 +55,7 @@ TEXT_COLUMNS = {
     "events": ("run", "actor", "verb", "noun", "target", "before", "after"),
     "scopes": ("kind", "key"),
     "jobs": ("kind", "key", "worker", "error"),
-}  # fmt: skip
+}
 JSON_COLUMNS = {
     "memories": ("triple", "tags", "metadata"),
     "sessions": ("metadata",),
@@ -48,7 +65,10 @@ JSON_COLUMNS = {
 }
 DAMAGE = [
     pytest.param(table, column, how, id=f"{table}.{column} {name}")
-    for name, how, columns in (("not UTF-8", NOT_UTF8, TEXT_COLUMNS), ("not JSON", NOT_JSON, JSON_COLUMNS))
+    for name, how, columns in (
+        ("not UTF-8", NOT_UTF8, TEXT_COLUMNS),
+        ("not JSON", NOT_JSON, JSON_COLUMNS),
+    )
     for table, named in columns.items()
     for column in named
 ]
@@ -81,7 +101,9 @@ WRITES: dict[str, Callable[[Holdfast, str], Any]] = {
     "sync": lambda hf, id_: hf.sync(Path(hf.store.location).with_name("other.db")),
     "jobs": lambda hf, id_: hf.store.jobs(),
     "maintain": lambda hf, id_: hf.maintain(),
-    "copy": lambda hf, id_: copy_store(hf.store, SQLiteStore(Path(hf.store.location).with_name("copy.db"))),
+    "copy": lambda hf, id_: copy_store(
+        hf.store, SQLiteStore(Path(hf.store.location).with_name("copy.db"))
+    ),
     "purge of the owner": lambda hf, id_: hf.purge(owner=True),
     "repair": lambda hf, id_: hf.doctor(repair=True),
 }
@@ -89,7 +111,10 @@ WRITES: dict[str, Callable[[Holdfast, str], Any]] = {
 
 def begun(hf: Holdfast) -> int:
     """A moment when the first memories were there and nothing had been changed yet."""
-    return min((memory.created_at for memory in hf.list(statuses=("active", "superseded"))), default=0) + 1
+    return (
+        min((memory.created_at for memory in hf.list(statuses=("active", "superseded"))), default=0)
+        + 1
+    )
 
 
 def opened(path: Path | str) -> Holdfast:
@@ -97,7 +122,9 @@ def opened(path: Path | str) -> Holdfast:
 
 
 def fill(hf: Holdfast) -> str:
-    """A memory with something in every table and every column; the id of the one that will be damaged comes back."""
+    """A memory with something in every table and every column; the id of the one that will be
+    damaged comes back.
+    """
     hf.set_profile(proactive_recall=True)
     hf.capture("s1", "user", "My sister Ines Ferreira drinks tea")
     hf.append_messages(
@@ -107,9 +134,13 @@ def fill(hf: Holdfast) -> str:
         metadata={"mode": "run"},
     )
     tea = hf.remember(
-        "Ines Ferreira drinks green tea in Porto", title="tea", author="Ann", tags=["drink"], metadata={"k": "v"},
+        "Ines Ferreira drinks green tea in Porto",
+        title="tea",
+        author="Ann",
+        tags=["drink"],
+        metadata={"k": "v"},
         session="s1",
-    )  # fmt: skip
+    )
     hf.forget(tea.id)
     hf.undo(hf.last_run)
     hf.correct(hf.remember("Ines lives in Lisbon").id, "Ines lives in Porto", reason="moved")
@@ -137,13 +168,19 @@ def tamper(path: Path, *statements: str) -> None:
 
 
 def damage(path: Path, table: str, column: str, how: str, id_: str = "") -> None:
-    """Damages one row of a table: of memories the one that was chosen, of the others the first that says something."""
+    """Damages one row of a table: of memories the one that was chosen, of the others the first that
+    says something.
+    """
     wanted = f"id = '{id_}'" if table == "memories" else f"{column} <> ''"
     key = "seq" if table in ("memories", "events") else f"CAST({column} AS BLOB)"
     # Whatever was empty has words now.
-    value = {"metadata": '{"a":1}', "triple": '["a","b","c","",""]', "tags": '["a"]'}.get(column, "x")
+    value = {"metadata": '{"a":1}', "triple": '["a","b","c","",""]', "tags": '["a"]'}.get(
+        column, "x"
+    )
     if column not in ("before", "after"):
-        tamper(path, f"UPDATE {table} SET {column} = '{value}' WHERE {column} = '' OR {column} IS NULL")
+        tamper(
+            path, f"UPDATE {table} SET {column} = '{value}' WHERE {column} = '' OR {column} IS NULL"
+        )
     first = f"{key} = (SELECT {key} FROM {table} WHERE {wanted} LIMIT 1)"
     tamper(path, f"UPDATE {table} SET {column} = {how.format(column=column)} WHERE {first}")
 
@@ -156,7 +193,9 @@ def copy(tmp_path: Path, whole: tuple[Path, str]) -> Path:
 
 
 def passes(name: str, work: Callable[[], Any]) -> None:
-    """Runs something that may meet a damaged row: it works, or it says which row stands in its way."""
+    """Runs something that may meet a damaged row: it works, or it says which row stands in its
+    way.
+    """
     try:
         work()
     except (RowDamaged, NotFound) as error:
@@ -201,9 +240,13 @@ class TestEveryReadPassesOverADamagedRow:
         with opened(copy) as hf:
             after = {memory.id for memory in hf.list(statuses=("active", "superseded"))}
             assert after == before - {whole[1]}
-            if column != "status":  # a status that does not exist is none of those that were asked for
+            if (
+                column != "status"
+            ):  # a status that does not exist is none of those that were asked for
                 named = hf.store.damaged(hf.scopes)
-                assert len(named) == 1 and (whole[1] in str(named[0]) or f"#{named[0].seq}" in str(named[0]))
+                assert len(named) == 1 and (
+                    whole[1] in str(named[0]) or f"#{named[0].seq}" in str(named[0])
+                )
 
     @pytest.mark.parametrize("column", ["content", "tags", "metadata", "id"])
     def test_an_export_has_every_other_row_and_can_be_imported(
@@ -218,13 +261,17 @@ class TestEveryReadPassesOverADamagedRow:
             if column != "id":  # by its id the journal would tell what belongs to it
                 assert other.doctor() == []
 
-    def test_the_row_itself_is_refused_with_a_typed_error(self, copy: Path, whole: tuple[Path, str]) -> None:
+    def test_the_row_itself_is_refused_with_a_typed_error(
+        self, copy: Path, whole: tuple[Path, str]
+    ) -> None:
         damage(copy, "memories", "content", NOT_UTF8, whole[1])
         told = f"{whole[1]} cannot be read: its content is not UTF-8"
         with opened(copy) as hf, pytest.raises(RowDamaged, match=told):
             hf.get(whole[1])
 
-    def test_a_page_with_a_damaged_memory_is_as_long_as_any(self, copy: Path, whole: tuple[Path, str]) -> None:
+    def test_a_page_with_a_damaged_memory_is_as_long_as_any(
+        self, copy: Path, whole: tuple[Path, str]
+    ) -> None:
         damage(copy, "memories", "content", NOT_UTF8, whole[1])
         with opened(copy) as hf:
             for number in range(5):
@@ -253,7 +300,10 @@ def flipped(path: Path, id_: str, text: str) -> None:
     tamper(path, f"UPDATE memories SET content = '{text}' WHERE id = '{id_}'")
 
 
-BROKEN = {"a text that cannot be read": NOT_UTF8, "a text that is another": "replace({column}, 'green', 'grean')"}
+BROKEN = {
+    "a text that cannot be read": NOT_UTF8,
+    "a text that is another": "replace({column}, 'green', 'grean')",
+}
 
 
 class TestRepairNeverBlesses:
@@ -268,7 +318,10 @@ class TestRepairNeverBlesses:
         with opened(path) as hf:
             assert hf.doctor() != []
             assert hf.doctor(repair=True) == []
-            assert (hf.get(tea.id).content, hf.get(tea.id).status) == ("Ines drinks green tea", "active")
+            assert (hf.get(tea.id).content, hf.get(tea.id).status) == (
+                "Ines drinks green tea",
+                "active",
+            )
             assert [hit.memory.id for hit in hf.recall("green tea")] == [tea.id]
             assert hf.history(tea.id)[-1].verb == "repair"
 
@@ -280,7 +333,9 @@ class TestRepairNeverBlesses:
         with opened(copy) as hf:
             assert [finding.check for finding in hf.doctor(repair=True)] == ["quarantine"]
             put_aside = hf.get(whole[1])
-            assert put_aside.status == "archived" and put_aside.status_reason.startswith(QUARANTINED)
+            assert put_aside.status == "archived" and put_aside.status_reason.startswith(
+                QUARANTINED
+            )
             assert whole[1] not in {memory.id for memory in hf.list()}
             assert whole[1] not in {hit.memory.id for hit in hf.recall("green tea")}
             assert whole[1] not in hf.context("green tea").ids
@@ -296,7 +351,9 @@ class TestRepairNeverBlesses:
             hf.doctor(repair=True)
             assert list(hf.export()) == once
 
-    def test_a_person_who_restores_it_takes_the_text_as_it_is(self, copy: Path, whole: tuple[Path, str]) -> None:
+    def test_a_person_who_restores_it_takes_the_text_as_it_is(
+        self, copy: Path, whole: tuple[Path, str]
+    ) -> None:
         flipped(copy, whole[1], "Ines drinks greun tea")
         with opened(copy) as hf:
             hf.doctor(repair=True)
@@ -304,7 +361,9 @@ class TestRepairNeverBlesses:
             assert hf.doctor() == []
             assert hf.get(whole[1]).content == "Ines drinks greun tea"
 
-    def test_taking_the_repair_back_does_not_make_the_text_good(self, copy: Path, whole: tuple[Path, str]) -> None:
+    def test_taking_the_repair_back_does_not_make_the_text_good(
+        self, copy: Path, whole: tuple[Path, str]
+    ) -> None:
         flipped(copy, whole[1], "Ines drinks greun tea")
         with opened(copy) as hf:
             hf.doctor(repair=True)
@@ -322,7 +381,8 @@ class TestRepairNeverBlesses:
             list(hf.export())
             unread = hf.store.damaged(None)
             key = table in ("events", "scopes") or column in next(
-                (one.key for one in TABLES.values() if one.name == table and table != "memories"), ()
+                (one.key for one in TABLES.values() if one.name == table and table != "memories"),
+                (),
             )
             assert not unread or key, unread
 
@@ -346,7 +406,9 @@ class TestDamageDoesNotTravel:
         with opened(theirs) as hf:
             assert (hf.get(id_).content, hf.get(id_).status) == ("Ines drinks green tea", "active")
 
-    @pytest.mark.parametrize("how", [NOT_UTF8, "replace({column}, 'green', 'greun')"], ids=["unreadable", "another"])
+    @pytest.mark.parametrize(
+        "how", [NOT_UTF8, "replace({column}, 'green', 'greun')"], ids=["unreadable", "another"]
+    )
     def test_a_sound_copy_elsewhere_heals_it(self, pair: tuple[Path, Path, str], how: str) -> None:
         ours, theirs, id_ = pair
         damage(ours, "memories", "content", how, id_)
@@ -372,7 +434,9 @@ class TestDamageDoesNotTravel:
 
 
 class TestOnPostgres:
-    """No text there is without UTF-8, but JSON in a text column may be damaged, and a text may be another."""
+    """No text there is without UTF-8, but JSON in a text column may be damaged, and a text may be
+    another.
+    """
 
     @pytest.fixture
     def hf(self, postgres_store_url: str) -> Iterator[Holdfast]:
@@ -385,16 +449,22 @@ class TestOnPostgres:
             connection.execute(statement)
 
     @pytest.mark.parametrize("column", JSON_COLUMNS["memories"])
-    def test_no_read_fails_and_the_row_is_named(self, hf: Holdfast, postgres_store_url: str, column: str) -> None:
+    def test_no_read_fails_and_the_row_is_named(
+        self, hf: Holdfast, postgres_store_url: str, column: str
+    ) -> None:
         id_ = fill(hf)
         self.tamper(postgres_store_url, f"UPDATE memories SET {column} = '[\"a' WHERE id = '{id_}'")
         for name, read in READS.items():
             passes(name, lambda read=read: read(hf, id_))
         assert [one.name for one in hf.store.damaged(hf.scopes)] == [id_]
-        # Maintenance has changed its metadata, so the journal has it; of the others it knows nothing.
+        # Maintenance has changed its metadata, so the journal has it; of the others it knows
+        # nothing.
         aside = column != "metadata"
         assert [one.check for one in hf.doctor(repair=True)] == ["quarantine"] * aside
-        assert (hf.get(id_).status == "archived", hf.get(id_).metadata.get("k") == "v") == (aside, True)
+        assert (hf.get(id_).status == "archived", hf.get(id_).metadata.get("k") == "v") == (
+            aside,
+            True,
+        )
 
     def test_journal_images_that_are_damaged_stop_no_question_about_the_past(
         self, hf: Holdfast, postgres_store_url: str
@@ -403,17 +473,27 @@ class TestOnPostgres:
         self.tamper(postgres_store_url, "UPDATE events SET before = '{' WHERE before IS NOT NULL")
         assert hf.recall("tea in Porto", as_of=begun(hf))
 
-    def test_a_text_that_nothing_proves_is_put_aside(self, hf: Holdfast, postgres_store_url: str) -> None:
+    def test_a_text_that_nothing_proves_is_put_aside(
+        self, hf: Holdfast, postgres_store_url: str
+    ) -> None:
         id_ = fill(hf)
-        self.tamper(postgres_store_url, f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{id_}'")
+        self.tamper(
+            postgres_store_url,
+            f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{id_}'",
+        )
         assert [one.check for one in hf.doctor(repair=True)] == ["quarantine"]
         assert hf.get(id_).status_reason.startswith(QUARANTINED)
         assert id_ not in {memory.id for memory in hf.list()}
 
-    def test_a_text_that_the_journal_has_comes_back(self, hf: Holdfast, postgres_store_url: str) -> None:
+    def test_a_text_that_the_journal_has_comes_back(
+        self, hf: Holdfast, postgres_store_url: str
+    ) -> None:
         tea = hf.remember("Ines drinks green tea")
         hf.undo(hf.last_run)
         hf.undo(hf.log(limit=1)[0].run)
-        self.tamper(postgres_store_url, f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{tea.id}'")
+        self.tamper(
+            postgres_store_url,
+            f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{tea.id}'",
+        )
         assert hf.doctor(repair=True) == []
         assert hf.get(tea.id).content == "Ines drinks green tea"

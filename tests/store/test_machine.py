@@ -1,4 +1,6 @@
-"""Runs the random histories of machine.py on each backend; `--hypothesis-profile=thorough` runs many more."""
+"""Runs the random histories of machine.py on each backend; `--hypothesis-profile=thorough` runs
+many more.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def postgres_machine(postgres_store_url: str) -> None:
 def case_of(machine: Any, *, steps: int = 40, share: float = 1.0) -> Any:
     """The test case of a machine, as long as the profile allows, or a share of that."""
     examples = int(settings.default.max_examples * share)
-    machine.TestCase.settings = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
+    machine.TestCase.settings = settings(
+        max_examples=examples, stateful_step_count=steps, deadline=None
+    )
     return pytest.mark.timeout(900)(machine.TestCase)  # a failure takes minutes to be made small
 
 

@@ -1,4 +1,6 @@
-"""What only a server can suffer: owners side by side, missing rights, many that set it up at once, no pgvector."""
+"""What only a server can suffer: owners side by side, missing rights, many that set it up at once,
+no pgvector.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from holdfast.storage import Filter, SQLiteStore, Store
 from holdfast.storage import migrations_runner as migrations
 from holdfast.storage.migrations_runner import Migration
 from holdfast.storage.migrations_runner import migrations as known_migrations
-from holdfast.storage.postgres import PostgresStore, connections, driver_errors, schema, scoped_session
+from holdfast.storage.postgres import (
+    PostgresStore,
+    connections,
+    driver_errors,
+    schema,
+    scoped_session,
+)
 from holdfast.storage.postgres.connections import Connections
 from holdfast.storage.postgres.scoped_session import APP, WORKER
 from holdfast.testing.narrowing import populate
@@ -55,7 +63,11 @@ from holdfast.testing.searching import VectorsContract, vectorised
 from holdfast.types import Memory, Scope, Session
 from servers import PostgresServer, empty_tables, plain_binaries, start_server
 
-TABLES = [name for step in known_migrations("postgres") for name in re.findall(r"^CREATE TABLE (\w+)", step.sql, re.M)]
+TABLES = [
+    name
+    for step in known_migrations("postgres")
+    for name in re.findall(r"^CREATE TABLE (\w+)", step.sql, re.M)
+]
 OWNED = [name for name in TABLES if name not in ("meta", "scopes")]
 WORDS_ONLY = Settings(embedding_models="none")
 
@@ -91,13 +103,21 @@ def database(server: PostgresServer) -> Iterator[str]:
 
 @contextmanager
 def new_logins(server: PostgresServer) -> Iterator[Login]:
-    """Makes logins: `login(url, "CREATEROLE", APP)` has an attribute and a role, and its URL is the answer."""
+    """Makes logins: `login(url, "CREATEROLE", APP)` has an attribute and a role, and its URL is the
+    answer.
+    """
     made: list[str] = []
 
     def make(url: str, *rights: str) -> str:
         made.append(f"login_{uuid4().hex[:12]}")
         roles = [right for right in rights if right in (APP, WORKER)]
-        query(url, f"CREATE ROLE {made[-1]} LOGIN {' '.join(right for right in rights if right not in roles)}")
+        query(
+            url,
+            (
+                f"CREATE ROLE {made[-1]} LOGIN "
+                f"{' '.join(right for right in rights if right not in roles)}"
+            ),
+        )
         for role in roles:
             query(url, f"GRANT {role} TO {made[-1]}")
         return url.replace("//admin@", f"//{made[-1]}@")
@@ -112,7 +132,9 @@ def new_logins(server: PostgresServer) -> Iterator[Login]:
 
 @pytest.fixture
 def login(postgres_server: PostgresServer) -> Iterator[Login]:
-    """Makes logins on the server that all tests share; ask for it before the database that they use."""
+    """Makes logins on the server that all tests share; ask for it before the database that they
+    use.
+    """
     with new_logins(postgres_server) as make:
         yield make
 
@@ -127,26 +149,38 @@ def user_of(url: str) -> str:
 
 @pytest.fixture(scope="module")
 def shared(postgres_server: PostgresServer) -> Iterator[tuple[str, int, int]]:
-    """A database in which Ann and Bob have a row in every table, and their numbers. What a test changes, it undoes."""
+    """A database in which Ann and Bob have a row in every table, and their numbers. What a test
+    changes, it undoes.
+    """
     with database(postgres_server) as url:
         store = PostgresStore(url, clock=lambda: START)
         for scope in (ANN, BOB):
             populate(store, scope)
             store.enqueue(scope, "tidy", "k", watermark=1)
             profile = {"scope": str(scope), "settings": {"of": scope.key}}
-            write(store, lambda writer, row=profile: writer.restore_row("profile", row, journal=True))
+            write(
+                store, lambda writer, row=profile: writer.restore_row("profile", row, journal=True)
+            )
         ann, bob = store.numbers([ANN, BOB])
         store.close()
         yield url, ann, bob
 
 
 @contextmanager
-def acting(url: str, *numbers: int | str, names: str | None = None, role: str = APP) -> Iterator[Any]:
-    """A connection that acts as one of our roles for some scopes, by hand; whatever it does is undone."""
+def acting(
+    url: str, *numbers: int | str, names: str | None = None, role: str = APP
+) -> Iterator[Any]:
+    """A connection that acts as one of our roles for some scopes, by hand; whatever it does is
+    undone.
+    """
     with psycopg.connect(url) as connection:
-        connection.execute(f"SET LOCAL ROLE {role}; SET LOCAL search_path = holdfast, public".encode())
+        connection.execute(
+            f"SET LOCAL ROLE {role}; SET LOCAL search_path = holdfast, public".encode()
+        )
         if numbers:
-            connection.execute("SELECT set_config('holdfast.scopes', %s, true)", (",".join(map(str, numbers)),))
+            connection.execute(
+                "SELECT set_config('holdfast.scopes', %s, true)", (",".join(map(str, numbers)),)
+            )
         if names is not None:
             connection.execute("SELECT set_config('holdfast.names', %s, true)", (names,))
         yield connection
@@ -163,27 +197,34 @@ class TestIsolation:
 
     def test_every_table_is_looked_at_here(self, shared: tuple[str, int, int]) -> None:
         there = query(
-            shared[0], "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
+            shared[0],
+            "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
             "AND relnamespace = 'holdfast'::regnamespace",
-        )  # fmt: skip
+        )
         assert sorted(name for (name,) in there) == sorted(TABLES)
 
     @pytest.mark.parametrize("table", TABLES)
-    def test_every_table_has_row_level_security(self, shared: tuple[str, int, int], table: str) -> None:
+    def test_every_table_has_row_level_security(
+        self, shared: tuple[str, int, int], table: str
+    ) -> None:
         ((enabled, forced, policies),) = query(
             shared[0],
-            "SELECT relrowsecurity, relforcerowsecurity, (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid) "
+            "SELECT relrowsecurity, relforcerowsecurity, (SELECT count(*) FROM pg_policy p WHERE "
+            "p.polrelid = c.oid) "
             "FROM pg_class c WHERE oid = %s::regclass",
             f"holdfast.{table}",
         )
         assert (enabled, forced, policies >= 1) == (True, table != "meta", True)
 
     @pytest.mark.parametrize("role", [APP, WORKER])
-    def test_the_roles_own_nothing_and_have_no_powers(self, shared: tuple[str, int, int], role: str) -> None:
+    def test_the_roles_own_nothing_and_have_no_powers(
+        self, shared: tuple[str, int, int], role: str
+    ) -> None:
         url = shared[0]
         assert query(
             url,
-            "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, rolcanlogin FROM pg_roles "
+            "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, "
+            "rolcanlogin FROM pg_roles "
             "WHERE rolname = %s",
             role,
         ) == [(False,) * 6]
@@ -193,7 +234,9 @@ class TestIsolation:
         assert query(url, above, role) == []
 
     @pytest.mark.parametrize("table", OWNED)
-    def test_only_the_rows_of_the_named_scopes_are_there(self, shared: tuple[str, int, int], table: str) -> None:
+    def test_only_the_rows_of_the_named_scopes_are_there(
+        self, shared: tuple[str, int, int], table: str
+    ) -> None:
         url, ann, bob = shared
         everything = counted(url, table)
         assert everything.keys() == {ann, bob}
@@ -201,7 +244,9 @@ class TestIsolation:
         for numbers in ((ann,), (bob,), (ann, bob), (ann, 999_999), (999_999,)):
             with acting(url, *numbers) as connection:
                 seen = dict(connection.execute(look).fetchall())
-                assert seen == {number: everything[number] for number in numbers if number in everything}
+                assert seen == {
+                    number: everything[number] for number in numbers if number in everything
+                }
 
     @pytest.mark.parametrize("table", [name for name in TABLES if name != "meta"])
     def test_who_names_nothing_sees_nothing(self, shared: tuple[str, int, int], table: str) -> None:
@@ -211,9 +256,13 @@ class TestIsolation:
             assert connection.execute(look).fetchall() == []
         with acting(url, "", names="") as connection:
             assert connection.execute(look).fetchall() == []
-        with psycopg.connect(url) as connection:  # having named something before, in another transaction
+        with psycopg.connect(
+            url
+        ) as connection:  # having named something before, in another transaction
             connection.execute(f"BEGIN; SET LOCAL holdfast.scopes = '{ann},{bob}'; COMMIT".encode())
-            connection.execute(f"BEGIN; SET LOCAL ROLE {APP}; SET LOCAL search_path = holdfast".encode())
+            connection.execute(
+                f"BEGIN; SET LOCAL ROLE {APP}; SET LOCAL search_path = holdfast".encode()
+            )
             assert connection.execute(look).fetchall() == []
 
     @pytest.mark.parametrize("table", OWNED)
@@ -226,28 +275,43 @@ class TestIsolation:
             with acting(url, ann) as connection:
                 assert connection.execute(statement.encode()).rowcount == before[ann]
                 connection.execute("RESET ROLE")
-                rows = connection.execute(f"SELECT count(*) FROM {table} WHERE scope = {bob}".encode()).fetchall()
+                rows = connection.execute(
+                    f"SELECT count(*) FROM {table} WHERE scope = {bob}".encode()
+                ).fetchall()
                 assert rows == [(before[bob],)]
 
     @pytest.mark.parametrize("table", OWNED)
-    def test_the_rows_of_others_cannot_be_addressed(self, shared: tuple[str, int, int], table: str) -> None:
+    def test_the_rows_of_others_cannot_be_addressed(
+        self, shared: tuple[str, int, int], table: str
+    ) -> None:
         url, ann, bob = shared
         for statement in (f"UPDATE {table} SET scope = scope", f"DELETE FROM {table}"):
             with acting(url, ann) as connection:
                 assert connection.execute(f"{statement} WHERE scope = {bob}".encode()).rowcount == 0
 
     @pytest.mark.parametrize("table", OWNED)
-    def test_nothing_is_put_or_moved_into_the_scope_of_another(self, shared: tuple[str, int, int], table: str) -> None:
+    def test_nothing_is_put_or_moved_into_the_scope_of_another(
+        self, shared: tuple[str, int, int], table: str
+    ) -> None:
         url, ann, bob = shared
-        ((row,),) = query(url, f"SELECT to_jsonb(t) FROM holdfast.{table} t WHERE scope = {bob} LIMIT 1")
+        ((row,),) = query(
+            url, f"SELECT to_jsonb(t) FROM holdfast.{table} t WHERE scope = {bob} LIMIT 1"
+        )
         for number in ("number", "seq"):
             if number in row:
                 row[number] += 1_000_000
-        with acting(url, ann) as connection, pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        with (
+            acting(url, ann) as connection,
+            pytest.raises(errors.InsufficientPrivilege, match="row-level security"),
+        ):
             connection.execute(
-                f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)".encode(), (Jsonb(row),)
+                f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)".encode(),
+                (Jsonb(row),),
             )
-        with acting(url, ann) as connection, pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        with (
+            acting(url, ann) as connection,
+            pytest.raises(errors.InsufficientPrivilege, match="row-level security"),
+        ):
             connection.execute(f"UPDATE {table} SET scope = {bob}".encode())
 
     def test_a_scope_is_found_only_by_whoever_names_it(self, shared: tuple[str, int, int]) -> None:
@@ -273,20 +337,32 @@ class TestIsolation:
     @pytest.mark.parametrize(
         "statement",
         [
-            "UPDATE scopes SET key = 'x'", "DELETE FROM scopes", "DELETE FROM meta", "UPDATE meta SET value = '9'",
-            "INSERT INTO meta VALUES ('a', 'b')", "TRUNCATE memories", "CREATE TABLE holdfast.mine (n int)",
-            "ALTER TABLE memories DISABLE ROW LEVEL SECURITY", "DROP POLICY own ON memories", "DROP TABLE memories",
-            "COPY memories TO PROGRAM 'cat'", f"ALTER ROLE {APP} BYPASSRLS",
+            "UPDATE scopes SET key = 'x'",
+            "DELETE FROM scopes",
+            "DELETE FROM meta",
+            "UPDATE meta SET value = '9'",
+            "INSERT INTO meta VALUES ('a', 'b')",
+            "TRUNCATE memories",
+            "CREATE TABLE holdfast.mine (n int)",
+            "ALTER TABLE memories DISABLE ROW LEVEL SECURITY",
+            "DROP POLICY own ON memories",
+            "DROP TABLE memories",
+            "COPY memories TO PROGRAM 'cat'",
+            f"ALTER ROLE {APP} BYPASSRLS",
         ],
-    )  # fmt: skip
-    def test_the_roles_cannot_change_the_rules(self, shared: tuple[str, int, int], role: str, statement: str) -> None:
+    )
+    def test_the_roles_cannot_change_the_rules(
+        self, shared: tuple[str, int, int], role: str, statement: str
+    ) -> None:
         url, ann, _ = shared
         refused = pytest.raises(errors.InsufficientPrivilege)
         with acting(url, ann, names=str(ANN), role=role) as connection, refused:
             connection.execute(statement.encode())
 
     @pytest.mark.parametrize("table", OWNED)
-    def test_a_wrong_query_inside_the_engine_stays_in_its_scope(self, shared: tuple[str, int, int], table: str) -> None:
+    def test_a_wrong_query_inside_the_engine_stays_in_its_scope(
+        self, shared: tuple[str, int, int], table: str
+    ) -> None:
         url, ann, bob = shared
         before = counted(url, table)
         store = PostgresStore(url)
@@ -294,14 +370,19 @@ class TestIsolation:
         assert store.read((ann,), f"SELECT * FROM {table} WHERE scope = ?", (bob,)) == []
         assert store.read((), f"SELECT * FROM {table}") == []
         assert {row[0] for row in store.stream((ann,), f"SELECT scope FROM {table}", ())} == {ann}
-        for statement in (f"UPDATE {table} SET scope = scope", f"DELETE FROM {table} WHERE scope = {bob}"):
+        for statement in (
+            f"UPDATE {table} SET scope = scope",
+            f"DELETE FROM {table} WHERE scope = {bob}",
+        ):
             store.transact((ann,), lambda execute, statement=statement: execute(statement))
         with pytest.raises(StoreError, match="row-level security"):
             store.transact((ann,), lambda execute: execute(f"UPDATE {table} SET scope = {bob}"))
         assert counted(url, table) == before
         store.close()
 
-    def test_a_snapshot_and_a_shared_read_stay_in_their_scopes(self, shared: tuple[str, int, int]) -> None:
+    def test_a_snapshot_and_a_shared_read_stay_in_their_scopes(
+        self, shared: tuple[str, int, int]
+    ) -> None:
         url, ann, _ = shared
         store = PostgresStore(url)
         with store.reading([ANN]):
@@ -322,7 +403,10 @@ class TestIsolation:
         def nothing_is_left() -> bool:
             with store._primary.lent() as connection:
                 setting = "SELECT current_setting('holdfast.{}', true)"
-                kept = [connection.execute(setting.format(name)).fetchall() for name in ("scopes", "names")]
+                kept = [
+                    connection.execute(setting.format(name)).fetchall()
+                    for name in ("scopes", "names")
+                ]
                 (login,) = connection.execute("SELECT current_user").fetchall()
                 connection.execute(f"BEGIN; SET LOCAL ROLE {APP}".encode())
                 seen = connection.execute("SELECT * FROM holdfast.memories").fetchall()
@@ -348,11 +432,26 @@ class TestIsolation:
     @pytest.mark.parametrize(
         "key",
         [
-            "o'brien", "back\\slash", "\\'; DROP TABLE memories; --", "';RESET ROLE;--", 'ann","user:bob', "%s %(x)s",
-            "1,2", "{ann}", "$1", "ann user:bob", "москва", "👩‍👩‍👧", "a:b:c", "\u2028", "x" * 200,
+            "o'brien",
+            "back\\slash",
+            "\\'; DROP TABLE memories; --",
+            "';RESET ROLE;--",
+            'ann","user:bob',
+            "%s %(x)s",
+            "1,2",
+            "{ann}",
+            "$1",
+            "ann user:bob",
+            "москва",
+            "👩‍👩‍👧",
+            "a:b:c",
+            "\u2028",
+            "x" * 200,
         ],
-    )  # fmt: skip
-    def test_any_name_of_a_scope_names_just_that_scope(self, store: PostgresStore, key: str) -> None:
+    )
+    def test_any_name_of_a_scope_names_just_that_scope(
+        self, store: PostgresStore, key: str
+    ) -> None:
         odd = Scope("user", key)
         put(store, fact("of ann"), fact("of bob", scope=BOB))
         put(store, fact("odd", scope=odd))
@@ -414,7 +513,9 @@ class TestLogins:
         assert truth(store) == before
         store.close()
 
-    def test_a_login_with_both_roles_does_upkeep(self, login: Login, postgres_store_url: str) -> None:
+    def test_a_login_with_both_roles_does_upkeep(
+        self, login: Login, postgres_store_url: str
+    ) -> None:
         store = PostgresStore(login(postgres_store_url, APP, WORKER))
         populate(store, ANN)
         store.enqueue(ANN, "tidy", "k", watermark=1)
@@ -423,9 +524,13 @@ class TestLogins:
         assert store.claim(["tidy"], worker="w", now=START, lease=1) is not None
         store.close()
 
-    def test_a_login_without_roles_is_told_what_it_needs(self, login: Login, postgres_store_url: str) -> None:
+    def test_a_login_without_roles_is_told_what_it_needs(
+        self, login: Login, postgres_store_url: str
+    ) -> None:
         url = login(postgres_store_url)
-        with pytest.raises(StoreError, match=f"{user_of(url)}.*GRANT {APP}, {WORKER} TO {user_of(url)}"):
+        with pytest.raises(
+            StoreError, match=f"{user_of(url)}.*GRANT {APP}, {WORKER} TO {user_of(url)}"
+        ):
             PostgresStore(url)
 
 
@@ -450,10 +555,16 @@ def crowded(postgres_server: PostgresServer) -> Iterator[PostgresStore]:
 class TestPlans:
     """Row-level security must not keep the indexes from being used."""
 
-    @pytest.mark.parametrize("narrower", [{}, {"valid_at": at(5)}, {"kinds": ("fact",)}, {"statuses": ("archived",)}])
+    @pytest.mark.parametrize(
+        "narrower", [{}, {"valid_at": at(5)}, {"kinds": ("fact",)}, {"statuses": ("archived",)}]
+    )
     @pytest.mark.parametrize("way", ["words", "vectors"])
     def test_a_search_reads_by_index(
-        self, crowded: PostgresStore, monkeypatch: pytest.MonkeyPatch, way: str, narrower: dict[str, Any]
+        self,
+        crowded: PostgresStore,
+        monkeypatch: pytest.MonkeyPatch,
+        way: str,
+        narrower: dict[str, Any],
     ) -> None:
         asked: list[tuple[Any, ...]] = []
         original = crowded.read
@@ -481,8 +592,10 @@ def shape(url: str) -> Rows:
     """Everything that the migrations make: tables, columns, indexes, policies, rights, versions."""
     return query(
         url,
-        "SELECT 'column', format('%s %s %s %s', c.relname, c.relkind, attname, format_type(atttypid, atttypmod)), "
-        "  c.relacl::text FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 "
+        "SELECT 'column', format('%s %s %s %s', c.relname, c.relkind, attname, "
+        "format_type(atttypid, atttypmod)), "
+        "  c.relacl::text FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND "
+        "attnum > 0 "
         "  AND NOT attisdropped WHERE relnamespace = 'holdfast'::regnamespace "
         "UNION ALL SELECT 'policy', format('%s %s', tablename, policyname), qual FROM pg_policies "
         "  WHERE schemaname = 'holdfast' "
@@ -512,8 +625,12 @@ LATEST = len(known_migrations("postgres"))
 
 
 class TestSettingUp:
-    @pytest.mark.parametrize("option", ["", "?options=-c%20default_transaction_isolation%3Dserializable"])
-    def test_eight_processes_that_open_an_empty_database_agree(self, postgres_url: str, option: str) -> None:
+    @pytest.mark.parametrize(
+        "option", ["", "?options=-c%20default_transaction_isolation%3Dserializable"]
+    )
+    def test_eight_processes_that_open_an_empty_database_agree(
+        self, postgres_url: str, option: str
+    ) -> None:
         gate, opening = os.pipe()
 
         def make(one: Memory) -> str:
@@ -524,7 +641,9 @@ class TestSettingUp:
             store.close()
             return "made"
 
-        children = [forked(lambda one=one: make(one)) for one in [fact(f"by {n}") for n in range(8)]]
+        children = [
+            forked(lambda one=one: make(one)) for one in [fact(f"by {n}") for n in range(8)]
+        ]
         os.close(opening)
         assert [answer(child) for child in children] == ["made"] * 8
         os.close(gate)
@@ -533,7 +652,9 @@ class TestSettingUp:
         assert (store.state.version, list(store.check())) == (LATEST, [])
         store.close()
 
-    def test_threads_that_open_empty_databases_of_a_new_server_agree(self, own_server: PostgresServer) -> None:
+    def test_threads_that_open_empty_databases_of_a_new_server_agree(
+        self, own_server: PostgresServer
+    ) -> None:
         with ExitStack() as stack:
             urls = [stack.enter_context(database(own_server)) for _ in range(3)]
             query(urls[0], f"DROP ROLE IF EXISTS {APP}, {WORKER}")
@@ -541,7 +662,9 @@ class TestSettingUp:
             assert failed == []
             assert len({str(shape(url)) for url in urls}) == 1
 
-    def test_setting_up_twice_equals_once(self, store: PostgresStore, postgres_store_url: str) -> None:
+    def test_setting_up_twice_equals_once(
+        self, store: PostgresStore, postgres_store_url: str
+    ) -> None:
         populate(store, ANN)
         before, state = shape(postgres_store_url), truth(store)
         for _ in range(2):
@@ -566,7 +689,9 @@ class TestSettingUp:
         before, state = shape(postgres_url), truth(store)
         store.close()
         monkeypatch.setattr(migrations, "migrations", lambda backend: step(NEXT))
-        with pytest.raises(StoreError, match=rf"schema {LATEST}\).*Nothing was changed.*holdfast store migrate"):
+        with pytest.raises(
+            StoreError, match=rf"schema {LATEST}\).*Nothing was changed.*holdfast store migrate"
+        ):
             PostgresStore(postgres_url)
         assert shape(postgres_url) == before
         assert schema.initialise(Connections(postgres_url, "here")).version == LATEST + 1
@@ -574,7 +699,9 @@ class TestSettingUp:
         assert (store.state.version, truth(store), list(store.check())) == (LATEST + 1, state, [])
         store.close()
 
-    def test_a_store_of_the_first_version_gets_what_came_since_and_keeps_the_rest(self, postgres_url: str) -> None:
+    def test_a_store_of_the_first_version_gets_what_came_since_and_keeps_the_rest(
+        self, postgres_url: str
+    ) -> None:
         old = PostgresStore(postgres_url)
         put(old, fact("tea"))
         write(old, lambda writer: writer.put_session(Session("s", ANN, START, START)))
@@ -582,7 +709,9 @@ class TestSettingUp:
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute("DROP TABLE holdfast.spend, holdfast.records, holdfast.messages")
-            connection.execute("DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace")
+            connection.execute(
+                "DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace"
+            )
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
             connection.execute("UPDATE holdfast.meta SET value = '1' WHERE key = 'schema'")
         with pytest.raises(StoreError, match="holdfast store migrate"):
@@ -601,8 +730,13 @@ class TestSettingUp:
         store.close()
         assert (schema.status(postgres_url).rows or {})["message"] == 1
 
-    def test_a_step_that_fails_leaves_nothing(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        broken = step("CREATE TABLE half (n int); ALTER TABLE memories ADD COLUMN half int; CREATE TABLE jobs (n int)")
+    def test_a_step_that_fails_leaves_nothing(
+        self, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        broken = step(
+            "CREATE TABLE half (n int); ALTER TABLE memories ADD COLUMN half int; CREATE TABLE "
+            "jobs (n int)"
+        )
         with monkeypatch.context() as patch:
             patch.setattr(migrations, "migrations", lambda backend: broken)
             with pytest.raises(StoreError, match="jobs"):
@@ -618,12 +752,17 @@ class TestSettingUp:
         assert (shape(postgres_url), list(store.check())) == (before, [])
         store.close()
 
-    @pytest.mark.parametrize("rights", [(), (APP, WORKER), ("CREATEROLE",), ("CREATEDB",)], ids=" ".join)
+    @pytest.mark.parametrize(
+        "rights", [(), (APP, WORKER), ("CREATEROLE",), ("CREATEDB",)], ids=" ".join
+    )
     def test_a_login_that_may_not_make_tables_is_told_so(
         self, login: Login, postgres_url: str, rights: tuple[str, ...]
     ) -> None:
         url = login(postgres_url, *rights)
-        with pytest.raises(StoreError, match=rf"{user_of(url)} may not make .*GRANT {APP}, {WORKER} TO {user_of(url)}"):
+        with pytest.raises(
+            StoreError,
+            match=rf"{user_of(url)} may not make .*GRANT {APP}, {WORKER} TO {user_of(url)}",
+        ):
             PostgresStore(url)
         assert nothing_was_made(postgres_url)
 
@@ -631,12 +770,17 @@ class TestSettingUp:
         self, login: Login, postgres_url: str
     ) -> None:
         url = login(postgres_url)
-        query(postgres_url, f"GRANT CREATE ON DATABASE {postgres_url.rpartition('/')[2]} TO {user_of(url)}")
+        query(
+            postgres_url,
+            f"GRANT CREATE ON DATABASE {postgres_url.rpartition('/')[2]} TO {user_of(url)}",
+        )
         with pytest.raises(StoreError, match="may not make"):
             PostgresStore(url)
         assert nothing_was_made(postgres_url)
 
-    def test_a_login_that_may_make_roles_and_tables_sets_up_a_new_server(self, setting: PostgresServer) -> None:
+    def test_a_login_that_may_make_roles_and_tables_sets_up_a_new_server(
+        self, setting: PostgresServer
+    ) -> None:
         with new_logins(setting) as login, database(setting) as url:
             query(url, f"DROP ROLE IF EXISTS {APP}, {WORKER}")
             own = login(url, "CREATEROLE")
@@ -647,7 +791,9 @@ class TestSettingUp:
             store.close()
             query(url, f"REASSIGN OWNED BY {user_of(own)} TO admin; DROP OWNED BY {user_of(own)}")
 
-    def test_a_schema_that_an_administrator_has_made_is_enough(self, login: Login, postgres_url: str) -> None:
+    def test_a_schema_that_an_administrator_has_made_is_enough(
+        self, login: Login, postgres_url: str
+    ) -> None:
         url = login(postgres_url, APP, WORKER)
         query(postgres_url, f"CREATE SCHEMA holdfast AUTHORIZATION {user_of(url)}")
         store = PostgresStore(url)
@@ -656,20 +802,34 @@ class TestSettingUp:
         store.close()
         query(postgres_url, f"REASSIGN OWNED BY {user_of(url)} TO admin")
 
-    def test_roles_that_pass_over_row_level_security_are_found(self, own_server: PostgresServer) -> None:
+    def test_roles_that_pass_over_row_level_security_are_found(
+        self, own_server: PostgresServer
+    ) -> None:
         with database(own_server) as url:
             store = PostgresStore(url)
             query(url, f"ALTER ROLE {APP} BYPASSRLS")
-            assert [finding.detail for finding in store.check()] == [f"the role {APP} passes over row-level security"]
-            query(url, f"ALTER ROLE {APP} NOBYPASSRLS; ALTER TABLE holdfast.edges NO FORCE ROW LEVEL SECURITY")
-            assert [finding.detail for finding in store.check()] == ["edges is not kept apart by row-level security"]
+            assert [finding.detail for finding in store.check()] == [
+                f"the role {APP} passes over row-level security"
+            ]
+            query(
+                url,
+                (
+                    f"ALTER ROLE {APP} NOBYPASSRLS; ALTER TABLE holdfast.edges NO FORCE ROW LEVEL "
+                    "SECURITY"
+                ),
+            )
+            assert [finding.detail for finding in store.check()] == [
+                "edges is not kept apart by row-level security"
+            ]
             store.close()
 
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[PostgresServer]:
     """A server that the tests of this module may set differently, with few connections."""
-    with start_server(options={"max_connections": "12", "superuser_reserved_connections": "3"}) as server:
+    with start_server(
+        options={"max_connections": "12", "superuser_reserved_connections": "3"}
+    ) as server:
         yield server
 
 
@@ -685,7 +845,9 @@ def plain_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(params=["own_server", "plain_server"])
 def setting(request: pytest.FixtureRequest) -> PostgresServer:
-    """Servers on which our roles can be taken away: the newest release, and an older one without pgvector."""
+    """Servers on which our roles can be taken away: the newest release, and an older one without
+    pgvector.
+    """
     server: PostgresServer = request.getfixturevalue(request.param)
     return server
 
@@ -715,42 +877,72 @@ def in_threads(works: list[Callable[[], object]]) -> list[BaseException]:
 
 def library(store: Store) -> None:
     """Memories of all sorts with vectors, the same each time, under the same ids."""
-    themes = ("green tea", "black coffee", "the river Isar", "seven blue boats", "a garden in winter", "tea and rivers")
+    themes = (
+        "green tea",
+        "black coffee",
+        "the river Isar",
+        "seven blue boats",
+        "a garden in winter",
+        "tea and rivers",
+    )
     memories = [
         Memory(
-            f"fact_{n:03d}", ANN if n % 5 else BOB, "fact", f"{themes[n % 6]} and {themes[n % 4]}, note {n}",
-            created_at=at(n), updated_at=at(n), event_time=at(n), valid_until=at(50) if n % 11 == 0 else None,
+            f"fact_{n:03d}",
+            ANN if n % 5 else BOB,
+            "fact",
+            (f"{themes[n % 6]} and {themes[n % 4]}, note {n}"),
+            created_at=at(n),
+            updated_at=at(n),
+            event_time=at(n),
+            valid_until=at(50) if n % 11 == 0 else None,
             tags=("even",) if n % 2 == 0 else (),
         )
         for n in range(90)
-    ]  # fmt: skip
+    ]
     stored = put(store, *memories)
-    store.add_vectors([ANN, BOB], MODEL, {one.seq: unit(number) for number, one in enumerate(stored)})
+    store.add_vectors(
+        [ANN, BOB], MODEL, {one.seq: unit(number) for number, one in enumerate(stored)}
+    )
     for one in stored[::9]:
         set_status(store, one, "archived")
 
 
 FILTERS = [
-    Filter((ANN,)), Filter((ANN, BOB)), Filter((ANN, BOB), valid_at=at(70)), Filter((ANN,), tags=("even",)),
-    Filter((ANN,), statuses=("active", "archived")), Filter((BOB,), since=at(20), until=at(60)),
+    Filter((ANN,)),
+    Filter((ANN, BOB)),
+    Filter((ANN, BOB), valid_at=at(70)),
+    Filter((ANN,), tags=("even",)),
+    Filter((ANN,), statuses=("active", "archived")),
+    Filter((BOB,), since=at(20), until=at(60)),
     Filter((ANN,), as_of=at(3)),
-]  # fmt: skip
+]
 
 
 def rankings(store: Store) -> list[list[tuple[str, float]]]:
-    """What searches find: ids and scores. For words, ids in their own order: each backend weighs rarity as it can."""
-    names = {one.seq: one.id for one in store.list(Filter((ANN, BOB), statuses=("active", "archived")))}
+    """What searches find: ids and scores. For words, ids in their own order: each backend weighs
+    rarity as it can.
+    """
+    names = {
+        one.seq: one.id for one in store.list(Filter((ANN, BOB), statuses=("active", "archived")))
+    }
     found = []
     for where in FILTERS * 2:  # the second time vectors may come from a cache
         for terms in (["tea"], ["river", "boat", "winter"], ["coffe", "tea", "isar"]):
             found.append(sorted((names[seq], 1.0) for seq, _ in store.by_text(where, terms, 100)))
         for seed in range(3):
-            found.append([(names[seq], score) for seq, score in store.by_vector(where, MODEL, unit(1000 + seed), 25)])
+            found.append(
+                [
+                    (names[seq], score)
+                    for seq, score in store.by_vector(where, MODEL, unit(1000 + seed), 25)
+                ]
+            )
     return found
 
 
 def differing(store: Store, other: Store) -> list[Any]:
-    """Where two stores do not find the same in the same order with the same scores, but for rounding."""
+    """Where two stores do not find the same in the same order with the same scores, but for
+    rounding.
+    """
     return [
         (number, mine, theirs)
         for number, (mine, theirs) in enumerate(zip(rankings(store), rankings(other), strict=True))
@@ -776,24 +968,36 @@ def plain_url(plain_server: PostgresServer) -> Iterator[str]:
 
 
 class TestWithoutVectorType:
-    def test_words_and_vectors_find_the_same_as_in_a_file(self, plain_url: str, file: SQLiteStore) -> None:
+    def test_words_and_vectors_find_the_same_as_in_a_file(
+        self, plain_url: str, file: SQLiteStore
+    ) -> None:
         store = PostgresStore(plain_url)
         library(store)
-        assert (store.state.extension, store.state.vectors, store.has_extension) == (None, "bytea", False)
+        assert (store.state.extension, store.state.vectors, store.has_extension) == (
+            None,
+            "bytea",
+            False,
+        )
         assert differing(store, file) == []
         assert list(store.check()) == []
         store.close()
 
-    def test_with_the_type_they_find_the_same_too(self, store: PostgresStore, file: SQLiteStore) -> None:
+    def test_with_the_type_they_find_the_same_too(
+        self, store: PostgresStore, file: SQLiteStore
+    ) -> None:
         library(store)
         assert store.has_extension
         assert differing(store, file) == []
 
-    def test_recall_ranks_the_same_as_in_a_file(self, plain_url: str, file: SQLiteStore, fake: Any) -> None:
+    def test_recall_ranks_the_same_as_in_a_file(
+        self, plain_url: str, file: SQLiteStore, fake: Any
+    ) -> None:
         store = PostgresStore(plain_url)
         library(store)
         both = [
-            Holdfast(one, (ANN, BOB), tiers=Tiers.of(fake, clock=lambda: at(100)), clock=lambda: at(100))
+            Holdfast(
+                one, (ANN, BOB), tiers=Tiers.of(fake, clock=lambda: at(100)), clock=lambda: at(100)
+            )
             for one in (store, file)
         ]
         for question in ("tea in the garden", "blue boats on the river", "note 17"):
@@ -812,7 +1016,9 @@ class TestWithoutVectorType:
             set_status(one, first, "archived")
             write(one, lambda writer, gone=second: writer.remove(gone), run="gone")
             change(one, third, title="renamed")
-            new = put_one(one, Memory("fact_new", ANN, "fact", "a new boat", at(1), at(1), event_time=at(1)))
+            new = put_one(
+                one, Memory("fact_new", ANN, "fact", "a new boat", at(1), at(1), event_time=at(1))
+            )
             one.add_vectors([ANN], MODEL, {new.seq: unit(1001), third.seq: unit(1002)})
         assert differing(store, file) == []
         for one in (other, file):
@@ -834,7 +1040,10 @@ class TestWithoutVectorType:
         assert differing(store, file) == []
         before, words = vectors_of(store), store.by_text(Filter((ANN, BOB)), ["tea", "boat"], 50)
         store.close()
-        query(postgres_url, f"CREATE SCHEMA IF NOT EXISTS {place}; GRANT USAGE ON SCHEMA {place} TO PUBLIC")
+        query(
+            postgres_url,
+            f"CREATE SCHEMA IF NOT EXISTS {place}; GRANT USAGE ON SCHEMA {place} TO PUBLIC",
+        )
         query(postgres_url, f"CREATE EXTENSION vector SCHEMA {place}")
         state = schema.initialise(Connections(url, "here"))
         assert (state.extension is not None, state.vectors) == (True, "vector")
@@ -897,7 +1106,9 @@ class TestWithoutVectorType:
 def vectors_of(store: Store) -> dict[int, bytes]:
     """Every stored vector, to the last bit."""
     seqs = [one.seq for one in store.list(Filter((ANN, BOB), statuses=("active", "archived")))]
-    return {seq: np.asarray(v).tobytes() for seq, v in store.vectors([ANN, BOB], MODEL, seqs).items()}
+    return {
+        seq: np.asarray(v).tobytes() for seq, v in store.vectors([ANN, BOB], MODEL, seqs).items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -936,7 +1147,9 @@ MENDED = {
     "a missing posting": "DELETE FROM memory_terms WHERE seq = 2",
     "a posting too many": "INSERT INTO memory_terms VALUES (1, 3, 1, 2, '~nothing')",
     "a posting of nothing": "INSERT INTO memory_terms VALUES (1, 777, 1, 1, '~note')",
-    "a posting in another status": "UPDATE memory_terms SET term = '_' || substr(term, 2) WHERE seq = 1",
+    "a posting in another status": (
+        "UPDATE memory_terms SET term = '_' || substr(term, 2) WHERE seq = 1"
+    ),
     "a wrong count in a posting": "UPDATE memory_terms SET times = 9 WHERE seq = 3",
     "a wrong length in a posting": "UPDATE memory_terms SET length = 9 WHERE seq = 3",
     "the total of memories": "UPDATE totals SET active = active + 1",
@@ -944,14 +1157,18 @@ MENDED = {
     "the total of entries": "UPDATE totals SET entries = entries - 1",
     "totals that are gone": "DELETE FROM totals WHERE scope = 1",
     "a length": "UPDATE memories SET terms = 99 WHERE seq = 3",
-    "an edge to nowhere": "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')",
+    "an edge to nowhere": (
+        "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')"
+    ),
     "a mention of nobody": "INSERT INTO mentions VALUES (1, 'nobody', 'nothing')",
     "a name of nobody": "INSERT INTO entity_names VALUES (1, 'x', 'nobody', 'X')",
     "the file of no memory": "INSERT INTO files VALUES (1, '/home', 'a.md', 'rec_gone', 1, 1, '')",
 }
 VECTOR_DAMAGE = {
     "a vector that is too short": "UPDATE vectors SET vector = '[1]' WHERE number = 2",
-    "a vector of another length than one": f"UPDATE vectors SET vector = '[{'7,' * 15}7]' WHERE number = 2",
+    "a vector of another length than one": (
+        f"UPDATE vectors SET vector = '[{'7,' * 15}7]' WHERE number = 2"
+    ),
     "a vector that is missing": "DELETE FROM vectors WHERE number = 3",
 }
 FOR_PEOPLE = {
@@ -961,14 +1178,20 @@ FOR_PEOPLE = {
         "INSERT INTO messages VALUES (1, 's', 0, '{}', 1), (1, 's', 2, '{}', 1)",
         "messages",
     ),
-    "messages without their session": ("INSERT INTO messages VALUES (1, 'nobody', 0, '{}', 1)", "messages"),
+    "messages without their session": (
+        "INSERT INTO messages VALUES (1, 'nobody', 0, '{}', 1)",
+        "messages",
+    ),
     "a missing table": ("DROP TABLE profiles", "schema"),
     "a missing index": ("DROP INDEX memories_by_hash", "schema"),
     "a table that everybody sees": ("ALTER TABLE edges DISABLE ROW LEVEL SECURITY", "schema"),
     "a table without a policy": ("DROP POLICY own ON edges; DROP POLICY upkeep ON edges", "schema"),
     "a policy that hides nothing": (f"ALTER POLICY own ON edges TO {APP} USING (true)", "schema"),
     "one more policy": ("CREATE POLICY more ON edges USING (true)", "schema"),
-    "a policy that lets rows in": (f"CREATE POLICY more ON edges FOR INSERT TO {APP} WITH CHECK (true)", "schema"),
+    "a policy that lets rows in": (
+        f"CREATE POLICY more ON edges FOR INSERT TO {APP} WITH CHECK (true)",
+        "schema",
+    ),
 }
 
 
@@ -1023,10 +1246,15 @@ class TestDoctor:
 class TestManyAtOnce:
     def test_threads_write_at_once(self, store: PostgresStore) -> None:
         failed = in_threads(
-            [lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(10)] for name in "abcdefgh"]
+            [
+                lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(10)]
+                for name in "abcdefgh"
+            ]
         )
         assert failed == []
-        assert sorted(listed(store)) == sorted(f"{name} {n}" for name in "abcdefgh" for n in range(10))
+        assert sorted(listed(store)) == sorted(
+            f"{name} {n}" for name in "abcdefgh" for n in range(10)
+        )
         assert list(store.check()) == []
 
     def test_threads_make_the_same_scope_at_once(self, store: PostgresStore) -> None:
@@ -1043,9 +1271,15 @@ class TestManyAtOnce:
         for round_ in range(6):
             scope = Scope("user", f"new {round_}")
             opened = [
-                Holdfast.open(postgres_store_url, scope=scope, settings=WORDS_ONLY, background=False) for _ in range(5)
+                Holdfast.open(
+                    postgres_store_url, scope=scope, settings=WORDS_ONLY, background=False
+                )
+                for _ in range(5)
             ]
-            works = [lambda hf=hf: (hf.capture("s", "user", "Hello"), hf.remember("Likes tea")) for hf in opened]
+            works = [
+                lambda hf=hf: (hf.capture("s", "user", "Hello"), hf.remember("Likes tea"))
+                for hf in opened
+            ]
             assert in_threads(works) == []
             kept = opened[0].list()
             assert sorted(one.content for one in kept) == ["Hello"] * 5 + ["Likes tea"]
@@ -1057,7 +1291,10 @@ class TestManyAtOnce:
         stores = [PostgresStore(postgres_store_url) for _ in range(6)]
         stored = put(stores[0], *(fact(f"note {n}") for n in range(40)))
         vectors = {one.seq: unit(one.seq) for one in stored}
-        assert in_threads([lambda one=one: one.add_vectors([ANN], MODEL, vectors) for one in stores]) == []
+        assert (
+            in_threads([lambda one=one: one.add_vectors([ANN], MODEL, vectors) for one in stores])
+            == []
+        )
         assert vectors_of(stores[0]) == {seq: vector.tobytes() for seq, vector in vectors.items()}
         assert (stores[0].models([ANN]), list(stores[0].check())) == ({MODEL: True}, [])
         for one in stores:
@@ -1084,14 +1321,25 @@ class TestManyAtOnce:
                 done.set()
 
         first, *others = stores
-        assert in_threads([lambda: come_and_go(first), *(lambda one=one: embed(one) for one in others)]) == []
-        assert (first.models([ANN]), first.coverage([ANN]), list(first.check())) == ({MODEL: True}, {MODEL: 90}, [])
+        assert (
+            in_threads(
+                [lambda: come_and_go(first), *(lambda one=one: embed(one) for one in others)]
+            )
+            == []
+        )
+        assert (first.models([ANN]), first.coverage([ANN]), list(first.check())) == (
+            {MODEL: True},
+            {MODEL: 90},
+            [],
+        )
         for one in stores:
             one.close()
 
     def test_repair_waits_for_writers_and_they_for_it(self, store: PostgresStore) -> None:
         put(store, *(fact(f"note {n}") for n in range(50)))
-        writers = [lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(8)] for name in "abc"]
+        writers = [
+            lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(8)] for name in "abc"
+        ]
         assert in_threads([store.repair, *writers, store.repair]) == []
         assert (len(listed(store)), list(store.check())) == (74, [])
 
@@ -1102,19 +1350,32 @@ class TestManyAtOnce:
         monkeypatch.setattr(connections, "PATIENCE", 10.0)
         # One of the scopes is not there, so it is looked for at each step.
         with Holdfast.open(
-            postgres_store_url, scope=["user:ann", "shared:nowhere"], settings=WORDS_ONLY, background=False
+            postgres_store_url,
+            scope=["user:ann", "shared:nowhere"],
+            settings=WORDS_ONLY,
+            background=False,
         ) as hf:
             hf.remember("Prefers green tea")
             asking = [lambda: [hf.recall("which tea?")[0] for _ in range(5)]] * 8
             assert in_threads(asking) == []
 
     def test_other_defaults_of_the_server_change_nothing(self, postgres_store_url: str) -> None:
-        options = "-c default_transaction_isolation=serializable -c row_security=off -c search_path=nowhere"
+        options = (
+            "-c default_transaction_isolation=serializable -c row_security=off -c "
+            "search_path=nowhere"
+        )
         option = "?options=" + options.replace(" ", "%20").replace("=", "%3D")
         stores = [PostgresStore(postgres_store_url + option) for _ in range(4)]
-        works = [lambda n=n, one=one: [put(one, fact(f"{n} {m}")) for m in range(5)] for n, one in enumerate(stores)]
+        works = [
+            lambda n=n, one=one: [put(one, fact(f"{n} {m}")) for m in range(5)]
+            for n, one in enumerate(stores)
+        ]
         assert in_threads(works) == []
-        assert (len(listed(stores[0])), listed(stores[1], scopes=(BOB,)), list(stores[2].check())) == (20, [], [])
+        assert (
+            len(listed(stores[0])),
+            listed(stores[1], scopes=(BOB,)),
+            list(stores[2].check()),
+        ) == (20, [], [])
         for one in stores:
             one.close()
 
@@ -1129,12 +1390,24 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("url", "location"),
         [
-            (f"postgresql://ann:{SECRET}@db.example:5433/notes", "postgresql://ann@db.example:5433/notes"),
-            (f"postgres://ann:{SECRET}@db.example/notes?sslmode=require", "postgresql://ann@db.example/notes"),
-            (f"postgresql://db.example/notes?user=ann&password={SECRET}", "postgresql://ann@db.example/notes"),
+            (
+                f"postgresql://ann:{SECRET}@db.example:5433/notes",
+                "postgresql://ann@db.example:5433/notes",
+            ),
+            (
+                f"postgres://ann:{SECRET}@db.example/notes?sslmode=require",
+                "postgresql://ann@db.example/notes",
+            ),
+            (
+                f"postgresql://db.example/notes?user=ann&password={SECRET}",
+                "postgresql://ann@db.example/notes",
+            ),
             (f"postgresql:///notes?host=/run/pg&password={SECRET}", "postgresql:///run/pg/notes"),
             (f"postgresql://ann:{SECRET}@one:1,two:2/notes", "postgresql://ann@one,two:1,2/notes"),
-            (f"postgresql://ann:%40{SECRET}%2F@[::1]:5433/notes", "postgresql://ann@::1:5433/notes"),
+            (
+                f"postgresql://ann:%40{SECRET}%2F@[::1]:5433/notes",
+                "postgresql://ann@::1:5433/notes",
+            ),
             (f"postgresql://ann:{SECRET}@db.example", "postgresql://ann@db.example/"),
         ],
     )
@@ -1145,19 +1418,28 @@ class TestErrors:
     @pytest.mark.parametrize(
         "url",
         [
-            f"postgresql://ann:x/{SECRET}@127.0.0.1:1/notes", f"postgresql://ann:{SECRET}/x@127.0.0.1:1/notes",
-            f"postgresql://ann:x@{SECRET}@127.0.0.1:1/notes", f"postgresql://ann:{SECRET} x@127.0.0.1:1/notes",
-            f"postgresql://ann:{SECRET}@[127.0.0.1:1/notes", f"postgresql://ann:{SECRET}%zz@127.0.0.1:1/notes",
-            f"postgresql://ann:{SECRET}@127.0.0.1:1/notes?nonsense=1", f"postgresql://ann:{SECRET}@127.0.0.1:port/notes",
+            f"postgresql://ann:x/{SECRET}@127.0.0.1:1/notes",
+            f"postgresql://ann:{SECRET}/x@127.0.0.1:1/notes",
+            f"postgresql://ann:x@{SECRET}@127.0.0.1:1/notes",
+            (f"postgresql://ann:{SECRET} x@127.0.0.1:1/notes"),
+            f"postgresql://ann:{SECRET}@[127.0.0.1:1/notes",
+            f"postgresql://ann:{SECRET}%zz@127.0.0.1:1/notes",
+            f"postgresql://ann:{SECRET}@127.0.0.1:1/notes?nonsense=1",
+            f"postgresql://ann:{SECRET}@127.0.0.1:port/notes",
         ],
-    )  # fmt: skip
-    def test_a_url_that_cannot_be_understood_is_not_repeated(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
+    )
+    def test_a_url_that_cannot_be_understood_is_not_repeated(
+        self, url: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
         with pytest.raises(InvalidInput, match="percent sign") as raised:
             PostgresStore(url)
         assert SECRET not in told(raised.value) + caplog.text + driver_errors.without_password(url)
 
     def test_a_password_is_in_no_error_and_no_log(
-        self, own_server: PostgresServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+        self,
+        own_server: PostgresServer,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         caplog.set_level(logging.DEBUG)
         monkeypatch.setattr(connections, "PATIENCE", 0.5)
@@ -1174,31 +1456,44 @@ class TestErrors:
             query(admin, "SELECT pg_reload_conf()")
             store = until_done(lambda: PostgresStore(url))
             calls: list[Callable[[], Any]] = [
-                store.scopes, lambda: store.read((), "SELECT nonsense"), lambda: put(store, fact("a\0b")),
+                store.scopes,
+                lambda: store.read((), "SELECT nonsense"),
+                lambda: put(store, fact("a\0b")),
                 lambda: write(store, lambda writer: writer.execute("SELECT 1/0")),
-            ]  # fmt: skip
+            ]
             told_ = [told(raised)]
             for call in calls:
                 with pytest.raises((StoreError, InvalidInput)) as failing:
                     call()
                 told_.append(told(failing.value))
             query(admin, f"ALTER ROLE {user_of(url)} NOLOGIN")
-            query(admin, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> 'admin'")
-            refused = until_raised(lambda: listed(store))  # a connection may outlive its end by a moment
+            query(
+                admin,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> 'admin'",
+            )
+            refused = until_raised(
+                lambda: listed(store)
+            )  # a connection may outlive its end by a moment
             assert "refused the login" in str(refused)
             told_.append(told(refused))
             store.close()
-            assert SECRET not in "".join(told_) + caplog.text + store.location + repr(store._primary)
+            assert SECRET not in "".join(told_) + caplog.text + store.location + repr(
+                store._primary
+            )
 
     def test_a_database_that_is_not_there(self, postgres_server: PostgresServer) -> None:
         with pytest.raises(StoreError, match="nowhere does not exist"):
             PostgresStore(postgres_server.url("nowhere"))
-        with pytest.raises(StoreError, match=rf"{postgres_server.port}/ does not exist"):  # that of the login's name
+        with pytest.raises(
+            StoreError, match=rf"{postgres_server.port}/ does not exist"
+        ):  # that of the login's name
             PostgresStore(f"postgresql://admin@127.0.0.1:{postgres_server.port}")
         with pytest.raises(StoreError, match="refused the login"):
             PostgresStore(postgres_server.url("postgres", user="nobody_here"))
 
-    def test_a_socket_and_options_in_the_url(self, postgres_server: PostgresServer, postgres_store_url: str) -> None:
+    def test_a_socket_and_options_in_the_url(
+        self, postgres_server: PostgresServer, postgres_store_url: str
+    ) -> None:
         name, folder = postgres_store_url.rpartition("/")[2], postgres_server.data.parent
         url = f"postgresql:///{name}?host={folder}&port={postgres_server.port}&user=admin&application_name=notes"
         store = PostgresStore(url)
@@ -1214,7 +1509,9 @@ class TestErrors:
         assert listed(store) == ["日本 tea 👩‍👩‍👧"]
         store.close()
 
-    def test_no_free_connection_says_busy(self, own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_free_connection_says_busy(
+        self, own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(connections, "CONNECTIONS", 1)
         with database(own_server) as url:
             store = PostgresStore(url)
@@ -1238,10 +1535,12 @@ class TestErrors:
     @pytest.mark.parametrize("text", ["tea\0time", "tea\ud800time"])
     def test_text_that_no_table_can_hold(self, store: PostgresStore, text: str) -> None:
         writes: list[Callable[[], Any]] = [
-            lambda: put(store, fact(text)), lambda: put(store, fact("tea", title=text)),
-            lambda: put(store, fact("tea", author=text)), lambda: put(store, fact("tea", session=text, position=0)),
+            lambda: put(store, fact(text)),
+            lambda: put(store, fact("tea", title=text)),
+            lambda: put(store, fact("tea", author=text)),
+            lambda: put(store, fact("tea", session=text, position=0)),
             lambda: store.enqueue(ANN, text, "k", watermark=1),
-        ]  # fmt: skip
+        ]
         one = put_one(store, fact("green tea"))
         writes.append(lambda: change(store, one, title=text))
         for each in writes:
@@ -1249,15 +1548,30 @@ class TestErrors:
                 each()
         assert listed(store) == ["green tea"]
         where = Filter((ANN,), sessions=(text,), authors=(text,), tags=(text,), categories=(text,))
-        assert (store.get([ANN], [text]), store.list(where), store.by_text(Filter((ANN,)), [text], 5)) == ([], [], [])
-        assert (store.by_entity(Filter((ANN,)), [text], 5), store.events([ANN], run=text)) == ([], [])
+        assert (
+            store.get([ANN], [text]),
+            store.list(where),
+            store.by_text(Filter((ANN,)), [text], 5),
+        ) == ([], [], [])
+        assert (store.by_entity(Filter((ANN,)), [text], 5), store.events([ANN], run=text)) == (
+            [],
+            [],
+        )
         assert (store.edges(ANN, text), store.vectors([ANN], text, [1])) == ([], {})
         assert list(store.check()) == []
 
-    @pytest.mark.parametrize("text", ["tea\0time", "tea\ud800time", "\0", "%s ? $1 \\ ' \" :name {}", "٣ ½ ﷺ"])
-    def test_any_text_can_be_remembered_and_asked(self, postgres_store_url: str, fake: Any, text: str) -> None:
-        with Holdfast.open(postgres_store_url, scope="user:ann", settings=WORDS_ONLY, background=False) as hf:
-            kept = hf.remember(f"green {text} leaves", title=text, tags=(text,), metadata={text: text})
+    @pytest.mark.parametrize(
+        "text", ["tea\0time", "tea\ud800time", "\0", "%s ? $1 \\ ' \" :name {}", "٣ ½ ﷺ"]
+    )
+    def test_any_text_can_be_remembered_and_asked(
+        self, postgres_store_url: str, fake: Any, text: str
+    ) -> None:
+        with Holdfast.open(
+            postgres_store_url, scope="user:ann", settings=WORDS_ONLY, background=False
+        ) as hf:
+            kept = hf.remember(
+                f"green {text} leaves", title=text, tags=(text,), metadata={text: text}
+            )
             hf.capture("s", "user", f"hello {text}")
             assert hf.recall(f"green {text} leaves")[0].memory.id == kept.id
             hf.recall(text), hf.context(text)
@@ -1269,7 +1583,9 @@ class TestErrors:
     ) -> None:
         monkeypatch.setattr(scoped_session, "BYTES_TOGETHER", 10_000)
         put(store, *(fact(f"note {n} " + "x" * (n * 700)) for n in range(40)))
-        assert [len(text) for text in listed(store)] == [len(f"note {n} ") + n * 700 for n in range(40)]
+        assert [len(text) for text in listed(store)] == [
+            len(f"note {n} ") + n * 700 for n in range(40)
+        ]
         assert list(store.check()) == []
 
     def test_a_transaction_that_only_appended_messages_is_told_from_another_with_its_number(
@@ -1283,15 +1599,22 @@ class TestErrors:
             traces.append(writer.trace(store._sight(())))
 
         write(store, work, when=at(1))
-        ((transaction,),) = query(postgres_store_url, "SELECT DISTINCT xmin::text FROM holdfast.messages")
+        ((transaction,),) = query(
+            postgres_store_url, "SELECT DISTINCT xmin::text FROM holdfast.messages"
+        )
         (trace,) = traces
         assert trace is not None and trace.message is not None
         assert store._primary.outcome(transaction, trace) == "committed"
         number, session, position, time_ = trace.message
-        for other in ((number, session, position + 1, time_), (number, session, position, time_ + 1)):
+        for other in (
+            (number, session, position + 1, time_),
+            (number, session, position, time_ + 1),
+        ):
             assert store._primary.outcome(transaction, replace(trace, message=other)) == "aborted"
 
-    def test_scrubbing_says_that_a_reader_of_an_older_state_holds_it_up(self, store: PostgresStore) -> None:
+    def test_scrubbing_says_that_a_reader_of_an_older_state_holds_it_up(
+        self, store: PostgresStore
+    ) -> None:
         one = put_one(store, fact("tea"))
         with store.snapshot() as rows:
             assert len(list(rows("memory", ANN))) == 1
@@ -1301,16 +1624,23 @@ class TestErrors:
         assert {place.name: place.state for place in store.scrub()}["dead rows"] == "clean"
         assert listed(store) == ["coffee"]
 
-    def test_scrubbing_does_not_wait_for_ever(self, store: PostgresStore, postgres_store_url: str) -> None:
+    def test_scrubbing_does_not_wait_for_ever(
+        self, store: PostgresStore, postgres_store_url: str
+    ) -> None:
         put(store, fact("tea"))
         with psycopg.connect(postgres_store_url) as other:
             other.execute("LOCK TABLE holdfast.memories IN SHARE UPDATE EXCLUSIVE MODE")
             assert store.scrub(wait=0.01)[0].state == "pending"
 
-    def test_who_does_not_own_the_tables_is_told_who_can_clean_them(self, store: PostgresStore) -> None:
+    def test_who_does_not_own_the_tables_is_told_who_can_clean_them(
+        self, store: PostgresStore
+    ) -> None:
         states = {place.name: (place.state, place.detail) for place in store.scrub()}
         assert states["server files"][0] == states["server log"][0] == "beyond"
-        assert "VACUUM (FULL)" in states["server files"][1] and "pg_switch_wal" in states["server log"][1]
+        assert (
+            "VACUUM (FULL)" in states["server files"][1]
+            and "pg_switch_wal" in states["server log"][1]
+        )
 
 
 def told(error: BaseException) -> str:

@@ -1,8 +1,9 @@
 """The schema keeps every rule that Citus has for tables that are spread over machines.
 
-Citus itself is not on the test server, so the rules are checked against the catalogue: its documentation asks that
-unique and primary keys include the distribution column, that foreign keys between spread tables include it on both
-sides in the same place, that reference tables point to no spread table, and that the column has one type everywhere.
+Citus itself is not on the test server, so the rules are checked against the catalogue: its
+documentation asks that unique and primary keys include the distribution column, that foreign keys
+between spread tables include it on both sides in the same place, that reference tables point to no
+spread table, and that the column has one type everywhere.
 """
 
 from __future__ import annotations
@@ -41,10 +42,14 @@ def test_the_distribution_column_has_one_type_and_is_never_null(
 
 
 @pytest.mark.parametrize("table", DISTRIBUTED)
-def test_every_unique_key_starts_with_the_scope(catalogue: psycopg.Connection[tuple[Any, ...]], table: str) -> None:
+def test_every_unique_key_starts_with_the_scope(
+    catalogue: psycopg.Connection[tuple[Any, ...]], table: str
+) -> None:
     rows = catalogue.execute(
-        "SELECT i.indexrelid::regclass::text, (SELECT attname FROM pg_attribute a WHERE a.attrelid = i.indrelid "
-        "AND a.attnum = i.indkey[0]) FROM pg_index i WHERE i.indrelid = %s::regclass AND i.indisunique",
+        "SELECT i.indexrelid::regclass::text, (SELECT attname FROM pg_attribute a WHERE "
+        "a.attrelid = i.indrelid "
+        "AND a.attnum = i.indkey[0]) FROM pg_index i WHERE i.indrelid = %s::regclass AND "
+        "i.indisunique",
         (f"holdfast.{table}",),
     ).fetchall()
     assert rows
@@ -56,11 +61,14 @@ def test_foreign_keys_stay_on_one_machine_or_point_to_a_table_that_is_everywhere
 ) -> None:
     rows = catalogue.execute(
         "SELECT s.relname, t.relname, "
-        "ARRAY(SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY k (n, o) JOIN pg_attribute a "
+        "ARRAY(SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY k (n, o) JOIN "
+        "pg_attribute a "
         "ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.o), "
-        "ARRAY(SELECT a.attname::text FROM unnest(c.confkey) WITH ORDINALITY k (n, o) JOIN pg_attribute a "
+        "ARRAY(SELECT a.attname::text FROM unnest(c.confkey) WITH ORDINALITY k (n, o) JOIN "
+        "pg_attribute a "
         "ON a.attrelid = c.confrelid AND a.attnum = k.n ORDER BY k.o), c.confdeltype::text "
-        "FROM pg_constraint c JOIN pg_class s ON s.oid = c.conrelid JOIN pg_class t ON t.oid = c.confrelid "
+        "FROM pg_constraint c JOIN pg_class s ON s.oid = c.conrelid JOIN pg_class t ON t.oid = "
+        "c.confrelid "
         "WHERE c.contype = 'f' AND s.relnamespace = 'holdfast'::regnamespace"
     ).fetchall()
     assert rows
@@ -74,12 +82,18 @@ def test_foreign_keys_stay_on_one_machine_or_point_to_a_table_that_is_everywhere
             assert on_delete == "a", "Citus does not cascade from a reference table"
 
 
-def test_nothing_stands_on_what_citus_cannot_spread(catalogue: psycopg.Connection[tuple[Any, ...]]) -> None:
+def test_nothing_stands_on_what_citus_cannot_spread(
+    catalogue: psycopg.Connection[tuple[Any, ...]],
+) -> None:
     ((triggers, inherited, expressions),) = catalogue.execute(
-        "SELECT (SELECT count(*) FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid WHERE NOT g.tgisinternal "
-        "AND c.relnamespace = 'holdfast'::regnamespace), (SELECT count(*) FROM pg_inherits i JOIN pg_class c "
-        "ON c.oid = i.inhrelid WHERE c.relnamespace = 'holdfast'::regnamespace AND c.relkind = 'r'), "
-        "(SELECT count(*) FROM pg_constraint x JOIN pg_class c ON c.oid = x.conrelid WHERE x.contype = 'x' "
+        "SELECT (SELECT count(*) FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid WHERE NOT "
+        "g.tgisinternal "
+        "AND c.relnamespace = 'holdfast'::regnamespace), (SELECT count(*) FROM pg_inherits i JOIN "
+        "pg_class c "
+        "ON c.oid = i.inhrelid WHERE c.relnamespace = 'holdfast'::regnamespace AND c.relkind = "
+        "'r'), "
+        "(SELECT count(*) FROM pg_constraint x JOIN pg_class c ON c.oid = x.conrelid WHERE "
+        "x.contype = 'x' "
         "AND c.relnamespace = 'holdfast'::regnamespace)"
     ).fetchall()
     assert (triggers, inherited, expressions) == (0, 0, 0)
@@ -99,11 +113,14 @@ def test_a_table_of_a_later_version_is_spread_beside_the_others() -> None:
     spread = [table for table in DISTRIBUTED if table != "messages"]
     (statement,) = citus.statements("db", spread)
     assert statement == (
-        "SELECT create_distributed_table('holdfast.messages', 'scope', colocate_with => 'holdfast.totals')"
+        "SELECT create_distributed_table('holdfast.messages', 'scope', colocate_with => "
+        "'holdfast.totals')"
     )
     assert citus.statements("db", DISTRIBUTED) == []
 
 
-def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(postgres_store_url: str) -> None:
+def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(
+    postgres_store_url: str,
+) -> None:
     with pytest.raises(StoreError, match="CREATE EXTENSION citus"):
         citus.distribute(postgres_store_url)

@@ -33,7 +33,8 @@ def store(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 def index_names(url: str) -> list[str]:
     with psycopg.connect(url) as connection:
         rows = connection.execute(
-            "SELECT indexname FROM pg_indexes WHERE schemaname = 'holdfast' AND indexname LIKE 'vectors_near_%'"
+            "SELECT indexname FROM pg_indexes WHERE schemaname = 'holdfast' AND indexname LIKE "
+            "'vectors_near_%'"
         )
         return [name for (name,) in rows]
 
@@ -71,7 +72,8 @@ def explained_search(store: PostgresStore) -> str:
         ((model,),) = connection.execute("SELECT number FROM models").fetchall()
         connection.execute(hnsw.SEARCHING)
         rows = connection.execute(
-            f"EXPLAIN SELECT v.seq FROM vectors v WHERE v.scope = {number} AND v.model = {model} AND v.seq NOT IN "
+            f"EXPLAIN SELECT v.seq FROM vectors v WHERE v.scope = {number} AND v.model = {model} "
+            "AND v.seq NOT IN "
             f"(SELECT m.seq FROM memories m WHERE m.scope = {number} AND m.status <> 'active') "
             "ORDER BY v.vector::vector(16) <=> %s LIMIT 10".encode(),
             (unit(1),),
@@ -89,32 +91,41 @@ def test_what_is_put_away_is_not_found_by_the_index(store: PostgresStore) -> Non
 
 def test_a_strict_filter_still_gets_exact_answers(store: PostgresStore) -> None:
     rare = put(store, *(fact(f"rare {number}", category="rare") for number in range(3)))
-    store.add_vectors([ANN], MODEL, {one.seq: -unit(9) for one in rare})  # as far from the question as can be
+    store.add_vectors(
+        [ANN], MODEL, {one.seq: -unit(9) for one in rare}
+    )  # as far from the question as can be
     store.tend()
     found = store.by_vector(Filter((ANN,), categories=("rare",)), MODEL, unit(9), 10)
     assert {seq for seq, _ in found} == {one.seq for one in rare}
 
 
-def test_an_index_that_is_no_longer_needed_goes_away(store: PostgresStore, postgres_store_url: str) -> None:
+def test_an_index_that_is_no_longer_needed_goes_away(
+    store: PostgresStore, postgres_store_url: str
+) -> None:
     store.tend()
     store.drop_vectors(MODEL, [ANN])
     assert [done.split()[0] for done in store.tend()] == ["removed"]
     assert index_names(postgres_store_url) == []
 
 
-def test_an_index_that_was_not_finished_is_built_again(store: PostgresStore, postgres_store_url: str) -> None:
+def test_an_index_that_was_not_finished_is_built_again(
+    store: PostgresStore, postgres_store_url: str
+) -> None:
     store.tend()
     (name,) = index_names(postgres_store_url)
     with psycopg.connect(postgres_store_url) as connection:
         connection.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (f"holdfast.{name}",)
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass",
+            (f"holdfast.{name}",),
         )
     assert ["not built to its end" in finding.detail for finding in store.check()] == [True]
     assert [done.split()[0] for done in store.tend()] == ["removed", "built"]
     assert list(store.check()) == []
 
 
-def test_a_login_that_does_not_own_the_tables_is_told_so(store: PostgresStore, postgres_store_url: str) -> None:
+def test_a_login_that_does_not_own_the_tables_is_told_so(
+    store: PostgresStore, postgres_store_url: str
+) -> None:
     with psycopg.connect(postgres_store_url, autocommit=True) as admin:
         admin.execute("DROP ROLE IF EXISTS index_guest")
         admin.execute("CREATE ROLE index_guest LOGIN IN ROLE holdfast_app, holdfast_worker")

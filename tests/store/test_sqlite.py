@@ -1,4 +1,6 @@
-"""What only a file can suffer: foreign files, damage, missing rights, a full disk, many processes."""
+"""What only a file can suffer: foreign files, damage, missing rights, a full disk, many
+processes.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,12 @@ def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
     """Runs a program in a process of its own."""
     return subprocess.run(
         [sys.executable, "-c", code, *args],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 class TestCreation:
@@ -102,11 +108,15 @@ class TestCreation:
             os.umask(before)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {
-            "memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600,
-        }  # fmt: skip
+            "memory.db": 0o600,
+            "memory.db-wal": 0o600,
+            "memory.db-shm": 0o600,
+        }
         store.close()
 
-    def test_the_file_says_whose_it_is_and_uses_a_write_ahead_log(self, store: SQLiteStore, path: Path) -> None:
+    def test_the_file_says_whose_it_is_and_uses_a_write_ahead_log(
+        self, store: SQLiteStore, path: Path
+    ) -> None:
         connection = apsw.Connection(str(path))
         assert connection.pragma("application_id") == APPLICATION_ID == int.from_bytes(b"HLDF")
         assert connection.pragma("journal_mode") == "wal"
@@ -118,7 +128,9 @@ class TestCreation:
         store.close()
         assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
 
-    def test_closing_ends_the_connections_of_every_thread(self, store: SQLiteStore, path: Path) -> None:
+    def test_closing_ends_the_connections_of_every_thread(
+        self, store: SQLiteStore, path: Path
+    ) -> None:
         put(store, fact("tea"))
         asked, done = threading.Event(), threading.Event()
 
@@ -136,14 +148,18 @@ class TestCreation:
         thread.join()
         assert left == ["memory.db"]
 
-    def test_in_memory_nothing_touches_the_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_in_memory_nothing_touches_the_disk(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(tmp_path)
         one, two = SQLiteStore(":memory:"), SQLiteStore(":memory:")
         put(one, fact("tea"))
         assert (listed(one), listed(two), list(tmp_path.iterdir())) == (["tea"], [], [])
         one.close(), two.close()
 
-    def test_a_home_folder_is_expanded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_home_folder_is_expanded(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         SQLiteStore("~/memory.db").close()
         assert (tmp_path / "memory.db").exists()
@@ -155,7 +171,12 @@ class TestCreation:
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
         there = apsw.Connection(str(path)).execute(query).fetchall()
         assert there == fresh.execute(query).fetchall()
-        assert {name for kind, name, *_ in there if kind == "table"} >= {"memories", "events", "edges", "jobs"}
+        assert {name for kind, name, *_ in there if kind == "table"} >= {
+            "memories",
+            "events",
+            "edges",
+            "jobs",
+        }
 
     @pytest.mark.parametrize("version", range(1, len(migrations("sqlite"))))
     def test_a_file_of_any_version_becomes_like_a_new_one(self, path: Path, version: int) -> None:
@@ -168,22 +189,35 @@ class TestCreation:
         assert put(store, fact("tea"))[0].seq == 1
         store.close()
 
-    def test_a_row_of_an_unknown_kind_or_status_is_refused(self, store: SQLiteStore, path: Path) -> None:
+    def test_a_row_of_an_unknown_kind_or_status_is_refused(
+        self, store: SQLiteStore, path: Path
+    ) -> None:
         put(store, fact("tea"))
         for column in ("kind", "status"):
             with pytest.raises(apsw.ConstraintError):
                 apsw.Connection(str(path)).execute(f"UPDATE memories SET {column} = 'other'")
 
-    def test_a_file_of_the_first_version_gets_what_came_since_and_keeps_the_rest(self, path: Path) -> None:
+    def test_a_file_of_the_first_version_gets_what_came_since_and_keeps_the_rest(
+        self, path: Path
+    ) -> None:
         filled(path, 3)
-        write(old := SQLiteStore(path), lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        write(
+            old := SQLiteStore(path),
+            lambda writer: writer.put_session(Session("s", ANN, START, START)),
+        )
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
-        back = "DROP INDEX memories_by_namespace; DROP INDEX sessions_unread; ALTER TABLE memories DROP COLUMN strength"
+        back = (
+            "DROP INDEX memories_by_namespace; DROP INDEX sessions_unread; ALTER TABLE "
+            "memories DROP COLUMN strength"
+        )
         gone = "; ".join(f"DROP TABLE {table}" for table in ("spend", "files", "messages"))
         apsw.Connection(str(path)).execute(f"{gone}; {back}; PRAGMA user_version = 1")
         looked_at = status(path)
-        assert (looked_at.version, looked_at.pending) == (1, tuple(step.name for step in migrations("sqlite")[1:]))
+        assert (looked_at.version, looked_at.pending) == (
+            1,
+            tuple(step.name for step in migrations("sqlite")[1:]),
+        )
         assert looked_at.rows is not None and "message" not in looked_at.rows
         store = SQLiteStore(path)
         assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
@@ -228,7 +262,11 @@ class TestForeignFiles:
 
     def test_a_store_of_a_newer_version(self, path: Path) -> None:
         filled(path, 3)
-        tamper(path, f"PRAGMA user_version = {len(migrations('sqlite')) + 1}", "PRAGMA wal_checkpoint(TRUNCATE)")
+        tamper(
+            path,
+            f"PRAGMA user_version = {len(migrations('sqlite')) + 1}",
+            "PRAGMA wal_checkpoint(TRUNCATE)",
+        )
         self.refused(path, StoreTooNew, "newer Holdfast")
 
     def test_an_empty_file_becomes_a_store(self, path: Path) -> None:
@@ -262,7 +300,9 @@ class TestDamage:
         assert findings
 
     def test_every_overwritten_page_is_noticed_or_harmless(self, path: Path) -> None:
-        """Whatever page is lost, the store says so or still reads everything; it never invents or hides quietly."""
+        """Whatever page is lost, the store says so or still reads everything; it never invents or
+        hides quietly.
+        """
         filled(path, 60)
         sound = path.read_bytes()
         expected = truth(reading := SQLiteStore(path))
@@ -282,7 +322,9 @@ class TestDamage:
         assert noticed > len(sound) // 4096 // 2
 
     @pytest.mark.parametrize("kept", [0.0, 0.3, 0.6, 0.95])
-    def test_a_truncated_log_loses_the_last_writes_and_nothing_else(self, path: Path, kept: float) -> None:
+    def test_a_truncated_log_loses_the_last_writes_and_nothing_else(
+        self, path: Path, kept: float
+    ) -> None:
         store = SQLiteStore(path)
         for number in range(20):
             put(store, fact(f"note {number}"))
@@ -347,7 +389,8 @@ class TestReadOnly:
 
     @pytest.fixture
     def place(self) -> Iterator[Path]:
-        # Not among pytest's own folders: another run of it shuts those to the user who can only read.
+        # Not among pytest's own folders: another run of it shuts those to the user who can only
+        # read.
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             folder.chmod(0o755)
@@ -370,8 +413,12 @@ class TestReadOnly:
 
     def expect_reading_only(self, told: dict[str, Any]) -> None:
         assert {name: told.get(name) for name in ("open", "list", "words", "vector", "check")} == {
-            "open": "opened", "list": ["green tea"], "words": ["green tea"], "vector": 1, "check": 0,
-        }  # fmt: skip
+            "open": "opened",
+            "list": ["green tea"],
+            "words": ["green tea"],
+            "vector": 1,
+            "check": 0,
+        }
         assert told["write"].startswith("StoreReadOnly")
         assert told["touch"].startswith("StoreReadOnly")
 
@@ -434,7 +481,9 @@ store.close()
 
 
 class TestFullDisk:
-    def test_a_database_that_may_not_grow_stores_nothing_of_a_batch_and_goes_on_later(self, path: Path) -> None:
+    def test_a_database_that_may_not_grow_stores_nothing_of_a_batch_and_goes_on_later(
+        self, path: Path
+    ) -> None:
         store = SQLiteStore(path)
         put(store, fact("kept"))
         before, pages = truth(store), store._writer.pragma("page_count")
@@ -456,7 +505,10 @@ class TestFullDisk:
         disk = tmp_path / "disk"
         disk.mkdir()
         command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        if (
+            os.geteuid() != 0
+            or subprocess.run(command, capture_output=True, check=False).returncode
+        ):
             pytest.skip("no file system can be mounted here")
         try:
             store = SQLiteStore(disk / "memory.db")
@@ -478,7 +530,9 @@ class TestManyAtOnce:
             path = tmp_path / str(attempt) / "new" / "memory.db"
             gate, opening = os.pipe()
 
-            def make(one: Memory, path: Path = path, gate: int = gate, opening: int = opening) -> str:
+            def make(
+                one: Memory, path: Path = path, gate: int = gate, opening: int = opening
+            ) -> str:
                 os.close(opening)
                 os.read(gate, 1)  # all of them start when the parent lets go
                 store = SQLiteStore(path)
@@ -486,7 +540,9 @@ class TestManyAtOnce:
                 store.close()
                 return "made"
 
-            children = [forked(lambda one=one: make(one)) for one in (fact(f"by {n}") for n in range(6))]
+            children = [
+                forked(lambda one=one: make(one)) for one in (fact(f"by {n}") for n in range(6))
+            ]
             os.close(opening)
             assert [answer(child) for child in children] == ["made"] * 6
             os.close(gate)
@@ -517,7 +573,9 @@ class TestManyAtOnce:
 
         assert write(store, hold) is True
 
-    def test_a_child_that_only_closes_leaves_the_parent_alone(self, store: SQLiteStore, path: Path) -> None:
+    def test_a_child_that_only_closes_leaves_the_parent_alone(
+        self, store: SQLiteStore, path: Path
+    ) -> None:
         put(store, fact("before"))
         assert in_child(store.close) is None
         assert Path(f"{path}-wal").exists()
@@ -557,7 +615,9 @@ class TestManyAtOnce:
 
     def test_threads_write_at_once(self, store: SQLiteStore) -> None:
         threads = [
-            threading.Thread(target=lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(20)])
+            threading.Thread(
+                target=lambda name=name: [put(store, fact(f"{name} {n}")) for n in range(20)]
+            )
             for name in "abcd"
         ]
         for thread in threads:
@@ -576,7 +636,9 @@ Child = tuple[int, Any]
 
 
 def forked(work: Callable[[], Any]) -> Child:
-    """A forked child that does `work`, sends back what came of it, and ends without any clean-up."""
+    """A forked child that does `work`, sends back what came of it, and ends without any
+    clean-up.
+    """
     receiver, sender = multiprocessing.Pipe(duplex=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # numpy's own threads do not mind
@@ -638,37 +700,59 @@ def answers(store: SQLiteStore) -> tuple[Any, ...]:
 MENDED = {
     "a row of the full-text index": "DELETE FROM memory_terms WHERE rowid = 2",
     "two exchanged rows of the full-text index": (
-        "INSERT OR REPLACE INTO memory_terms (rowid, terms) VALUES (1, '1~note 1~1'), (2, '1~note 1~0')"
+        "INSERT OR REPLACE INTO memory_terms (rowid, terms) VALUES (1, '1~note 1~1'), (2, '1~note "
+        "1~0')"
     ),
-    "an extra row in the full-text index": "INSERT INTO memory_terms (rowid, terms) VALUES (777, '1~note')",
+    "an extra row in the full-text index": (
+        "INSERT INTO memory_terms (rowid, terms) VALUES (777, '1~note')"
+    ),
     "the inside of the full-text index": "UPDATE memory_terms_data SET block = x'00' WHERE id > 10",
     "the total of memories": "UPDATE scopes SET active = active + 1",
     "the total of words": "UPDATE scopes SET terms = 0 WHERE number = 1",
     "a length": "UPDATE memories SET terms = 99 WHERE seq = 3",
-    "an edge to nowhere": "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')",
+    "an edge to nowhere": (
+        "INSERT INTO edges VALUES (1, 'fact_gone', 'fact_gone_too', 'derived_from', 1, '')"
+    ),
     "a mention of nobody": "INSERT INTO mentions VALUES (1, 'nobody', 'nothing')",
     "a name of nobody": "INSERT INTO entity_names VALUES (1, 'x', 'nobody', 'X')",
     "the file of no memory": "INSERT INTO files VALUES (1, '/home', 'a.md', 'rec_gone', 1, 1, '')",
     "a missing index": "DROP INDEX memories_by_hash",
-    "an altered index": "DROP INDEX edges_by_target; CREATE INDEX edges_by_target ON edges (target)",
+    "an altered index": (
+        "DROP INDEX edges_by_target; CREATE INDEX edges_by_target ON edges (target)"
+    ),
 }
 VECTOR_DAMAGE = {
     "a vector that is too short": "UPDATE vectors SET vector = x'00000000' WHERE number = 2",
-    "a vector of another length than one": f"UPDATE vectors SET vector = x'{'00' * 60}0000C842' WHERE number = 2",
-    "a vector that is not a number": f"UPDATE vectors SET vector = x'{'00' * 60}0000C07F' WHERE number = 2",
+    "a vector of another length than one": (
+        f"UPDATE vectors SET vector = x'{'00' * 60}0000C842' WHERE number = 2"
+    ),
+    "a vector that is not a number": (
+        f"UPDATE vectors SET vector = x'{'00' * 60}0000C07F' WHERE number = 2"
+    ),
     "a vector in another scope": "UPDATE vectors SET scope = 2 WHERE number = 2",
-    "a vector of a missing memory": "INSERT INTO vectors (model, scope, seq, vector) VALUES (1, 1, 777, zeroblob(64))",
+    "a vector of a missing memory": (
+        "INSERT INTO vectors (model, scope, seq, vector) VALUES (1, 1, 777, zeroblob(64))"
+    ),
     "a vector that is missing": "DELETE FROM vectors WHERE number = 3",
 }
 FOR_PEOPLE = {
     "a lost journal entry": ("DELETE FROM events WHERE before IS NOT NULL", "journal"),
-    "the newest journal entry": ("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)", "journal"),
-    "a memory deleted by hand": ("DELETE FROM vectors WHERE seq = 5; DELETE FROM memories WHERE seq = 5", "journal"),
+    "the newest journal entry": (
+        "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)",
+        "journal",
+    ),
+    "a memory deleted by hand": (
+        "DELETE FROM vectors WHERE seq = 5; DELETE FROM memories WHERE seq = 5",
+        "journal",
+    ),
     "a message deleted by hand": (
         "INSERT INTO messages VALUES (1, 's', 0, '{}', 1), (1, 's', 2, '{}', 1)",
         "messages",
     ),
-    "messages without their session": ("INSERT INTO messages VALUES (1, 'nobody', 0, '{}', 1)", "messages"),
+    "messages without their session": (
+        "INSERT INTO messages VALUES (1, 'nobody', 0, '{}', 1)",
+        "messages",
+    ),
     "a missing table": ("DROP TABLE profiles", "schema"),
     "an unknown table": ("CREATE TABLE extra (x)", "schema"),
     "an altered table": ("ALTER TABLE profiles ADD COLUMN extra TEXT", "schema"),
@@ -678,7 +762,8 @@ FOR_PEOPLE = {
 def forged(old: str, new: str) -> str:
     """SQL that changes what SQLite believes an index to hold, and not the index."""
     return (
-        f"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') "
+        f"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{old}', "
+        f"'{new}') "
         "WHERE name = 'memories_by_hash'; PRAGMA writable_schema = RESET;"
     )
 
@@ -700,7 +785,9 @@ class TestDoctor:
         return SQLiteStore(path, clock=lambda: START)
 
     @pytest.mark.parametrize("statements", MENDED.values(), ids=list(MENDED))
-    def test_damage_is_found_and_mended(self, path: Path, sound: tuple[Any, ...], statements: str) -> None:
+    def test_damage_is_found_and_mended(
+        self, path: Path, sound: tuple[Any, ...], statements: str
+    ) -> None:
         store = self.damaged(path, statements)
         findings = list(store.check())
         assert findings and all(finding.repairable for finding in findings), findings
@@ -730,24 +817,29 @@ class TestDoctor:
     ) -> None:
         store = self.damaged(path, statements)
         findings = list(store.check())
-        assert [(finding.check, finding.repairable) for finding in findings if not finding.repairable][:1] == [
-            (check, False)
-        ], findings
+        assert [
+            (finding.check, finding.repairable) for finding in findings if not finding.repairable
+        ][:1] == [(check, False)], findings
         store.close()
 
-    def test_a_memory_without_its_first_entry_gets_one_again(self, path: Path, sound: tuple[Any, ...]) -> None:
+    def test_a_memory_without_its_first_entry_gets_one_again(
+        self, path: Path, sound: tuple[Any, ...]
+    ) -> None:
         store = self.damaged(path, "DELETE FROM events WHERE seq = 2")
         assert sorted((finding.check, finding.repairable) for finding in store.check()) == [
             ("journal", False),
             ("journal", True),
         ]
         store.repair()
-        assert [(finding.check, finding.repairable) for finding in store.check()] == [("journal", False)]
+        assert [(finding.check, finding.repairable) for finding in store.check()] == [
+            ("journal", False)
+        ]
         assert store.events([ANN])[0].actor == "doctor"
         store.close()
 
     def test_a_broken_index_is_rebuilt(self, path: Path, sound: tuple[Any, ...]) -> None:
-        # Built for one column and then said to be for another: its entries are not what the table says.
+        # Built for one column and then said to be for another: its entries are not what the table
+        # says.
         store = self.damaged(
             path,
             forged("scope, content_hash", "scope, id")

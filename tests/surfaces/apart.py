@@ -1,8 +1,9 @@
 """Worlds in which Ann may or may not have a memory, and what Bob sees of it in each.
 
-Bob does the same in three worlds: in one where Ann has memories, with their ids in his hands; in the same one with ids
-that nobody has; and in one where Ann was never heard of. If he gets the same answers in all three, he can neither read
-nor count nor infer anything of hers. Whatever he did, her export must be byte for byte what it was.
+Bob does the same in three worlds: in one where Ann has memories, with their ids in his hands; in
+the same one with ids that nobody has; and in one where Ann was never heard of. If he gets the same
+answers in all three, he can neither read nor count nor infer anything of hers. Whatever he did, her
+export must be byte for byte what it was.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from holdfast.types import Scope
 CANARY = "Zanzibar7391"
 ANN, BOB = "user:ann", "user:bob"
 ID = re.compile(r"\b([a-z]+)_[0-9a-z]{18}\b")
-HASH = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b")  # over texts with ids in them, and made up by chance
+HASH = re.compile(
+    r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b"
+)  # over texts with ids in them, and made up by chance
 NUMBERED = (
     "seq",
     "watermark",
@@ -30,7 +33,9 @@ NUMBERED = (
 
 @dataclass(frozen=True)
 class Target:
-    """What Bob has come to know of Ann's memory without being allowed to: the names of things in it."""
+    """What Bob has come to know of Ann's memory without being allowed to: the names of things in
+    it.
+    """
 
     memory: str
     rule: str
@@ -46,7 +51,9 @@ class Target:
         """Names of the same shape that nobody has."""
         made_up = {
             one.name: re.sub(
-                r"(?<=_)[0-9a-z]+$", lambda id_, digit=digit: f"{digit}" * len(id_[0]), getattr(self, one.name)
+                r"(?<=_)[0-9a-z]+$",
+                lambda id_, digit=digit: f"{digit}" * len(id_[0]),
+                getattr(self, one.name),
             )
             for digit, one in enumerate(fields(self))
         }
@@ -56,12 +63,18 @@ class Target:
 def give_ann_a_memory(hf: Holdfast) -> Target:
     """Everything an owner can have, each with a word that occurs nowhere else."""
     ann = hf.scoped(ANN)
-    for role, text in (("user", f"I buried the treasure in {CANARY}."), ("assistant", "I will keep that to myself.")):
+    for role, text in (
+        ("user", f"I buried the treasure in {CANARY}."),
+        ("assistant", "I will keep that to myself."),
+    ):
         turn = ann.capture("anns-session", role, text, author="Ann")
     ann.append_messages("anns-session", [{"text": CANARY}], agent="")
     ann.end_session("anns-session")
     memory = ann.remember(
-        f"The treasure of @zoe lies in {CANARY}", category="treasure", tags=("gold",), session="anns-session"
+        f"The treasure of @zoe lies in {CANARY}",
+        category="treasure",
+        tags=("gold",),
+        session="anns-session",
     )
     ann.remember("Keeps bees on the roof")
     rule = ann.remember(f"Never mention {CANARY}", kind="rule")
@@ -99,7 +112,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, Scope):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.name not in NUMBERED}
+        shown = {
+            one.name: plain(getattr(value, one.name))
+            for one in fields(value)
+            if one.name not in NUMBERED
+        }
         return {"": type(value).__name__, **shown}
     if isinstance(value, Mapping):
         return {str(plain(key)): plain(one) for key, one in value.items() if key not in NUMBERED}
@@ -111,7 +128,9 @@ def plain(value: Any) -> Any:
 
 
 def comparable(result: Any, target: Target, place: str) -> str:
-    """A result as text in which every name of the target, every made-up id and the place stand for themselves."""
+    """A result as text in which every name of the target, every made-up id and the place stand for
+    themselves.
+    """
     text = json.dumps(result, ensure_ascii=False, sort_keys=True).replace(place, "<place>")
     for one in fields(target):
         text = text.replace(getattr(target, one.name), f"<{one.name}>")
@@ -138,19 +157,32 @@ Recipe = Callable[[Any, Target], Any]
 
 
 def same_everywhere(name: str, recipe: Recipe, worlds: list[World], doers: list[Any]) -> None:
-    """Bob does one thing in every world; it fails when he could tell the worlds apart, or touched what is Ann's."""
-    results = [told(lambda: recipe(doer, world.target)) for doer, world in zip(doers, worlds, strict=True)]  # noqa: B023
+    """Bob does one thing in every world; it fails when he could tell the worlds apart, or touched
+    what is Ann's.
+    """
+    results = [
+        told(lambda: recipe(doer, world.target))  # noqa: B023
+        for doer, world in zip(doers, worlds, strict=True)
+    ]
     for world, result in zip(worlds, results, strict=True):
         assert CANARY not in json.dumps(result, ensure_ascii=False), f"{name} shows what is Ann's"
         assert world.anns() == world.before, f"{name} changed what is Ann's"
-    seen = [comparable(one, world.target, world.hf.store.location) for one, world in zip(results, worlds, strict=True)]
-    assert seen[0] == seen[1], f"{name} tells Ann's ids from ids that nobody has: {_difference(seen[0], seen[1])}"
-    assert seen[0] == seen[2], f"{name} tells whether Ann has a memory: {_difference(seen[0], seen[2])}"
+    seen = [
+        comparable(one, world.target, world.hf.store.location)
+        for one, world in zip(results, worlds, strict=True)
+    ]
+    assert seen[0] == seen[1], (
+        f"{name} tells Ann's ids from ids that nobody has: {_difference(seen[0], seen[1])}"
+    )
+    assert seen[0] == seen[2], (
+        f"{name} tells whether Ann has a memory: {_difference(seen[0], seen[2])}"
+    )
 
 
 def _difference(one: str, other: str) -> str:
     """Where two texts part, with what is around it."""
     at = next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
     )
     return f"…{one[max(0, at - 80) : at + 80]}… and …{other[max(0, at - 80) : at + 80]}…"

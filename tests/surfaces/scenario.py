@@ -1,7 +1,8 @@
-"""One story that every surface tells: remembered, recalled, explained, corrected, forgotten, brought back.
+"""One story that every surface tells: remembered, recalled, explained, corrected, forgotten,
+brought back.
 
-A surface joins with a small class that has these verbs (`Surface`) and a function that opens it (`Opening`); the story
-is the same for all of them, so that none can drift.
+A surface joins with a small class that has these verbs (`Surface`) and a function that opens it
+(`Opening`); the story is the same for all of them, so that none can drift.
 """
 
 from __future__ import annotations
@@ -64,13 +65,17 @@ class World:
     opening: Opening
     store: Path
 
-    def open(self, scope: str = "user:ann", environ: Mapping[str, str] = WORDS) -> AbstractContextManager[Surface]:
+    def open(
+        self, scope: str = "user:ann", environ: Mapping[str, str] = WORDS
+    ) -> AbstractContextManager[Surface]:
         """The surface for an owner."""
         return self.opening(self.store, scope, {**os.environ, **environ})
 
 
 def a_memory_lives(world: World) -> None:
-    """It is remembered, recalled and explained, corrected, forgotten, brought back; and is there the next time."""
+    """It is remembered, recalled and explained, corrected, forgotten, brought back; and is there
+    the next time.
+    """
     with world.open() as ann:
         tea = ann.remember("Prefers green tea to coffee")
         other = ann.remember("Rides a red bicycle to work")
@@ -104,14 +109,18 @@ def owners_are_apart(world: World) -> None:
 
 
 def an_embedder_is_down(world: World) -> None:
-    """Texts are kept, and found by their words, while the model that embeds them cannot be reached."""
+    """Texts are kept, and found by their words, while the model that embeds them cannot be
+    reached.
+    """
     with world.open(environ=DOWN) as ann:
         ann.remember("Prefers green tea to coffee")
         assert ann.recall("green tea") == ["Prefers green tea to coffee"]
 
 
 def a_store_is_busy(world: World) -> None:
-    """While another program writes, what is to be stored waits for its turn: it is neither refused nor lost."""
+    """While another program writes, what is to be stored waits for its turn: it is neither refused
+    nor lost.
+    """
     with world.open() as ann, ThreadPoolExecutor(2) as pool:
         ann.remember("Prefers green tea to coffee")
         with _writing(world.store) as done:
@@ -125,7 +134,8 @@ def a_store_is_busy(world: World) -> None:
         assert ann.recall("bicycle") == ["Rides a red bicycle to work"]
 
 
-class _writing:  # noqa: N801 (it reads as what it is)
+# It reads as what it is.
+class _writing:  # noqa: N801
     """Another program in the middle of a transaction, until it is told to be done."""
 
     def __init__(self, store: Path) -> None:

@@ -1,7 +1,7 @@
 """No owner can read, count, change or infer what is another's: by no verb, no route and no tool.
 
-Verbs, routes and tools are enumerated from the code. One without a recipe here fails the test, so a new one cannot be
-forgotten.
+Verbs, routes and tools are enumerated from the code. One without a recipe here fails the test, so a
+new one cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.config import Settings
 from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.records.roots import Place
+from holdfast.records.roots import RecordRoot
 from holdfast.server.api_keys import KeyFile
 from holdfast.storage import open_store
 from holdfast.types import STATUSES, Scope
@@ -31,7 +31,9 @@ BEES = "Keeps bees on the roof"  # Ann has exactly this
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def worlds(request, tmp_path, clock):
-    """Ann has a memory and Bob knows its ids; Ann has one and he does not; Ann was never heard of."""
+    """Ann has a memory and Bob knows its ids; Ann has one and he does not; Ann was never heard
+    of.
+    """
     with ExitStack() as stack:
 
         def world(number):
@@ -44,9 +46,14 @@ def worlds(request, tmp_path, clock):
                 server.create_database(name)
                 stack.callback(server.drop_database, name)
                 place = server.url(name)
-            settings, tiers = Settings(embedding_models="none"), Tiers.of(FakeEmbedder(), clock=clock)
+            settings, tiers = (
+                Settings(embedding_models="none"),
+                Tiers.of(FakeEmbedder(), clock=clock),
+            )
             store = open_store(str(place), clock=clock)
-            keeper = Holdfast(store, [Scope("user", "keeper")], settings=settings, tiers=tiers, clock=clock)
+            keeper = Holdfast(
+                store, [Scope("user", "keeper")], settings=settings, tiers=tiers, clock=clock
+            )
             return stack.enter_context(keeper)
 
         known, unknown, alone = (world(number) for number in range(3))
@@ -74,12 +81,24 @@ def _opened(bob, t):
 VERBS = {
     # reading
     "get": lambda bob, t: bob.get(t.memory),
-    "list": lambda bob, t: [bob.list(statuses=STATUSES), bob.list(categories=["treasure"]), bob.list(tags=["gold"])],
-    "recall": lambda bob, t: [bob.recall(TREASURE), bob.recall(BEES), bob.recall(t.name), _which(bob.recall(t.memory))],
+    "list": lambda bob, t: [
+        bob.list(statuses=STATUSES),
+        bob.list(categories=["treasure"]),
+        bob.list(tags=["gold"]),
+    ],
+    "recall": lambda bob, t: [
+        bob.recall(TREASURE),
+        bob.recall(BEES),
+        bob.recall(t.name),
+        _which(bob.recall(t.memory)),
+    ],
     "why": lambda bob, t: bob.why(TREASURE, expect=t.memory),
     "why_stored": lambda bob, t: bob.why_stored(t.memory),
     "context": lambda bob, t: [bob.context(TREASURE), bob.context(TREASURE, session=t.session)],
-    "working_memory": lambda bob, t: [bob.working_memory(TREASURE), bob.working_memory(TREASURE, session=t.session)],
+    "working_memory": lambda bob, t: [
+        bob.working_memory(TREASURE),
+        bob.working_memory(TREASURE, session=t.session),
+    ],
     "entities": lambda bob, t: bob.entities(),
     "about": lambda bob, t: [_tried(bob.about, t.name), _tried(bob.about, t.entity)],
     "history": lambda bob, t: bob.history(t.memory),
@@ -91,7 +110,10 @@ VERBS = {
     "profile": lambda bob, t: bob.profile(),
     "proposals": lambda bob, t: bob.proposals(),
     "weigh": lambda bob, t: bob.weigh(t.proposal),
-    "plan_purge": lambda bob, t: [_tried(bob.plan_purge, t.memory), _tried(bob.plan_purge, session=t.session)],
+    "plan_purge": lambda bob, t: [
+        _tried(bob.plan_purge, t.memory),
+        _tried(bob.plan_purge, session=t.session),
+    ],
     "export": lambda bob, t: _lines(bob.export(vectors=True)),
     "scoped": lambda bob, t: bob.scoped(BOB).get(t.memory),
     "open": _opened,
@@ -99,7 +121,9 @@ VERBS = {
     "remember": lambda bob, t: bob.remember(BEES),
     "remember_many": lambda bob, t: bob.remember_many([BEES, "Has a canoe"]),
     "capture": lambda bob, t: bob.capture(t.session, "user", "Is anybody there?"),
-    "capture_many": lambda bob, t: bob.capture_many([{"session": t.session, "role": "assistant", "text": "No."}]),
+    "capture_many": lambda bob, t: bob.capture_many(
+        [{"session": t.session, "role": "assistant", "text": "No."}]
+    ),
     "append_messages": lambda bob, t: bob.append_messages(t.session, [{"n": 1}]),
     "correct": lambda bob, t: bob.correct(t.memory, "It lies elsewhere"),
     "confirm": lambda bob, t: bob.confirm(t.memory),
@@ -118,8 +142,13 @@ VERBS = {
     "rename_entity": lambda bob, t: bob.rename_entity(t.entity, "Bob's own"),
     "set_profile": lambda bob, t: bob.set_profile(enabled=True),
     "undo": lambda bob, t: bob.undo(t.run),
-    "write": lambda bob, t: bob.write("look", lambda writer: writer.memory(bob.scopes[0], t.memory)),
-    "consider": lambda bob, t: [_tried(bob.consider, "bobs-session"), _tried(bob.consider, t.session + "-2")],
+    "write": lambda bob, t: bob.write(
+        "look", lambda writer: writer.memory(bob.scopes[0], t.memory)
+    ),
+    "consider": lambda bob, t: [
+        _tried(bob.consider, "bobs-session"),
+        _tried(bob.consider, t.session + "-2"),
+    ],
     "end_session": lambda bob, t: bob.end_session(t.session),
     "end_idle": lambda bob, t: bob.end_idle(minutes=0),
     "learn": lambda bob, t: [_tried(bob.learn, t.session), bob.learn()],
@@ -132,13 +161,27 @@ VERBS = {
     "sync": lambda bob, t: _synced(bob),
     "import_sessions": lambda bob, t: bob.import_sessions(__file__),
     "index": lambda bob, t: [_tried(bob.index), _tried(bob.index, [__file__])],
-    "extract": lambda bob, t: [_tried(bob.extract, plan=True), _tried(bob.extract, t.session), _tried(bob.extract)],
+    "extract": lambda bob, t: [
+        _tried(bob.extract, plan=True),
+        _tried(bob.extract, t.session),
+        _tried(bob.extract),
+    ],
     # records: Bob has a project of his own
-    "records": lambda bob, t: _in_a_project(bob, lambda his: [his.records(), his.records(archived=True)]),
-    "add_record": lambda bob, t: _in_a_project(bob, lambda his: his.add_record(BEES, category="decisions").content),
-    "update_record": lambda bob, t: _in_a_project(bob, lambda his: his.update_record(t.memory, body="Elsewhere")),
-    "reclassify": lambda bob, t: _in_a_project(bob, lambda his: his.reclassify(t.memory, "incidents")),
-    "move_record": lambda bob, t: _in_a_project(bob, lambda his: his.move_record(t.memory, "project")),
+    "records": lambda bob, t: _in_a_project(
+        bob, lambda his: [his.records(), his.records(archived=True)]
+    ),
+    "add_record": lambda bob, t: _in_a_project(
+        bob, lambda his: his.add_record(BEES, category="decisions").content
+    ),
+    "update_record": lambda bob, t: _in_a_project(
+        bob, lambda his: his.update_record(t.memory, body="Elsewhere")
+    ),
+    "reclassify": lambda bob, t: _in_a_project(
+        bob, lambda his: his.reclassify(t.memory, "incidents")
+    ),
+    "move_record": lambda bob, t: _in_a_project(
+        bob, lambda his: his.move_record(t.memory, "project")
+    ),
     "delete_record": lambda bob, t: _in_a_project(bob, lambda his: his.delete_record(t.memory)),
     "clear_records": lambda bob, t: _in_a_project(bob, lambda his: his.clear_records("project")),
     "follow_files": lambda bob, t: _in_a_project(bob, lambda his: _stolen(his, t)),
@@ -160,12 +203,16 @@ VERBS = {
     "purge_sessions": lambda bob, t: bob.purge_sessions(t.session),
     "finish_purge": lambda bob, t: [place.name for place in bob.finish_purge()],
 }
-NOT_A_MATTER_OF_OWNERS = {"close": "closes the store for everybody, and is the business of who opened it"}
+NOT_A_MATTER_OF_OWNERS = {
+    "close": "closes the store for everybody, and is the business of who opened it"
+}
 
 
 def test_every_verb_has_a_recipe():
     verbs = {name for name, _ in inspect.getmembers(Holdfast, callable) if not name.startswith("_")}
-    assert verbs - set(VERBS) - set(NOT_A_MATTER_OF_OWNERS) == set(), "a new verb: how could it cross owners?"
+    assert verbs - set(VERBS) - set(NOT_A_MATTER_OF_OWNERS) == set(), (
+        "a new verb: how could it cross owners?"
+    )
     assert set(VERBS) - verbs == set()
 
 
@@ -176,7 +223,9 @@ def test_no_verb_reaches_another_owner(worlds):
 
 
 def _which(hits):
-    """Which memories were found: a question that is itself an id is near to other words in every world."""
+    """Which memories were found: a question that is itself an id is near to other words in every
+    world.
+    """
     return sorted(hit.memory.content for hit in hits)
 
 
@@ -195,8 +244,10 @@ def _repeated(prompt):
 def _in_a_project(bob, work):
     """What a verb says in a project that belongs to Bob, a refusal too."""
     with TemporaryDirectory() as folder:
-        place = Place(Path(folder) / ".holdfast", Scope.parse(BOB), "project")
-        return _tried(work, Holdfast(bob.store, [BOB], settings=bob.settings, clock=bob.clock, places=[place]))
+        place = RecordRoot(Path(folder) / ".holdfast", Scope.parse(BOB), "project")
+        return _tried(
+            work, Holdfast(bob.store, [BOB], settings=bob.settings, clock=bob.clock, places=[place])
+        )
 
 
 def _stolen(his, t):
@@ -209,8 +260,12 @@ def _stolen(his, t):
 
 
 def _briefed(bob, format):
-    """What a brief tells, but for the hashes of it, which differ with the ids of his own memories."""
-    return [line for line in bob.brief(bob.recall(TREASURE), format).split("\n") if "sha=" not in line]
+    """What a brief tells, but for the hashes of it, which differ with the ids of his own
+    memories.
+    """
+    return [
+        line for line in bob.brief(bob.recall(TREASURE), format).split("\n") if "sha=" not in line
+    ]
 
 
 def _lines(export):
@@ -223,7 +278,9 @@ def _synced(bob):
     """What goes into another store when Bob syncs, and whose it is there."""
     with TemporaryDirectory() as folder:
         done = bob.sync(Path(folder) / "copy.db")
-        with Holdfast.open(Path(folder) / "copy.db", scope=BOB, settings=bob.settings, background=False) as copy:
+        with Holdfast.open(
+            Path(folder) / "copy.db", scope=BOB, settings=bob.settings, background=False
+        ) as copy:
             return [done.sent, done.received, done.conflicts, copy.store.scopes()]
 
 
@@ -242,30 +299,46 @@ ROUTES = {
         bob.get("/memories", params={"category": "treasure"}),
         bob.get("/memories", params={"after": t.memory}),
     ],
-    "GET /memories/{id}": lambda bob, t: [bob.get(f"/memories/{id_}") for id_ in (t.memory, t.turn, t.proposal, "1")],
+    "GET /memories/{id}": lambda bob, t: [
+        bob.get(f"/memories/{id_}") for id_ in (t.memory, t.turn, t.proposal, "1")
+    ],
     "GET /memories/{id}/why": lambda bob, t: bob.get(f"/memories/{t.memory}/why"),
     "GET /memories/{id}/forecast": lambda bob, t: bob.get(f"/memories/{t.memory}/forecast"),
     "GET /entities": lambda bob, t: bob.get("/entities"),
-    "GET /entities/{name}": lambda bob, t: [bob.get(f"/entities/{name}") for name in (t.entity, t.name)],
-    "GET /timeline": lambda bob, t: [bob.get("/timeline"), bob.get("/timeline", params={"before": t.memory})],
+    "GET /entities/{name}": lambda bob, t: [
+        bob.get(f"/entities/{name}") for name in (t.entity, t.name)
+    ],
+    "GET /timeline": lambda bob, t: [
+        bob.get("/timeline"),
+        bob.get("/timeline", params={"before": t.memory}),
+    ],
     "GET /changes": lambda bob, t: bob.get("/changes"),
     "GET /health": lambda bob, t: bob.get("/health"),
     "GET /review": lambda bob, t: bob.get("/review"),
     "GET /export": lambda bob, t: bob.get("/export"),
     "POST /recall": lambda bob, t: [
-        bob.post("/recall", json={"question": question, "exclude_session": t.session}) for question in (TREASURE, BEES)
+        bob.post("/recall", json={"question": question, "exclude_session": t.session})
+        for question in (TREASURE, BEES)
     ],
-    "POST /context": lambda bob, t: bob.post("/context", json={"prompt": TREASURE, "session": t.session}),
+    "POST /context": lambda bob, t: bob.post(
+        "/context", json={"prompt": TREASURE, "session": t.session}
+    ),
     "POST /memories": lambda bob, t: bob.post("/memories", json={"content": BEES}),
     "POST /capture": lambda bob, t: bob.post("/capture", json={**BODY, "session": t.session}),
     "POST /sessions/{session}/end": lambda bob, t: bob.post(f"/sessions/{t.session}/end"),
     "POST /memories/{id}/confirm": lambda bob, t: bob.post(f"/memories/{t.memory}/confirm"),
     "POST /memories/{id}/archive": lambda bob, t: bob.post(f"/memories/{t.memory}/archive"),
     "POST /memories/{id}/restore": lambda bob, t: bob.post(f"/memories/{t.memory}/restore"),
-    "PATCH /memories/{id}": lambda bob, t: bob.patch(f"/memories/{t.memory}", json={"content": "It lies elsewhere"}),
+    "PATCH /memories/{id}": lambda bob, t: bob.patch(
+        f"/memories/{t.memory}", json={"content": "It lies elsewhere"}
+    ),
     "DELETE /memories/{id}": lambda bob, t: bob.delete(f"/memories/{t.memory}"),
-    "DELETE /facts/{ref}": lambda bob, t: [bob.delete(f"/facts/{ref}") for ref in (t.memory, "3", "99")],
-    "DELETE /sessions/{ref}": lambda bob, t: [bob.delete(f"/sessions/{ref}") for ref in (t.episode, t.session, "1")],
+    "DELETE /facts/{ref}": lambda bob, t: [
+        bob.delete(f"/facts/{ref}") for ref in (t.memory, "3", "99")
+    ],
+    "DELETE /sessions/{ref}": lambda bob, t: [
+        bob.delete(f"/sessions/{ref}") for ref in (t.episode, t.session, "1")
+    ],
     "DELETE /rules/{ref}": lambda bob, t: [bob.delete(f"/rules/{ref}") for ref in (t.rule, "2")],
     "POST /review/{id}/approve": lambda bob, t: bob.post(f"/review/{t.proposal}/approve"),
     "POST /review/{id}/reject": lambda bob, t: bob.post(f"/review/{t.proposal}/reject"),
@@ -274,20 +347,34 @@ ROUTES = {
         bob.get("/mem0/memories"),
         bob.get("/mem0/memories", params={"run_id": t.session}),
     ],
-    "GET /mem0/memories/{id}": lambda bob, t: [bob.get(f"/mem0/memories/{id_}") for id_ in (t.memory, t.turn, t.rule)],
+    "GET /mem0/memories/{id}": lambda bob, t: [
+        bob.get(f"/mem0/memories/{id_}") for id_ in (t.memory, t.turn, t.rule)
+    ],
     "GET /mem0/memories/{id}/history": lambda bob, t: bob.get(f"/mem0/memories/{t.memory}/history"),
     "GET /mem0/entities": lambda bob, t: bob.get("/mem0/entities"),
     "POST /mem0/memories": lambda bob, t: [
-        bob.post("/mem0/memories", json={"messages": [{"role": "user", "content": BEES}], "infer": False, **more})
+        bob.post(
+            "/mem0/memories",
+            json={"messages": [{"role": "user", "content": BEES}], "infer": False, **more},
+        )
         for more in ({"agent_id": "x"}, {"user_id": "ann"})
     ],
     "POST /mem0/search": lambda bob, t: [
         bob.post("/mem0/search", json={"query": TREASURE, **more})
-        for more in ({}, {"user_id": "ann"}, {"filters": {"user_id": "ann"}}, {"filters": {"user_id": "*"}})
+        for more in (
+            {},
+            {"user_id": "ann"},
+            {"filters": {"user_id": "ann"}},
+            {"filters": {"user_id": "*"}},
+        )
     ],
-    "PUT /mem0/memories/{id}": lambda bob, t: bob.put(f"/mem0/memories/{t.memory}", json={"text": "It lies elsewhere"}),
+    "PUT /mem0/memories/{id}": lambda bob, t: bob.put(
+        f"/mem0/memories/{t.memory}", json={"text": "It lies elsewhere"}
+    ),
     "DELETE /mem0/memories/{id}": lambda bob, t: bob.delete(f"/mem0/memories/{t.memory}"),
-    "DELETE /mem0/memories": lambda bob, t: bob.delete("/mem0/memories", params={"run_id": t.session}),
+    "DELETE /mem0/memories": lambda bob, t: bob.delete(
+        "/mem0/memories", params={"run_id": t.session}
+    ),
     "POST /mem0/reset": lambda bob, t: bob.post("/mem0/reset"),
     "POST /undo": lambda bob, t: [bob.post("/undo", json={"run": t.run}), bob.post("/undo")],
 }
@@ -312,16 +399,24 @@ def test_every_route_has_a_recipe(hf, tmp_path):
 
 def test_no_route_reaches_another_owner(worlds, served):
     for name, recipe in ROUTES.items():
-        same_everywhere(name, lambda bob, t, recipe=recipe: _answers(recipe(bob, t)), worlds, served)
+        same_everywhere(
+            name, lambda bob, t, recipe=recipe: _answers(recipe(bob, t)), worlds, served
+        )
 
 
 def test_no_route_lets_a_key_name_another_owner(worlds, served):
     """Neither one that is there nor one that is not, and both are refused in the same words."""
     for route in ROUTES:
         method, path = route.split(" ")
-        path = path.replace("{id}", worlds[0].target.memory).replace("{ref}", "1").replace("{name}", "zoe")
+        path = (
+            path.replace("{id}", worlds[0].target.memory)
+            .replace("{ref}", "1")
+            .replace("{name}", "zoe")
+        )
         answers = [
-            served[0].request(method, path.replace("{session}", "anns-session"), params={"user_id": name})
+            served[0].request(
+                method, path.replace("{session}", "anns-session"), params={"user_id": name}
+            )
             for name in ("ann", "nobody")
         ]
         assert [answer.status_code for answer in answers] == [403, 403], route
@@ -362,8 +457,13 @@ TOOLS = {
     "correct_fact": lambda tools, t: tools.correct_fact(t.memory, "It lies elsewhere"),
     "confirm_fact": lambda tools, t: tools.confirm_fact(t.memory),
     "memory_stats": lambda tools, t: tools.memory_stats(),
-    "get_entity_info": lambda tools, t: [tools.get_entity_info(t.name), tools.get_entity_info(t.entity)],
-    "get_episodes_for_consolidation": lambda tools, t: tools.get_episodes_for_consolidation(t.session),
+    "get_entity_info": lambda tools, t: [
+        tools.get_entity_info(t.name),
+        tools.get_entity_info(t.entity),
+    ],
+    "get_episodes_for_consolidation": lambda tools, t: tools.get_episodes_for_consolidation(
+        t.session
+    ),
     "save_facts_batch": lambda tools, t: tools.save_facts_batch(
         t.session, [{"content": "Has a canoe", "source_ids": [t.turn]}, {"content": BEES}]
     ),
@@ -374,7 +474,10 @@ TOOLS = {
 }
 ROLE_TOOLS = {
     "recall": lambda tools, t: [tools.recall(TREASURE), tools.recall(t.name)],
-    "list_memories": lambda tools, t: [tools.list_memories(), tools.list_memories(category="treasure")],
+    "list_memories": lambda tools, t: [
+        tools.list_memories(),
+        tools.list_memories(category="treasure"),
+    ],
     "remember": lambda tools, t: _without_number(tools.remember(BEES)),
     "learn_procedure": lambda tools, t: _without_number(tools.learn_procedure("Dig deep")),
     "record_episode": lambda tools, t: _without_number(tools.record_episode("Dug in vain")),
@@ -382,12 +485,24 @@ ROLE_TOOLS = {
 
 
 MCP_TOOLS = {
-    "memory_recall": lambda call, t: [call(question=question) for question in (TREASURE, BEES, t.name)],
+    "memory_recall": lambda call, t: [
+        call(question=question) for question in (TREASURE, BEES, t.name)
+    ],
     "memory_remember": lambda call, t: [call(content=BEES), call(content=BEES, scope="user:ann")],
-    "memory_correct": lambda call, t: [call(id=id_, content="Elsewhere") for id_ in (t.memory, t.proposal)],
+    "memory_correct": lambda call, t: [
+        call(id=id_, content="Elsewhere") for id_ in (t.memory, t.proposal)
+    ],
     "memory_confirm": lambda call, t: [call(id=id_) for id_ in (t.memory, t.proposal)],
-    "memory_forget": lambda call, t: [call(ids=[t.memory]), call(ids=[t.proposal]), call(undo=t.run)],
-    "memory_list": lambda call, t: [call(statuses=list(STATUSES)), call(tags=["gold"]), call(after=t.memory)],
+    "memory_forget": lambda call, t: [
+        call(ids=[t.memory]),
+        call(ids=[t.proposal]),
+        call(undo=t.run),
+    ],
+    "memory_list": lambda call, t: [
+        call(statuses=list(STATUSES)),
+        call(tags=["gold"]),
+        call(after=t.memory),
+    ],
     "memory_get": lambda call, t: [call(id=id_) for id_ in (t.memory, t.turn, t.proposal)],
     "memory_entity": lambda call, t: [call(), call(name=t.name), call(name=t.entity)],
     "memory_why": lambda call, t: [call(id=t.memory), call(id=t.memory, question=TREASURE)],
@@ -399,11 +514,15 @@ def test_no_mcp_tool_or_resource_reaches_another_owner(worlds):
     from holdfast.server.mcp.dispatch import Methods, Rejected
     from holdfast.server.mcp.tools import TOOLS as OFFERED
 
-    assert [tool.name for tool in OFFERED] == list(MCP_TOOLS), "a new tool: how could it cross owners?"
+    assert [tool.name for tool in OFFERED] == list(MCP_TOOLS), (
+        "a new tool: how could it cross owners?"
+    )
 
     def asked(world, method, **params):
         try:
-            answer = Methods(lambda: world.hf).answer(method, params, client="bob's", hf=world.hf.scoped(BOB))
+            answer = Methods(lambda: world.hf).answer(
+                method, params, client="bob's", hf=world.hf.scoped(BOB)
+            )
         except Rejected as refused:
             return str(refused)
         for one in answer.get("content", ()):  # what a fence is called follows from the ids in it
@@ -425,7 +544,9 @@ def test_every_tool_has_a_recipe(worlds):
     from holdfast.integrations import agent_tools
 
     hf = worlds[0].hf
-    assert {tool.__name__ for tool in (*agent_tools.talking(hf), *agent_tools.consolidating(hf))} == set(TOOLS)
+    assert {
+        tool.__name__ for tool in (*agent_tools.talking(hf), *agent_tools.consolidating(hf))
+    } == set(TOOLS)
     assert {name for name in vars(MemoryTools) if not name.startswith("_")} == set(ROLE_TOOLS)
 
 
@@ -439,7 +560,10 @@ def test_no_tool_of_an_agent_reaches_another_owner(worlds):
         view.actor = "agent:assistant"
     tools = [
         SimpleNamespace(
-            **{tool.__name__: tool for tool in (*agent_tools.talking(view), *agent_tools.consolidating(view))}
+            **{
+                tool.__name__: tool
+                for tool in (*agent_tools.talking(view), *agent_tools.consolidating(view))
+            }
         )
         for view in views
     ]

@@ -1,4 +1,6 @@
-"""The one story (`scenario.py`), told by the library, its awaitable twin, the command line, HTTP and MCP."""
+"""The one story (`scenario.py`), told by the library, its awaitable twin, the command line, HTTP
+and MCP.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from mcp_clients import by_pipe, connected, served
 
 
 def settings(environ):
-    return config.load({name: value for name, value in environ.items() if name.startswith("HOLDFAST_")})
+    return config.load(
+        {name: value for name, value in environ.items() if name.startswith("HOLDFAST_")}
+    )
 
 
 class Library:
@@ -63,13 +67,19 @@ class Awaited:
 
     def __getattr__(self, name):
         found = getattr(self._hf, name)
-        return (lambda *args, **options: self._run(found(*args, **options))) if callable(found) else found
+        return (
+            (lambda *args, **options: self._run(found(*args, **options)))
+            if callable(found)
+            else found
+        )
 
 
 @contextmanager
 def awaitable(store, scope, environ):
     with asyncio.Runner() as runner:
-        opened = AsyncHoldfast.open(store, scope=scope, settings=settings(environ), background=False)
+        opened = AsyncHoldfast.open(
+            store, scope=scope, settings=settings(environ), background=False
+        )
         hf = runner.run(opened)
         try:
             yield Library(Awaited(hf, lambda verb: _result(runner, verb)))
@@ -79,7 +89,11 @@ def awaitable(store, scope, environ):
 
 def _result(runner, verb):
     # Of two threads that ask at once, each needs a loop of its own.
-    return runner.run(verb) if threading.current_thread() is threading.main_thread() else asyncio.run(verb)
+    return (
+        runner.run(verb)
+        if threading.current_thread() is threading.main_thread()
+        else asyncio.run(verb)
+    )
 
 
 class CommandLine:
@@ -90,7 +104,9 @@ class CommandLine:
 
     def _told(self, *words):
         command = [sys.executable, "-m", "holdfast", *words, *self._options]
-        done = subprocess.run(command, capture_output=True, text=True, env=self._environ, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=self._environ, check=False
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return json.loads(done.stdout)
@@ -143,7 +159,10 @@ class Http:
     def why(self, question, id):
         """Over HTTP a hit has its reasons with it, and what is no hit has a status."""
         memory, hits = self._told("GET", f"/memories/{id}"), self._hits(question)
-        ranks = {hit["id"]: f"rank {rank}: {hit['why']['summary']}" for rank, hit in enumerate(hits, start=1)}
+        ranks = {
+            hit["id"]: f"rank {rank}: {hit['why']['summary']}"
+            for rank, hit in enumerate(hits, start=1)
+        }
         return ranks.get(id) or f"not recalled: it is {memory['status']}"
 
     def correct(self, id, text):

@@ -1,4 +1,6 @@
-"""Whoever is answered is told what the answer went without: damaged memories, and a model that does not serve."""
+"""Whoever is answered is told what the answer went without: damaged memories, and a model that does
+not serve.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,17 @@ class Answers(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         data = [
-            {"object": "embedding", "index": place, "embedding": [float(len(text) % 7 + 1), *[1.0] * (self.length - 1)]}
+            {
+                "object": "embedding",
+                "index": place,
+                "embedding": [float(len(text) % 7 + 1), *[1.0] * (self.length - 1)],
+            }
             for place, text in enumerate(texts)
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        answer = json.dumps({"object": "list", "model": "embedder", "data": data, "usage": usage}).encode()
+        answer = json.dumps(
+            {"object": "list", "model": "embedder", "data": data, "usage": usage}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))
@@ -105,10 +113,20 @@ def opened(place: Path, server: Server) -> Holdfast:
 
 def holdfast(place: Path, server: Server | None, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs a command in a process of its own."""
-    own = {"HOLDFAST_EMBEDDING_MODELS": MODEL, "HOLDFAST_EMBEDDING_URL": server.url} if server else {}
-    environ = {**os.environ, **own, "HOLDFAST_STORE": str(place), "HOME": str(place.parent), "LOGNAME": "ann"}
+    own = (
+        {"HOLDFAST_EMBEDDING_MODELS": MODEL, "HOLDFAST_EMBEDDING_URL": server.url} if server else {}
+    )
+    environ = {
+        **os.environ,
+        **own,
+        "HOLDFAST_STORE": str(place),
+        "HOME": str(place.parent),
+        "LOGNAME": "ann",
+    }
     command = [sys.executable, "-m", "holdfast", *words]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, cwd=place.parent, check=False)
+    return subprocess.run(
+        command, env=environ, capture_output=True, text=True, cwd=place.parent, check=False
+    )
 
 
 class TestAModelThatDoesNotAnswer:
@@ -116,7 +134,9 @@ class TestAModelThatDoesNotAnswer:
         server.stop()
         with opened(path, server) as hf:
             assert hf.recall("green tea")[0].memory.content == "Ann drinks green tea"
-            assert any("by words alone" in warning and MODEL in warning for warning in hf.warnings())
+            assert any(
+                "by words alone" in warning and MODEL in warning for warning in hf.warnings()
+            )
 
     def test_stats_tell(self, path: Path, server: Server) -> None:
         server.stop()
@@ -136,7 +156,10 @@ class TestAModelThatDoesNotAnswer:
         server.stop()
         assert "problem" in holdfast(path, server, "stats").stdout
         doctor = holdfast(path, server, "doctor").stdout
-        assert f"! embedding model {MODEL}:" in doctor and f"embedding model {MODEL}: ready" not in doctor
+        assert (
+            f"! embedding model {MODEL}:" in doctor
+            and f"embedding model {MODEL}: ready" not in doctor
+        )
 
     def test_http_tells(self, path: Path, server: Server, tmp_path: Path) -> None:
         server.stop()
@@ -156,7 +179,9 @@ class TestAModelThatDoesNotAnswer:
 
 
 class TestAModelThatHasChanged:
-    def test_another_length_is_told_with_the_command_for_this_store(self, path: Path, server: Server) -> None:
+    def test_another_length_is_told_with_the_command_for_this_store(
+        self, path: Path, server: Server
+    ) -> None:
         server.answer_with(6)
         with opened(path, server) as hf:
             assert hf.recall("green tea")[0].memory.content == "Ann drinks green tea"
@@ -187,7 +212,9 @@ class TestAModelThatHasChanged:
             assert f"The memories were embedded by {MODEL}" in hf.warnings()[0]
         other.stop()
 
-    def test_the_store_of_a_role_is_told_the_command_for_the_role(self, tmp_path: Path, server: Server) -> None:
+    def test_the_store_of_a_role_is_told_the_command_for_the_role(
+        self, tmp_path: Path, server: Server
+    ) -> None:
         file = tmp_path / "my roles" / "role.yaml"
         file.parent.mkdir()
         file.write_text(ROLE.format(store=tmp_path / "role.db", url=server.url))
@@ -214,21 +241,33 @@ class TestADamagedMemory:
             tea = hf.remember("Ann drinks green tea")
             hf.remember("Bob drinks tea as well")
         connection = apsw.Connection(str(place))
-        connection.execute("UPDATE memories SET content = CAST(CAST(content AS BLOB) || x'ff' AS TEXT) WHERE seq = 1")
+        connection.execute(
+            "UPDATE memories SET content = CAST(CAST(content AS BLOB) || x'ff' AS TEXT) WHERE "
+            "seq "
+            "= 1"
+        )
         connection.close()
         return place, tea.id
 
-    @pytest.mark.parametrize("words", [("list",), ("recall", "tea"), ("context", "tea"), ("list", "--json")])
+    @pytest.mark.parametrize(
+        "words", [("list",), ("recall", "tea"), ("context", "tea"), ("list", "--json")]
+    )
     def test_commands_answer_with_the_others_and_name_it(
         self, damaged: tuple[Path, str], words: tuple[str, ...]
     ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, *words)
-        assert (told.returncode, "Bob drinks tea" in told.stdout, id_ in told.stderr) == (0, True, True), told
+        assert (told.returncode, "Bob drinks tea" in told.stdout, id_ in told.stderr) == (
+            0,
+            True,
+            True,
+        ), told
         assert "piped" not in told.stderr
 
     @pytest.mark.parametrize("command", ["show", "history"])
-    def test_commands_about_it_say_what_is_wrong_with_it(self, damaged: tuple[Path, str], command: str) -> None:
+    def test_commands_about_it_say_what_is_wrong_with_it(
+        self, damaged: tuple[Path, str], command: str
+    ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, command, id_)
         assert told.returncode == 1 and "its content is not UTF-8 text" in told.stderr
@@ -240,7 +279,9 @@ class TestADamagedMemory:
         assert (told.returncode, id_ in told.stderr) == (3, True)
         assert "Bob drinks tea" in place.with_name("all.jsonl").read_text()
 
-    @pytest.mark.parametrize("words", [("sync", "other.db"), ("store", "copy", "memory.db", "copy.db")])
+    @pytest.mark.parametrize(
+        "words", [("sync", "other.db"), ("store", "copy", "memory.db", "copy.db")]
+    )
     def test_what_moves_memories_says_that_it_was_not_all(
         self, damaged: tuple[Path, str], words: tuple[str, ...]
     ) -> None:
@@ -250,14 +291,22 @@ class TestADamagedMemory:
 
     def test_doctor_names_it_and_repair_puts_it_aside(self, damaged: tuple[Path, str]) -> None:
         place, id_ = damaged
-        assert f"! rows: memory {id_}: its content is not UTF-8 text" in holdfast(place, None, "doctor").stdout
+        assert (
+            f"! rows: memory {id_}: its content is not UTF-8 text"
+            in holdfast(place, None, "doctor").stdout
+        )
         repaired = holdfast(place, None, "doctor", "--repair")
         assert repaired.returncode == 1 and f"! quarantine: {id_}" in repaired.stdout
         assert "in order" not in repaired.stdout
         assert id_ in holdfast(place, None, "list", "--status", "archived").stdout
-        assert "quarantined: its content is not UTF-8 text" in holdfast(place, None, "show", id_).stdout
+        assert (
+            "quarantined: its content is not UTF-8 text"
+            in holdfast(place, None, "show", id_).stdout
+        )
 
-    def test_http_answers_with_the_others_and_names_it(self, damaged: tuple[Path, str], tmp_path: Path) -> None:
+    def test_http_answers_with_the_others_and_names_it(
+        self, damaged: tuple[Path, str], tmp_path: Path
+    ) -> None:
         place, id_ = damaged
         with (
             Holdfast.open(place, scope=SCOPE, settings=WORDS_ONLY, background=False) as hf,
@@ -272,6 +321,10 @@ class TestADamagedMemory:
     def test_mcp_answers_with_the_others_and_names_it(self, damaged: tuple[Path, str]) -> None:
         place, id_ = damaged
         with Holdfast.open(place, scope=SCOPE, settings=WORDS_ONLY, background=False) as hf:
-            called = Methods(lambda: hf).answer("tools/call", {"name": "memory_list"}, client="test")
-        assert [one["text"] for one in called["structuredContent"]["memories"]] == ["Bob drinks tea as well"]
+            called = Methods(lambda: hf).answer(
+                "tools/call", {"name": "memory_list"}, client="test"
+            )
+        assert [one["text"] for one in called["structuredContent"]["memories"]] == [
+            "Bob drinks tea as well"
+        ]
         assert id_ in called["_meta"][WARNINGS][0]

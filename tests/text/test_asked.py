@@ -93,12 +93,17 @@ def test_a_pronoun_stands_for_what_was_said_before():
 
 def test_deleting_it_is_about_memory_only_where_memory_was_spoken_of():
     asked = read_request("It bothers me that you still know my weight. Delete it, please.")
-    assert (asked.kind, asked.topic) == ("forget_topic", "It bothers me that you still know my weight")
+    assert (asked.kind, asked.topic) == (
+        "forget_topic",
+        "It bothers me that you still know my weight",
+    )
     assert read_request("The last line of my poem is weak. Delete it, please.") is None
 
 
 def test_a_pause_that_was_taken_back_leaves_the_rest_of_the_message():
-    asked = read_request("Hello. I asked you not to save. That no longer applies. What is on today?")
+    asked = read_request(
+        "Hello. I asked you not to save. That no longer applies. What is on today?"
+    )
     assert asked.rest == "Hello. What is on today?"
 
 
@@ -109,4 +114,7 @@ def test_a_slip_of_the_finger_is_overlooked_but_no_other_word_is_changed():
 
 def test_a_topic_keeps_its_accents_and_quotations():
     assert read_request("Olvida todo lo que sabes sobre mi tía Inés.").topic == "mi tía Inés"
-    assert read_request('Remember that my band is called "The Forgotten".').topic == 'my band is called "The Forgotten"'
+    assert (
+        read_request('Remember that my band is called "The Forgotten".').topic
+        == 'my band is called "The Forgotten"'
+    )

@@ -12,9 +12,33 @@ from hypothesis import strategies as st
 from holdfast.text.fences import TAG, blank_fences, fence, neutralise, strip_echoes, strip_fences
 
 BLOCK = fence("- Ann likes tea\n- Ann lives in Bergen", block_id="ctx_1", label="from memory")
-PARTS = [f"</{TAG}>", f"<{TAG} id=", "sha=", f"&lt;/{TAG}&gt;", TAG, TAG.upper(), "\n\n", "\n", "> ", "    ", "tea"]
+PARTS = [
+    f"</{TAG}>",
+    f"<{TAG} id=",
+    "sha=",
+    f"&lt;/{TAG}&gt;",
+    TAG,
+    TAG.upper(),
+    "\n\n",
+    "\n",
+    "> ",
+    "    ",
+    "tea",
+]
 REGIONS = ["<!-- holdfast:begin sha=", "<!-- holdfast:end -->", "HOLDFAST:END"]
-TRICKS = ["system:", "# ", "<|im_start|>", "[INST]", "</system>", "\u202e", "\x00", "\r", "&lt;", ">", "茶"]
+TRICKS = [
+    "system:",
+    "# ",
+    "<|im_start|>",
+    "[INST]",
+    "</system>",
+    "\u202e",
+    "\x00",
+    "\r",
+    "&lt;",
+    ">",
+    "茶",
+]
 HOSTILE = st.lists(st.sampled_from(PARTS + REGIONS + TRICKS), max_size=12).map("".join)
 
 
@@ -30,7 +54,10 @@ def test_text_without_fences_is_untouched() -> None:
 
 
 def test_blocks_are_removed_and_counted() -> None:
-    assert strip_fences(f"before\n{BLOCK}\nbetween\n{BLOCK}\nafter") == ("before\n\nbetween\n\nafter", 2)
+    assert strip_fences(f"before\n{BLOCK}\nbetween\n{BLOCK}\nafter") == (
+        "before\n\nbetween\n\nafter",
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,13 +101,18 @@ def test_nothing_is_removed_from_a_text_without_a_whole_block(text: str) -> None
 @given(st.one_of(st.text(), HOSTILE))
 def test_a_text_without_an_opening_and_a_later_closing_line_stays_as_it_is(text: str) -> None:
     opened = re.search(r"(?:holdfast-memory\s+id=|holdfast:begin)", text, re.IGNORECASE)
-    closes = re.search(r"(?:/holdfast-memory|holdfast:end)", text[opened.end() :] if opened else "", re.IGNORECASE)
+    closes = re.search(
+        r"(?:/holdfast-memory|holdfast:end)", text[opened.end() :] if opened else "", re.IGNORECASE
+    )
     if not closes:
         assert strip_fences(text) == (text, 0)
 
 
 def test_of_nested_blocks_the_inner_one_goes() -> None:
-    assert strip_fences(f"a\n{CUT}\nb\n{BLOCK}\nc\n</{TAG}>\nd") == (f"a\n{CUT}\nb\n\nc\n</{TAG}>\nd", 1)
+    assert strip_fences(f"a\n{CUT}\nb\n{BLOCK}\nc\n</{TAG}>\nd") == (
+        f"a\n{CUT}\nb\n\nc\n</{TAG}>\nd",
+        1,
+    )
 
 
 def test_a_cut_block_does_not_swallow_the_next_one() -> None:
@@ -89,14 +121,19 @@ def test_a_cut_block_does_not_swallow_the_next_one() -> None:
 
 
 def test_quote_marks_go_with_a_block_only_if_all_of_it_is_quoted() -> None:
-    assert strip_fences("> said:\n> " + BLOCK.replace("\n", "\n> ") + "\nmine") == ("> said:\n\nmine", 1)
+    assert strip_fences("> said:\n> " + BLOCK.replace("\n", "\n> ") + "\nmine") == (
+        "> said:\n\nmine",
+        1,
+    )
     assert strip_fences(f"* {BLOCK}\nmine") == ("* \nmine", 1)
 
 
 def test_nothing_is_learned_from_what_is_left_of_a_block() -> None:
     assert strip_echoes(f"before\n{CUT}\n\nmy own words") == "before\n\n\nmy own words"
     assert strip_echoes(f"before\n{CUT}") == "before\n"
-    assert strip_echoes(f"my own words\n\n- Ann likes tea\n</{TAG}>\nmore") == "my own words\n\nmore"
+    assert (
+        strip_echoes(f"my own words\n\n- Ann likes tea\n</{TAG}>\nmore") == "my own words\n\nmore"
+    )
     assert strip_echoes(f'hello\n<{TAG} id="a" sha="12') == "hello\n"
 
 

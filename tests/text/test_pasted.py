@@ -40,7 +40,13 @@ PASTED = {
         f"’’’\n{RULE}\n’’’",
         f"```\nthe fence is never closed\n\n{RULE}",
     ],
-    QUOTED: [f"> {RULE}", f"&gt; {RULE}", f"＞ {RULE}", f'The reviewer wrote: "{RULE}."', f"│ {RULE}"],
+    QUOTED: [
+        f"> {RULE}",
+        f"&gt; {RULE}",
+        f"＞ {RULE}",
+        f'The reviewer wrote: "{RULE}."',
+        f"│ {RULE}",
+    ],
     MAIL: [
         f"From: Tom\nSubject: Style\n\n{RULE}",
         f"Von: Tom\nBetreff: Stil\n\n{RULE}",
@@ -72,7 +78,13 @@ PASTED = {
         f"$ make\nbuilding\n{RULE}",
         f"2025-03-03 12:05 INFO started\n{RULE}",
     ],
-    MACHINE: [f"ERROR: {RULE}", f"// {RULE}", f'"rule": "{RULE}"', f"+ - {RULE}", f"12:05:01 {RULE}"],
+    MACHINE: [
+        f"ERROR: {RULE}",
+        f"// {RULE}",
+        f'"rule": "{RULE}"',
+        f"+ - {RULE}",
+        f"12:05:01 {RULE}",
+    ],
     DOCUMENT: [
         f"# Rules\n\n{RULE}",
         f"Intro\n=====\n\n{RULE}",
@@ -95,7 +107,9 @@ PASTED = {
 }
 
 
-@pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason in PASTED for text in PASTED[reason]])
+@pytest.mark.parametrize(
+    ("reason", "text"), [(reason, text) for reason in PASTED for text in PASTED[reason]]
+)
 def test_what_was_pasted_is_told_from_own_prose(reason, text):
     assert why_pasted(text, RULE) == reason
     assert RULE not in own_prose(text)
@@ -155,7 +169,9 @@ def test_the_parts_cover_the_text_without_gaps(text):
     assert all(one.end == two.start and one.reason != two.reason for one, two in pairwise(found))
 
 
-@pytest.mark.parametrize("text", ["<a>" * 30_000, '"' * 100_000, "$ x\n" * 25_000, "Tom: a\n" * 14_000, "о" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["<a>" * 30_000, '"' * 100_000, "$ x\n" * 25_000, "Tom: a\n" * 14_000, "о" * 100_000]
+)
 def test_long_texts_take_no_longer_than_reading_them(text):
     began = time.thread_time()
     parts(text)

@@ -1,4 +1,6 @@
-"""What a terminal and a model are shown of characters that nobody sees: tested over every one that Unicode has."""
+"""What a terminal and a model are shown of characters that nobody sees: tested over every one that
+Unicode has.
+"""
 
 import json
 import sys
@@ -15,8 +17,14 @@ CONTROLS = [char for char in EVERY if unicodedata.category(char) == "Cc" and cha
 TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "L", "R", "AL")
 OVERRIDES = [char for char in EVERY if unicodedata.bidirectional(char) in TURNING[:9]]
 # Arabic and Indic signs that stand before numbers are formats by class, and yet they are seen.
-SIGNS = set("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-FORMATS = [char for char in EVERY if unicodedata.category(char) == "Cf" and char not in SIGNS | set(JOINERS)]
+SIGNS = set(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+FORMATS = [
+    char
+    for char in EVERY
+    if unicodedata.category(char) == "Cf" and char not in SIGNS | set(JOINERS)
+]
 LEGITIMATE = [
     pytest.param("👩\u200d👩\u200d👧 and 🏳\ufe0f\u200d🌈", id="emoji"),
     pytest.param("می\u200cخواهم", id="Persian"),
@@ -63,7 +71,9 @@ def test_joiners_and_signs_of_real_text_are_shown_as_they_are(text: str) -> None
 def test_a_text_of_characters_that_nobody_sees_is_blank() -> None:
     spaces = [char for char in EVERY if unicodedata.category(char) in ("Zs", "Zl", "Zp")]
     fillers = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe0f\U000e0100\u180e"
-    assert [char for char in [*CONTROLS, *FORMATS, *spaces, *JOINERS, *fillers] if not is_blank(char)] == []
+    assert [
+        char for char in [*CONTROLS, *FORMATS, *spaces, *JOINERS, *fillers] if not is_blank(char)
+    ] == []
     assert is_blank("") and is_blank(" \n\t\u200b\u200b\u2060 \ufeff")
 
 

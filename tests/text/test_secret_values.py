@@ -16,19 +16,54 @@ def hidden(values: str, name: str, how: str) -> list[str]:
     [
         ("pin", "told", "4821|12345678", "123|123456789|48a1"),
         # A password: any word in quotes, else one that is no ordinary word.
-        ("password", "quoted", "abcd|hunter.twofold|heLLo", "abc|changeme|10.20.30|ann@example.org|secrets/db/main"),
-        ("password", "bare", "ab1d|ab:cd|correct-horse|sha256x|abcdefghijklmnopqr", "ab1|hello|heLLo|hello_world"),
-        ("password", "bare", "hello-wide-world", "hello_big_wide_world|abcdefghijklmnopq|hunter.twofold|a::b"),
-        ("password", "told", "ab1d|ab!cd|!ab?cd", "hello|ab.cd|ab:cd|really!|what?!|correct-horse|SHA-256|12-16"),
+        (
+            "password",
+            "quoted",
+            "abcd|hunter.twofold|heLLo",
+            "abc|changeme|10.20.30|ann@example.org|secrets/db/main",
+        ),
+        (
+            "password",
+            "bare",
+            "ab1d|ab:cd|correct-horse|sha256x|abcdefghijklmnopqr",
+            "ab1|hello|heLLo|hello_world",
+        ),
+        (
+            "password",
+            "bare",
+            "hello-wide-world",
+            "hello_big_wide_world|abcdefghijklmnopq|hunter.twofold|a::b",
+        ),
+        (
+            "password",
+            "told",
+            "ab1d|ab!cd|!ab?cd",
+            "hello|ab.cd|ab:cd|really!|what?!|correct-horse|SHA-256|12-16",
+        ),
         ("password", "url", "abc|10.20.30|ann@example.org|hello", "changeme|${PASSWORD}"),
         # Several words are a password in quotes only, if they make no sentence.
-        ("password", "quoted", "red blue green|my red house door", "red blue|enter the red house|Red blue green"),
+        (
+            "password",
+            "quoted",
+            "red blue green|my red house door",
+            "red blue|enter the red house|Red blue green",
+        ),
         ("password", "quoted", "", "red blue gr33n|red blue g!een"),
         ("password", "told", "", "red blue green"),
         # A token needs digits among its letters, or marks in quotes.
-        ("token", "bare", "abCdefgh1|abc12DEF|user_token_X2y3", "abC1|12345678|user_token_2|v1beta1|abc!defghij"),
+        (
+            "token",
+            "bare",
+            "abCdefgh1|abc12DEF|user_token_X2y3",
+            "abC1|12345678|user_token_2|v1beta1|abc!defghij",
+        ),
         ("token", "quoted", "abc!defghij", "abc.defghij|sendMessage|send-the-message|oauth2Bearer"),
-        ("token", "quoted", "Basic a1B2c3D4e5F6g7H8i9", "Basic a1B2c3D4e5F6g7H8i|send it to Ann by Friday"),
+        (
+            "token",
+            "quoted",
+            "Basic a1B2c3D4e5F6g7H8i9",
+            "Basic a1B2c3D4e5F6g7H8i|send it to Ann by Friday",
+        ),
         ("token", "bare", "ab12-" * 8, "ab12-" * 7 + "ab12"),
         # A mere key has to look random.
         ("key", "bare", "a1B2c3D4e5F6g7H8i9J0", "hunter2x9|a1B2c3D4e5F6g7H8i9J"),
@@ -40,7 +75,8 @@ def test_a_value_is_a_secret_or_not(name: str, how: str, secrets: str, others: s
 
 
 @pytest.mark.parametrize(
-    "value", ["a1B2c3D4e5F6g7H8i9J0", "abcDEF12ghiJKL34mnop", "aB1cD2eF3g" * 2, "a1/B2+c3/D4+e5/F6+g7/"]
+    "value",
+    ["a1B2c3D4e5F6g7H8i9J0", "abcDEF12ghiJKL34mnop", "aB1cD2eF3g" * 2, "a1/B2+c3/D4+e5/F6+g7/"],
 )
 def test_long_mixed_and_ever_changing_is_random(value: str) -> None:
     assert is_random(value)
@@ -64,7 +100,17 @@ def test_what_lacks_one_of_these_is_not(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["${hunter2}", "<your-key>", "ab***cd", "[REDACTED:pin]", "xREDACTEDx", "abab", "YOUR-Password", "test-1"]
+    "value",
+    [
+        "${hunter2}",
+        "<your-key>",
+        "ab***cd",
+        "[REDACTED:pin]",
+        "xREDACTEDx",
+        "abab",
+        "YOUR-Password",
+        "test-1",
+    ],
 )
 def test_a_placeholder_shows_where_a_secret_goes(value: str) -> None:
     assert is_placeholder(value)

@@ -1,4 +1,6 @@
-"""What the scanner hides and what it leaves alone. Secrets are put together here, so that no other scanner wakes."""
+"""What the scanner hides and what it leaves alone. Secrets are put together here, so that no other
+scanner wakes.
+"""
 
 import base64
 
@@ -28,7 +30,9 @@ TOKENS = {
         "gho_" + MIXED * 3,
         "github_pat_" + MIXED + "_" + MIXED * 3,
     ],
-    "gitlab-token": [f"gl{of}-" + "a1B2c" * 4 for of in ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat")],
+    "gitlab-token": [
+        f"gl{of}-" + "a1B2c" * 4 for of in ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat")
+    ],
     "slack-token": ["xoxb-" + "1234567890-" * 2 + MIXED, "xapp-1-" + MIXED * 2],
     "google-api-key": ["AIza" + "a1B2c" * 7],
     "google-oauth-secret": ["GOCSPX-" + "a1B2" * 7],
@@ -80,7 +84,11 @@ IN_CONTEXT = [
     ("auth-header", "Authorization: Bearer ", MIXED * 2),
     ("auth-header", "sent as bearer ", MIXED * 2),
     ("auth-header", "authorization: Basic ", base64.b64encode(b"ann:hunter2").decode()),
-    ("auth-header", '{"registry.example.org": {"auth": "', base64.b64encode(b"ann:hunter2").decode()),
+    (
+        "auth-header",
+        '{"registry.example.org": {"auth": "',
+        base64.b64encode(b"ann:hunter2").decode(),
+    ),
 ]
 AROUND = ["{}", "use {} please", '"{}",', "`{}`", "a\\n{}\\nb", "({}).", "https://x/?t={}&y=1"]
 NAMED = """
@@ -209,11 +217,24 @@ def test_a_known_token_is_replaced_by_its_kind(kind: str) -> None:
         assert redacted == [around.format(f"[REDACTED:{kind}]") for around in AROUND]
 
 
-DRAWN = {"hex": "0a1b2c3d4e5f6789", "Hex": "0a1B2c3D4e5F6789", "lower": "k3v5n7q9s1x2z4b6", "upper": "K3V5N7Q9S1X2Z4B6"}
-PROSE = ["my key is {}, please use it", "the deploy failed with {} in the log", "({})", '"{}"', "{}"]
+DRAWN = {
+    "hex": "0a1b2c3d4e5f6789",
+    "Hex": "0a1B2c3D4e5F6789",
+    "lower": "k3v5n7q9s1x2z4b6",
+    "upper": "K3V5N7Q9S1X2Z4B6",
+}
+PROSE = [
+    "my key is {}, please use it",
+    "the deploy failed with {} in the log",
+    "({})",
+    '"{}"',
+    "{}",
+]
 
 
-@pytest.mark.parametrize("line", [line.split() for line in TABLE.strip().splitlines()], ids=lambda line: line[1])
+@pytest.mark.parametrize(
+    "line", [line.split() for line in TABLE.strip().splitlines()], ids=lambda line: line[1]
+)
 def test_a_key_of_every_line_of_the_table_is_hidden_in_prose(line: list[str]) -> None:
     kind, *beginnings, alphabet, length = line
     least = int(length.strip("=?").split("-")[0])
@@ -227,13 +248,23 @@ def test_a_key_of_every_line_of_the_table_is_hidden_in_prose(line: list[str]) ->
 def test_every_pattern_of_the_table_repeats_without_a_way_back() -> None:
     for one in formats():
         assert one.pattern.count("{") == 1, "one repetition"
-        assert one.pattern.endswith("}+)") or one.pattern.endswith("(?![\\w-])"), "possessive, or of one length"
+        assert one.pattern.endswith("}+)") or one.pattern.endswith("(?![\\w-])"), (
+            "possessive, or of one length"
+        )
     assert all("(" not in alphabet for alphabet in ALPHABETS.values())
 
 
-@pytest.mark.parametrize("text", ["live_configuration_of_the_whole_project_file", "sl.configuration_of_the_client_" * 5,
-                                  "secret_santa_2024_planning", "test_pub_sub_message_is_delivered_once",
-                                  "EAAAbcdefghijklmnopqrstuvwxyz", "tk-us-east-configuration-of-it"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "live_configuration_of_the_whole_project_file",
+        "sl.configuration_of_the_client_" * 5,
+        "secret_santa_2024_planning",
+        "test_pub_sub_message_is_delivered_once",
+        "EAAAbcdefghijklmnopqrstuvwxyz",
+        "tk-us-east-configuration-of-it",
+    ],
+)
 def test_a_name_that_begins_like_a_key_stays(text: str) -> None:
     assert redact(text) == (text, [])
 
@@ -251,7 +282,9 @@ def test_assignments_of_many_languages_are_known(case: str) -> None:
     assert redact(case.replace("HIDE", value))[0] == case.replace("HIDE", "[REDACTED:token]")
 
 
-@pytest.mark.parametrize("around", ["<apiToken>\n    {}\n</apiToken>", "api_token: |\n  {}\n", "api_token: >-\n  {}\n"])
+@pytest.mark.parametrize(
+    "around", ["<apiToken>\n    {}\n</apiToken>", "api_token: |\n  {}\n", "api_token: >-\n  {}\n"]
+)
 def test_a_value_on_a_line_of_its_own_is_known(around: str) -> None:
     assert redact(around.format(MIXED * 2))[0] == around.format("[REDACTED:token]")
 
@@ -267,23 +300,35 @@ def test_names_that_stand_in_a_list_are_no_values() -> None:
 
 @pytest.mark.parametrize("password", ["p4", "a1b", "s3s"])
 def test_a_short_password_in_a_url_is_hidden(password: str) -> None:
-    assert redact(f"redis://:{password}@cache:6379/0")[0] == "redis://:[REDACTED:url-password]@cache:6379/0"
+    assert (
+        redact(f"redis://:{password}@cache:6379/0")[0]
+        == "redis://:[REDACTED:url-password]@cache:6379/0"
+    )
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://u:p@host/x", "postgres://user:password@localhost/db", "amqp://u:%s@mq", "http://u:***@h"]
+    "url",
+    [
+        "ftp://u:p@host/x",
+        "postgres://user:password@localhost/db",
+        "amqp://u:%s@mq",
+        "http://u:***@h",
+    ],
 )
 def test_what_a_manual_writes_for_a_password_in_a_url_stays(url: str) -> None:
     assert redact(url) == (url, [])
 
 
 def _with_check_digit(digits: str) -> str:
-    doubled = sum(int(d) * 2 - 9 * (int(d) > 4) for d in digits[::-2]) + sum(map(int, digits[-2::-2]))
+    doubled = sum(int(d) * 2 - 9 * (int(d) > 4) for d in digits[::-2]) + sum(
+        map(int, digits[-2::-2])
+    )
     return digits + str(-doubled % 10)
 
 
 @pytest.mark.parametrize(
-    "start", ["411111111111111", "555500001234567", "222100001234567", "60110000123456", "37828224631000"]
+    "start",
+    ["411111111111111", "555500001234567", "222100001234567", "60110000123456", "37828224631000"],
 )
 def test_a_card_number_is_hidden_if_its_check_digit_is_right(start: str) -> None:
     number = _with_check_digit(start.ljust(14 if start.startswith("37") else 15, "3"))
@@ -303,8 +348,16 @@ def test_a_card_number_in_groups_is_hidden_and_one_inside_another_number_is_not(
 SEED = words("legal winner thank year wave sausage worth useful legal winner thank yellow")
 
 
-@pytest.mark.parametrize("around", [" ".join, ", ".join, "\n".join, lambda seed: " ".join(s.upper() for s in seed),
-                                    lambda seed: " ".join(f"{n}. {w}" for n, w in enumerate(seed, 1))])  # fmt: skip
+@pytest.mark.parametrize(
+    "around",
+    [
+        " ".join,
+        ", ".join,
+        "\n".join,
+        lambda seed: " ".join(s.upper() for s in seed),
+        lambda seed: " ".join(f"{n}. {w}" for n, w in enumerate(seed, 1)),
+    ],
+)
 def test_a_seed_phrase_is_hidden(around) -> None:
     redacted = redact(f"My wallet: {around(SEED)}. Keep it!")[0]
     assert "[REDACTED:seed-phrase]" in redacted
@@ -313,12 +366,19 @@ def test_a_seed_phrase_is_hidden(around) -> None:
 
 
 def test_eleven_words_of_the_list_and_a_chant_of_one_are_no_seed_phrase() -> None:
-    for text in (" ".join(SEED[:11]), " ".join(["legal"] * 24), "We went home after the long day and slept until noon"):
+    for text in (
+        " ".join(SEED[:11]),
+        " ".join(["legal"] * 24),
+        "We went home after the long day and slept until noon",
+    ):
         assert redact(text)[1] == []
 
 
 def test_the_values_of_a_kubernetes_secret_are_hidden_and_those_of_a_config_map_are_not() -> None:
-    secret = "apiVersion: v1\nkind: Secret\ndata:\n  extra: YWRtaW46czNjcmV0\nmetadata:\n  name: some-name-here\n"
+    secret = (
+        "apiVersion: v1\nkind: Secret\ndata:\n  extra: YWRtaW46czNjcmV0\nmetadata:\n  name: "
+        "some-name-here\n"
+    )
     other = "---\nkind: ConfigMap\ndata:\n  level: configuration-level\n"
     redacted = redact(secret + other)[0]
     assert redacted == secret.replace("YWRtaW46czNjcmV0", "[REDACTED:kubernetes-secret]") + other
@@ -331,14 +391,18 @@ def test_a_key_that_is_repeated_without_its_name_is_hidden_everywhere() -> None:
 
 @pytest.mark.parametrize(("kind", "before", "secret"), IN_CONTEXT)
 def test_only_the_secret_part_is_replaced(kind: str, before: str, secret: str) -> None:
-    after = "@db/x" if kind == "url-password" else '" and more' if before.endswith('"') else " and more"
+    after = (
+        "@db/x" if kind == "url-password" else '" and more' if before.endswith('"') else " and more"
+    )
     assert redact(before + secret + after)[0] == f"{before}[REDACTED:{kind}]{after}"
 
 
 @pytest.mark.parametrize("label", ["RSA ", "EC ", "OPENSSH ", ""])
 @pytest.mark.parametrize("newline", ["\n", "\\n"])
 def test_the_body_of_a_private_key_is_replaced(label: str, newline: str) -> None:
-    key = f"-----BEGIN {label}PRIVATE KEY-----\n{BODY}\n-----END {label}PRIVATE KEY-----".replace("\n", newline)
+    key = f"-----BEGIN {label}PRIVATE KEY-----\n{BODY}\n-----END {label}PRIVATE KEY-----".replace(
+        "\n", newline
+    )
     redacted = redact(f"my key:{newline}{key}{newline}bye")[0]
     assert BODY[:20] not in redacted
     assert "[REDACTED:private-key]" in redacted
@@ -380,30 +444,51 @@ def test_what_stands_where_a_secret_goes_is_none() -> None:
     assert redact('DB_PASSWORD="your-aunt-here"')[1] != []
 
 
-@pytest.mark.parametrize("password", ["Sommer2024!", "p&ss(w0rd", "it's-99", "correct-horse-battery", "hunter!2(x9"])
+@pytest.mark.parametrize(
+    "password", ["Sommer2024!", "p&ss(w0rd", "it's-99", "correct-horse-battery", "hunter!2(x9"]
+)
 def test_odd_passwords_go_as_a_whole(password: str) -> None:
     quote = '"' if "'" in password else ""
-    assert redact(f"DB_PASSWORD={quote}{password}{quote}\n")[0] == f"DB_PASSWORD={quote}[REDACTED:password]{quote}\n"
+    assert (
+        redact(f"DB_PASSWORD={quote}{password}{quote}\n")[0]
+        == f"DB_PASSWORD={quote}[REDACTED:password]{quote}\n"
+    )
 
 
 def test_a_password_ends_before_what_ends_the_sentence_or_the_argument() -> None:
     assert redact("(DB_PASSWORD=p&w0rd).")[0] == "(DB_PASSWORD=[REDACTED:password])."
     far = "and so on " * 40
-    assert redact(f"{far}Password=hunter2;Server=db1")[0] == f"{far}Password=[REDACTED:password];Server=db1"
+    assert (
+        redact(f"{far}Password=hunter2;Server=db1")[0]
+        == f"{far}Password=[REDACTED:password];Server=db1"
+    )
 
 
-@pytest.mark.parametrize(("text", "kind"), [("admin_pass=hunter2x9", "password"), ("admin_pw=hunter2x9", "password"),
-                                            ("wifi pin: 4821", "pin"), (f"key={MIXED}x9Y8", "token")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("admin_pass=hunter2x9", "password"),
+        ("admin_pw=hunter2x9", "password"),
+        ("wifi pin: 4821", "pin"),
+        (f"key={MIXED}x9Y8", "token"),
+    ],
+)
 def test_what_was_hidden_is_called_what_it_was_called(text: str, kind: str) -> None:
     assert [secret.kind for secret in find_secrets(text)] == [kind]
 
 
 def test_one_name_may_follow_upon_the_value_of_another() -> None:
-    assert redact("密码是hunter2密码是hunter3")[0] == "密码是[REDACTED:password]密码是[REDACTED:password]"
+    assert (
+        redact("密码是hunter2密码是hunter3")[0]
+        == "密码是[REDACTED:password]密码是[REDACTED:password]"
+    )
 
 
 def test_a_random_string_close_to_a_telling_word_is_a_secret() -> None:
-    assert redact(f"here is the key we use in prod {MIXED}x9Y8")[0] == "here is the key we use in prod [REDACTED:token]"
+    assert (
+        redact(f"here is the key we use in prod {MIXED}x9Y8")[0]
+        == "here is the key we use in prod [REDACTED:token]"
+    )
     assert redact(f"key{' ' * 60}{MIXED}x9Y8")[1] != [], "it ends 80 characters after the name"
     assert redact(f"key{' ' * 61}{MIXED}x9Y8")[1] == []
     assert redact(f"the key:\n{MIXED}x9Y8")[1] == []
@@ -426,28 +511,39 @@ def test_secrets_come_in_order_with_their_places() -> None:
 
 
 def test_a_named_token_has_the_kind_of_its_format() -> None:
-    assert redact(f"{GITHUB} token={GITHUB}")[0] == "[REDACTED:github-token] token=[REDACTED:github-token]"
+    assert (
+        redact(f"{GITHUB} token={GITHUB}")[0]
+        == "[REDACTED:github-token] token=[REDACTED:github-token]"
+    )
     assert redact(f"password=xoxb-1234567890-{MIXED}")[0] == "password=[REDACTED:slack-token]"
 
 
 def test_two_secrets_side_by_side_stay_two_and_those_that_overlap_become_one() -> None:
     assert (
-        redact(f"https://x?sig={MIXED * 2}={GITHUB}")[0] == "https://x?sig=[REDACTED:azure-sas][REDACTED:github-token]"
+        redact(f"https://x?sig={MIXED * 2}={GITHUB}")[0]
+        == "https://x?sig=[REDACTED:azure-sas][REDACTED:github-token]"
     )
-    assert redact(f"AccountKey={MIXED * 4}=={GITHUB} bye")[0] == "AccountKey=[REDACTED:azure-key] bye"
+    assert (
+        redact(f"AccountKey={MIXED * 4}=={GITHUB} bye")[0] == "AccountKey=[REDACTED:azure-key] bye"
+    )
 
 
 def test_hiding_one_secret_may_show_another() -> None:
     text = f"see {GITHUB} and password:hunter2.{GITHUB} bye"
     redacted, secrets = redact(text)
-    assert redacted == "see [REDACTED:github-token] and password:[REDACTED:password].[REDACTED:github-token] bye"
+    assert redacted == (
+        "see [REDACTED:github-token] and password:[REDACTED:password].[REDACTED:github-token] bye"
+    )
     assert [text[secret.start : secret.end] for secret in secrets] == [GITHUB, "hunter2", GITHUB]
 
 
 def test_what_was_redacted_before_names_nothing_and_is_not_hidden_again() -> None:
     for text in ("[REDACTED:password]: hunter2x9", 'password="x9y[REDACTED:token]"'):
         assert redact(text) == (text, [])
-    assert redact("[REDACTED:pin] password=hunter2 bye")[0] == "[REDACTED:pin] password=[REDACTED:password] bye"
+    assert (
+        redact("[REDACTED:pin] password=hunter2 bye")[0]
+        == "[REDACTED:pin] password=[REDACTED:password] bye"
+    )
 
 
 def test_even_short_words_may_be_secrets() -> None:
@@ -478,7 +574,9 @@ def test_found_places_are_ordered_and_apart(text: str) -> None:
     assert all(secret.start < secret.end <= len(text) for secret in found)
 
 
-@pytest.mark.parametrize("unit", ["a", "=", '"', "'", "-", "_", ".", ":", "/", "\\", "[", "\n", "1", "aA1"])
+@pytest.mark.parametrize(
+    "unit", ["a", "=", '"', "'", "-", "_", ".", ":", "/", "\\", "[", "\n", "1", "aA1"]
+)
 def test_a_million_characters_without_secrets_are_no_burden(unit: str) -> None:
     assert find_secrets(unit * (1_000_000 // len(unit))) == []
 

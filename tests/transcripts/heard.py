@@ -12,7 +12,9 @@ from holdfast.transcripts.base import Entry
 DATA = Path(__file__).parent / "data"
 
 
-def read(reader: Reader, path: Path, cursor: Cursor | None = None) -> list[tuple[Transcript, list[Entry]]]:
+def read(
+    reader: Reader, path: Path, cursor: Cursor | None = None
+) -> list[tuple[Transcript, list[Entry]]]:
     """Each session with its entries."""
     return [(transcript, list(transcript.entries)) for transcript in reader.read(path, cursor)]
 

@@ -19,10 +19,16 @@ def test_each_start_is_a_session() -> None:
     assert said(entries) == [
         ("user", "Rename Dock to Berth everywhere\nand keep the old import working"),
         ("assistant", "I rename the class and leave an alias.\n\n```python\nDock = Berth\n```"),
-        ("tool", "aider: Applied edit to harbor/berth.py; Commit 1a2b3c4 refactor: rename Dock to Berth"),
+        (
+            "tool",
+            "aider: Applied edit to harbor/berth.py; Commit 1a2b3c4 refactor: rename Dock to Berth",
+        ),
     ]
     assert [entry.lines for entry in entries] == [(8, 9), (11, 15), (17, 17)]
-    assert said(others) == [("user", "Which Python do we support?"), ("assistant", "3.11 and newer.")]
+    assert said(others) == [
+        ("user", "Which Python do we support?"),
+        ("assistant", "3.11 and newer."),
+    ]
     assert first.started_at == from_datetime(datetime(2025, 11, 5, 18, 20).astimezone())
     assert first.cwd == str(HISTORY.parent)
     assert first.id != second.id
@@ -53,4 +59,7 @@ def test_histories_are_found_in_projects_below_home(tmp_path: Path) -> None:
 def test_it_claims_its_own_files(tmp_path: Path) -> None:
     other = tmp_path / "history.md"
     shutil.copy(HISTORY, other)
-    assert [reader.name for path in (HISTORY, other) if (reader := reader_for(path))] == ["aider", "aider"]
+    assert [reader.name for path in (HISTORY, other) if (reader := reader_for(path))] == [
+        "aider",
+        "aider",
+    ]

@@ -35,7 +35,9 @@ def result(key, text, **more):
 
 
 def test_a_session_is_read_in_the_order_in_which_it_happened() -> None:
-    """Thinking, reminders, pictures, sub-agents, synthetic errors, compaction and the replaced prompt are not in it."""
+    """Thinking, reminders, pictures, sub-agents, synthetic errors, compaction and the replaced
+    prompt are not in it.
+    """
     transcript, entries = one(READER, SESSION)
     assert (transcript.id, transcript.agent) == (SESSION.stem, "claude-code")
     assert transcript.cwd == "/home/mira/src/harbor-api"
@@ -59,12 +61,14 @@ def test_a_session_is_read_in_the_order_in_which_it_happened() -> None:
         ),
         (
             "assistant",
-            "On Sundays there are no departures, so `departures(day)[0]` fails. I suggest an empty answer with "
+            "On Sundays there are no departures, so `departures(day)[0]` fails. I suggest an "
+            "empty answer with "
             "status 200.",
         ),
         (
             "user",
-            "An empty list with 200 is right: the app shows 'no ferries today'. Never answer 404 for a day without "
+            "An empty list with 200 is right: the app shows 'no ferries today'. Never answer 404 "
+            "for a day without "
             "departures.",
         ),
         ("assistant", "Done: an empty list with 200."),
@@ -89,7 +93,9 @@ def branched(entries):
     return [entry.text for entry in entries if entry.branch]
 
 
-def test_the_later_of_two_prompts_to_the_same_answer_holds_and_the_other_is_a_branch(tmp_path: Path) -> None:
+def test_the_later_of_two_prompts_to_the_same_answer_holds_and_the_other_is_a_branch(
+    tmp_path: Path,
+) -> None:
     path = write(
         tmp_path / "s.jsonl",
         record("u1", None, "user", "Start."),
@@ -111,7 +117,9 @@ def test_the_later_of_two_prompts_to_the_same_answer_holds_and_the_other_is_a_br
     assert branched(entries) == ["Red.", "Bash: paint red\nok\ndone", "Thanks."]
 
 
-def test_the_branch_that_ends_the_file_is_the_conversation_though_another_began_later(tmp_path: Path) -> None:
+def test_the_branch_that_ends_the_file_is_the_conversation_though_another_began_later(
+    tmp_path: Path,
+) -> None:
     path = write(
         tmp_path / "s.jsonl",
         record("u1", None, "user", "Start."),
@@ -123,7 +131,13 @@ def test_the_branch_that_ends_the_file_is_the_conversation_though_another_began_
         record("u4", "a2", "user", "Now sand it."),
     )
     _, entries = one(READER, path)
-    assert [words for _, words in held(entries)] == ["Start.", "Which colour?", "Red.", "Red it is.", "Now sand it."]
+    assert [words for _, words in held(entries)] == [
+        "Start.",
+        "Which colour?",
+        "Red.",
+        "Red it is.",
+        "Now sand it.",
+    ]
     assert branched(entries) == ["Blue.", "Blue it is."]
 
 
@@ -143,7 +157,13 @@ def test_a_fork_within_a_fork_leaves_one_conversation(tmp_path: Path) -> None:
 
 
 def test_a_fork_at_the_very_first_prompt_is_seen_by_the_record_before_it(tmp_path: Path) -> None:
-    start = {"type": "system", "uuid": "s0", "parentUuid": None, "sessionId": "s", "content": "started"}
+    start = {
+        "type": "system",
+        "uuid": "s0",
+        "parentUuid": None,
+        "sessionId": "s",
+        "content": "started",
+    }
     path = write(
         tmp_path / "s.jsonl",
         start,
@@ -160,7 +180,10 @@ def test_a_second_answer_to_the_same_prompt_leaves_the_first_as_a_branch(tmp_pat
     first["message"]["id"], second["message"]["id"] = "m1", "m2"
     path = write(tmp_path / "s.jsonl", record("u1", None, "user", "Which?"), first, second)
     _, entries = one(READER, path)
-    assert (held(entries)[1:], branched(entries)) == ([("assistant", "Blue, surely.")], ["Red, perhaps."])
+    assert (held(entries)[1:], branched(entries)) == (
+        [("assistant", "Blue, surely.")],
+        ["Red, perhaps."],
+    )
 
 
 def test_parallel_calls_are_no_branches_whichever_result_the_answer_follows(tmp_path: Path) -> None:
@@ -180,16 +203,32 @@ def test_parallel_calls_are_no_branches_whichever_result_the_answer_follows(tmp_
 
 
 def test_a_branch_does_not_name_the_session(tmp_path: Path) -> None:
-    start = {"type": "system", "uuid": "s0", "parentUuid": None, "sessionId": "s", "content": "started"}
-    path = write(tmp_path / "s.jsonl", start, record("u1", "s0", "user", "Oops."), record("u2", "s0", "user", "Mine."))
+    start = {
+        "type": "system",
+        "uuid": "s0",
+        "parentUuid": None,
+        "sessionId": "s",
+        "content": "started",
+    }
+    path = write(
+        tmp_path / "s.jsonl",
+        start,
+        record("u1", "s0", "user", "Oops."),
+        record("u2", "s0", "user", "Mine."),
+    )
     transcript, _ = one(READER, path)
     assert transcript.title == "Mine."
 
 
 def test_a_resumed_session_has_several_roots_and_copies_count_once(tmp_path: Path) -> None:
     first = record("u1", None, "user", "We ship on Mondays.")
-    path = write(tmp_path / "s.jsonl", first, first, record("u2", None, "user", "And on Thursdays."))
-    assert said(one(READER, path)[1]) == [("user", "We ship on Mondays."), ("user", "And on Thursdays.")]
+    path = write(
+        tmp_path / "s.jsonl", first, first, record("u2", None, "user", "And on Thursdays.")
+    )
+    assert said(one(READER, path)[1]) == [
+        ("user", "We ship on Mondays."),
+        ("user", "And on Thursdays."),
+    ]
 
 
 def test_what_was_typed_while_the_agent_worked_is_heard(tmp_path: Path) -> None:
@@ -207,7 +246,9 @@ def test_what_was_typed_while_the_agent_worked_is_heard(tmp_path: Path) -> None:
 
 
 def test_a_circle_of_parents_is_read_once(tmp_path: Path) -> None:
-    path = write(tmp_path / "s.jsonl", record("a", "b", "user", "one"), record("b", "a", "user", "two"))
+    path = write(
+        tmp_path / "s.jsonl", record("a", "b", "user", "one"), record("b", "a", "user", "two")
+    )
     assert len(one(READER, path)[1]) == 2
 
 
@@ -215,7 +256,10 @@ def test_a_call_without_a_result_holds_nothing_back(tmp_path: Path) -> None:
     path = write(
         tmp_path / "s.jsonl",
         record("a0", None, "assistant", call("lost", command="sleep 9")),
-        *(record(f"u{number}", "a0", "user", result("other", f"orphan {number}")) for number in range(100)),
+        *(
+            record(f"u{number}", "a0", "user", result("other", f"orphan {number}"))
+            for number in range(100)
+        ),
         record("u", "a0", "user", "Go on."),
     )
     transcript = next(READER.read(path))
@@ -249,7 +293,12 @@ def test_a_session_that_grew_goes_on_where_it_was_read(tmp_path: Path) -> None:
 
 def test_a_prompt_that_is_taken_back_later_makes_the_session_be_read_anew(tmp_path: Path) -> None:
     answer = record("a1", "u1", "assistant", [{"type": "text", "text": "Which?"}])
-    path = write(tmp_path / "s.jsonl", record("u1", None, "user", "One."), answer, record("u2", "a1", "user", "Two."))
+    path = write(
+        tmp_path / "s.jsonl",
+        record("u1", None, "user", "One."),
+        answer,
+        record("u2", "a1", "user", "Two."),
+    )
     first, _ = one(READER, path)
     append(path, record("u3", "a1", "user", "Three."))
     again, entries = one(READER, path, first.cursor)
@@ -268,7 +317,9 @@ def test_they_are_found_newest_first_and_sub_agents_are_left_out(tmp_path: Path)
 
 
 def test_what_holdfast_held_itself_is_private(tmp_path: Path) -> None:
-    path = write(tmp_path / "s.jsonl", record("u1", None, "user", "Consolidate.", entrypoint="holdfast"))
+    path = write(
+        tmp_path / "s.jsonl", record("u1", None, "user", "Consolidate.", entrypoint="holdfast")
+    )
     assert one(READER, path)[0].private
 
 

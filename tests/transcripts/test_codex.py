@@ -1,4 +1,6 @@
-"""Sessions of Codex: rollouts, packed or not, without what the harness says in the person's name."""
+"""Sessions of Codex: rollouts, packed or not, without what the harness says in the person's
+name.
+"""
 
 import gzip
 from pathlib import Path
@@ -19,11 +21,15 @@ def line(kind, at="2026-04-11T14:00:00Z", **payload):
 
 
 def user(text):
-    return line("response_item", type="message", role="user", content=[{"type": "input_text", "text": text}])
+    return line(
+        "response_item", type="message", role="user", content=[{"type": "input_text", "text": text}]
+    )
 
 
 def test_a_session_is_what_was_said_and_done() -> None:
-    """No instructions, environment, reasoning, compaction; each thing once; the turn that was rolled back is gone."""
+    """No instructions, environment, reasoning, compaction; each thing once; the turn that was
+    rolled back is gone.
+    """
     transcript, entries = one(READER, SESSION)
     assert transcript.id == "019d7f10-4a2b-7c33-8d44-1e5f6a7b8c9d"
     assert transcript.cwd == "/home/mira/src/harbor-api"
@@ -32,14 +38,21 @@ def test_a_session_is_what_was_said_and_done() -> None:
         ("user", "Migrate the tides table to Postgres 18 and keep the old column until June."),
         (
             "tool",
-            "exec_command: alembic upgrade head\nfailed, exit 1\nsqlalchemy.exc.OperationalError: connection refused",
+            (
+                "exec_command: alembic upgrade head\nfailed, exit "
+                "1\nsqlalchemy.exc.OperationalError: "
+                "connection refused"
+            ),
         ),
         (
             "tool",
             "apply_patch: compose.yaml, migrations/0042_tides.py\nok\n"
             "Success. Updated the following files:\nM compose.yaml",
         ),
-        ("assistant", "The database was not running; I start it with `docker compose up -d db` first."),
+        (
+            "assistant",
+            "The database was not running; I start it with `docker compose up -d db` first.",
+        ),
         ("user", "We always start the database with make db, not compose directly."),
         ("assistant", "Noted: `make db`."),
     ]
@@ -49,13 +62,27 @@ def test_a_session_is_what_was_said_and_done() -> None:
 def test_parallel_calls_keep_their_order_whatever_ends_first(tmp_path: Path) -> None:
     def call(number):
         given = f'{{"command": "step {number}"}}'
-        return line("response_item", type="function_call", name="shell", arguments=given, call_id=f"c{number}")
+        return line(
+            "response_item",
+            type="function_call",
+            name="shell",
+            arguments=given,
+            call_id=f"c{number}",
+        )
 
     def end(number):
-        return line("response_item", type="function_call_output", call_id=f"c{number}", output=f"done {number}")
+        return line(
+            "response_item",
+            type="function_call_output",
+            call_id=f"c{number}",
+            output=f"done {number}",
+        )
 
     path = write(tmp_path / "rollout-x.jsonl", call(1), call(2), end(2), end(1))
-    assert [text for _, text in said(one(READER, path)[1])] == ["shell: step 1\ndone 1", "shell: step 2\ndone 2"]
+    assert [text for _, text in said(one(READER, path)[1])] == [
+        "shell: step 1\ndone 1",
+        "shell: step 2\ndone 2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +94,9 @@ def test_parallel_calls_keep_their_order_whatever_ends_first(tmp_path: Path) -> 
         {"originator": "holdfast_consolidation"},
     ],
 )
-def test_sessions_that_are_not_to_be_remembered_are_private(tmp_path: Path, meta: dict[str, object]) -> None:
+def test_sessions_that_are_not_to_be_remembered_are_private(
+    tmp_path: Path, meta: dict[str, object]
+) -> None:
     path = write(tmp_path / "rollout-x.jsonl", line("session_meta", id="s", **meta), user("Hello"))
     assert one(READER, path)[0].private
 
@@ -99,7 +128,11 @@ def test_the_first_versions_wrote_items_without_an_envelope(tmp_path: Path) -> N
         tmp_path / "rollout-x.jsonl",
         {"id": "old", "timestamp": "2025-06-01T10:00:00Z", "instructions": None},
         {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "We use fish."}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "We use fish."}],
+        },
     )
     transcript, entries = one(READER, path)
     assert (transcript.id, said(entries)) == ("old", [("user", "We use fish.")])
@@ -144,7 +177,11 @@ def test_they_are_found_by_day_and_in_the_archive_but_not_twice(tmp_path: Path) 
     packed.write_bytes(b"x")
     archived = write(home / "archived_sessions" / "rollout-c.jsonl", {})
     assert set(READER.discover(tmp_path, {})) == {plain, packed, archived}
-    assert set(READER.discover(Path("/nowhere"), {"CODEX_HOME": str(home)})) == {plain, packed, archived}
+    assert set(READER.discover(Path("/nowhere"), {"CODEX_HOME": str(home)})) == {
+        plain,
+        packed,
+        archived,
+    }
 
 
 def test_it_claims_its_own_files() -> None:

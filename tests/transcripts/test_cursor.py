@@ -20,13 +20,23 @@ def state(folder: Path) -> tuple[Path, apsw.Connection]:
     path = folder / "state.vscdb"
     connection = apsw.Connection(str(path))
     connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)")
-    connection.execute("CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+    connection.execute(
+        "CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
+    )
     return path, connection
 
 
 def add(connection, key, changed, *bubbles, **more):
-    order = [{"bubbleId": f"b{number}", "type": bubble["type"]} for number, bubble in enumerate(bubbles)]
-    composer = {"_v": 17, "composerId": key, "createdAt": 1_780_000_000_000, "lastUpdatedAt": changed, **more}
+    order = [
+        {"bubbleId": f"b{number}", "type": bubble["type"]} for number, bubble in enumerate(bubbles)
+    ]
+    composer = {
+        "_v": 17,
+        "composerId": key,
+        "createdAt": 1_780_000_000_000,
+        "lastUpdatedAt": changed,
+        **more,
+    }
     put(connection, f"composerData:{key}", {**composer, "fullConversationHeadersOnly": order})
     for number, bubble in enumerate(bubbles):
         put(connection, f"bubbleId:{key}:b{number}", {"_v": 3, "bubbleId": f"b{number}", **bubble})
@@ -62,7 +72,11 @@ def test_a_conversation_is_read_from_the_database(tmp_path: Path) -> None:
             workspaceIdentifier={"uri": {"fsPath": "/home/mira/winch"}},
         )
     transcript, entries = one(READER, path)
-    assert (transcript.id, transcript.title, transcript.cwd) == ("c1", "Winch tests", "/home/mira/winch")
+    assert (transcript.id, transcript.title, transcript.cwd) == (
+        "c1",
+        "Winch tests",
+        "/home/mira/winch",
+    )
     assert transcript.started_at == 1_780_000_000_000_000
     assert said(entries) == [
         ("user", "Test the winch."),
@@ -75,10 +89,18 @@ def test_a_conversation_is_read_from_the_database(tmp_path: Path) -> None:
 def test_headers_name_the_folder_and_sub_agents(tmp_path: Path) -> None:
     path, connection = state(tmp_path)
     with closing(connection):
-        connection.execute("CREATE TABLE composerHeaders (composerId, value, lastUpdatedAt, isSubagent)")
+        connection.execute(
+            "CREATE TABLE composerHeaders (composerId, value, lastUpdatedAt, isSubagent)"
+        )
         for key, sub in (("c1", 0), ("c2", 1)):
             add(connection, key, 1, bubble(USER, "Hello."))
-            head = json.dumps({"type": "head", "name": "Named", "trackedGitRepos": [{"repoPath": "/home/mira/hull"}]})
+            head = json.dumps(
+                {
+                    "type": "head",
+                    "name": "Named",
+                    "trackedGitRepos": [{"repoPath": "/home/mira/hull"}],
+                }
+            )
             connection.execute("INSERT INTO composerHeaders VALUES (?, ?, 7, ?)", (key, head, sub))
     transcript, _ = one(READER, path)
     assert (transcript.id, transcript.title, transcript.cwd) == ("c1", "Named", "/home/mira/hull")
@@ -90,7 +112,9 @@ def test_the_editors_files_are_not_touched(tmp_path: Path) -> None:
         add(connection, "c1", 1, bubble(USER, "Hello."))
     before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.iterdir()}
     one(READER, path)
-    assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.iterdir()} == before
+    assert {
+        file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.iterdir()
+    } == before
 
 
 def test_only_conversations_that_changed_are_read_again(tmp_path: Path) -> None:
@@ -110,7 +134,11 @@ def test_only_conversations_that_changed_are_read_again(tmp_path: Path) -> None:
 def test_conversations_of_old_versions_hold_their_messages(tmp_path: Path) -> None:
     path, connection = state(tmp_path)
     with closing(connection):
-        put(connection, "composerData:c1", {"composerId": "c1", "conversation": [bubble(USER, "Old one.")]})
+        put(
+            connection,
+            "composerData:c1",
+            {"composerId": "c1", "conversation": [bubble(USER, "Old one.")]},
+        )
     assert said(one(READER, path)[1]) == [("user", "Old one.")]
 
 
@@ -160,4 +188,7 @@ def test_a_database_of_something_else_holds_nothing(tmp_path: Path) -> None:
 def test_it_claims_its_own_files(tmp_path: Path) -> None:
     path, connection = state(tmp_path)
     connection.close()
-    assert [reader.name for file in (LINES, path) if (reader := reader_for(file))] == ["cursor", "cursor"]
+    assert [reader.name for file in (LINES, path) if (reader := reader_for(file))] == [
+        "cursor",
+        "cursor",
+    ]

@@ -18,14 +18,21 @@ CLAUDE = DATA / "claude_ai" / "conversations.json"
 
 def test_chatgpt_gives_the_branch_that_was_seen_last() -> None:
     (first, entries), (second, others) = read(ChatGPT(), CHATGPT)
-    assert (first.id, first.title, first.started_at) == ("683b-aaaa", "Mooring lines", 1_748_768_400_123_000)
+    assert (first.id, first.title, first.started_at) == (
+        "683b-aaaa",
+        "Mooring lines",
+        1_748_768_400_123_000,
+    )
     assert said(entries) == [
         ("user", "How thick a line for a 12 t boat?"),
         ("tool", "python: print(12*1.2)\n14.4"),
         ("assistant", "Take 16 mm for a 12 t boat."),
     ]
     assert second.id == "683b-bbbb"
-    assert said(others) == [("user", "I only want knots I can tie with one hand."), ("assistant", "Then the bowline.")]
+    assert said(others) == [
+        ("user", "I only want knots I can tie with one hand."),
+        ("assistant", "Then the bowline."),
+    ]
 
 
 def test_claude_gives_what_was_said_and_looked_up() -> None:
@@ -41,7 +48,8 @@ def test_claude_gives_what_was_said_and_looked_up() -> None:
 def test_claude_messages_that_name_parents_make_one_branch(tmp_path: Path) -> None:
     links = [("1", "00"), ("2", "1"), ("3", "1"), ("4", "3")]
     messages = [
-        {"uuid": key, "parent_message_uuid": parent, "sender": "human", "text": f"m{key}"} for key, parent in links
+        {"uuid": key, "parent_message_uuid": parent, "sender": "human", "text": f"m{key}"}
+        for key, parent in links
     ]
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([{"uuid": "c", "chat_messages": messages}]))
@@ -84,10 +92,15 @@ def test_a_damaged_zip_holds_nothing(tmp_path: Path) -> None:
 
 def test_a_long_array_is_read_one_element_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "long.json"
-    path.write_text(json.dumps([{"n": number, "fill": "é" * 5000} for number in range(500)]), encoding="utf-8")
+    path.write_text(
+        json.dumps([{"n": number, "fill": "é" * 5000} for number in range(500)]), encoding="utf-8"
+    )
     with path.open("rb") as file:
         assert [value and value["n"] for value in elements(file)] == list(range(500))
 
 
 def test_each_claims_its_own_export() -> None:
-    assert [reader.name for path in (CHATGPT, CLAUDE) if (reader := reader_for(path))] == ["chatgpt", "claude.ai"]
+    assert [reader.name for path in (CHATGPT, CLAUDE) if (reader := reader_for(path))] == [
+        "chatgpt",
+        "claude.ai",
+    ]

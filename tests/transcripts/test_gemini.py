@@ -17,7 +17,12 @@ HEADER = {"sessionId": "s", "projectHash": "h", "startTime": "2026-02-20T10:00:0
 
 
 def message(key, text, kind="user"):
-    return {"id": key, "type": kind, "timestamp": "2026-02-20T10:00:01Z", "content": [{"text": text}]}
+    return {
+        "id": key,
+        "type": kind,
+        "timestamp": "2026-02-20T10:00:01Z",
+        "content": [{"text": text}],
+    }
 
 
 def test_a_session_of_lines_is_what_holds_in_the_end() -> None:
@@ -37,7 +42,10 @@ def test_a_session_of_lines_is_what_holds_in_the_end() -> None:
 
 def test_the_older_json_is_read_and_not_read_twice() -> None:
     transcript, entries = one(READER, DOCUMENT)
-    assert said(entries) == [("user", "Name the mast sensor module."), ("assistant", "I suggest `masthead`.")]
+    assert said(entries) == [
+        ("user", "Name the mast sensor module."),
+        ("assistant", "I suggest `masthead`."),
+    ]
     assert entries[1].lines == (2, 2)
     assert list(READER.read(DOCUMENT, transcript.cursor)) == []
 
@@ -49,11 +57,19 @@ def test_messages_that_are_all_set_anew_replace_the_others(tmp_path: Path) -> No
 
 
 def test_rewinding_to_what_nobody_knows_takes_back_all(tmp_path: Path) -> None:
-    path = write(tmp_path / "session-1.jsonl", HEADER, message("1", "Old."), {"$rewindTo": "?"}, message("2", "New."))
+    path = write(
+        tmp_path / "session-1.jsonl",
+        HEADER,
+        message("1", "Old."),
+        {"$rewindTo": "?"},
+        message("2", "New."),
+    )
     assert said(one(READER, path)[1]) == [("user", "New.")]
 
 
-def test_a_message_that_is_written_again_later_makes_the_session_be_read_anew(tmp_path: Path) -> None:
+def test_a_message_that_is_written_again_later_makes_the_session_be_read_anew(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path / "session-1.jsonl", HEADER, message("1", "Short."))
     cursor = one(READER, path)[0].cursor
     append(path, message("1", "Longer."))
@@ -67,14 +83,18 @@ def test_the_folder_is_noted_beside_the_chats_or_known_by_its_hash(tmp_path: Pat
     chats.mkdir(parents=True)
     path = Path(shutil.copy(LINES, chats))
     assert one(READER, path)[0].cwd == ""
-    (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": {"/home/mira/reef": "reef"}}))
+    (tmp_path / ".gemini" / "projects.json").write_text(
+        json.dumps({"projects": {"/home/mira/reef": "reef"}})
+    )
     assert one(READER, path)[0].cwd == "/home/mira/reef"
     (chats.parent / ".project_root").write_text("/home/mira/atoll\n")
     assert one(READER, path)[0].cwd == "/home/mira/atoll"
 
 
 def test_a_sub_agent_is_private(tmp_path: Path) -> None:
-    assert one(READER, write(tmp_path / "x.jsonl", {**HEADER, "kind": "subagent"}, message("1", "Go.")))[0].private
+    assert one(
+        READER, write(tmp_path / "x.jsonl", {**HEADER, "kind": "subagent"}, message("1", "Go."))
+    )[0].private
 
 
 def test_a_json_that_goes_on_as_lines_is_found_once(tmp_path: Path) -> None:
@@ -89,4 +109,6 @@ def test_a_json_that_goes_on_as_lines_is_found_once(tmp_path: Path) -> None:
 
 
 def test_it_claims_its_own_files() -> None:
-    assert [reader.name for path in (LINES, DOCUMENT) if (reader := reader_for(path))] == ["gemini-cli"] * 2
+    assert [reader.name for path in (LINES, DOCUMENT) if (reader := reader_for(path))] == [
+        "gemini-cli"
+    ] * 2

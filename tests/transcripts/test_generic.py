@@ -21,7 +21,11 @@ def test_lines_with_a_role_and_a_text() -> None:
         ("tool", "calendar: Friday\nclosing time set"),
         ("assistant", "Noted for Fridays."),
     ]
-    assert [entry.at for entry in entries] == [micros(1_780_308_000), micros(1_780_308_001), micros(1_780_308_003)]
+    assert [entry.at for entry in entries] == [
+        micros(1_780_308_000),
+        micros(1_780_308_001),
+        micros(1_780_308_003),
+    ]
 
 
 def test_markdown_in_which_lines_name_the_speaker() -> None:
@@ -30,7 +34,10 @@ def test_markdown_in_which_lines_name_the_speaker() -> None:
     assert said(entries) == [
         (
             "user",
-            "Please use British spelling in the docs.\n\n```text\nAssistant: this line is only quoted\n```",
+            (
+                "Please use British spelling in the docs.\n\n```text\nAssistant: this line is only "
+                "quoted\n```"
+            ),
         ),
         ("assistant", "I will. The assistant: that is me."),
         ("user", "And no exclamation marks."),
@@ -44,7 +51,12 @@ def test_markdown_in_which_lines_name_the_speaker() -> None:
     "document",
     [
         [{"role": "user", "content": "Tea, please."}, {"role": "assistant", "content": "Noted."}],
-        {"messages": [{"role": "user", "content": "Tea, please."}, {"role": "assistant", "content": "Noted."}]},
+        {
+            "messages": [
+                {"role": "user", "content": "Tea, please."},
+                {"role": "assistant", "content": "Noted."},
+            ]
+        },
     ],
     ids=["list", "object"],
 )
@@ -59,8 +71,14 @@ def test_json_with_messages(tmp_path: Path, document: object) -> None:
     ("name", "text"),
     [
         ("README.md", "# Project\n\nUser: the person who runs it.\n"),
-        ("ticket.md", "---\ntitle: Login fails\n---\nUsers see an error.\n\n**Agent:** Bob\n**Model:** X\n"),
-        ("ticket.json", '{"title": "Login fails", "description": "…", "status": "open", "notes": []}'),
+        (
+            "ticket.md",
+            "---\ntitle: Login fails\n---\nUsers see an error.\n\n**Agent:** Bob\n**Model:** X\n",
+        ),
+        (
+            "ticket.json",
+            '{"title": "Login fails", "description": "…", "status": "open", "notes": []}',
+        ),
         ("events.jsonl", '{"level": "info", "msg": "started"}\n'),
         ("notes.txt", "You should know: the assistant is new.\n"),
     ],

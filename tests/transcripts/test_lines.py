@@ -1,4 +1,6 @@
-"""Files of lines of any size and shape: growing, rewritten, broken, huge; and any bytes at all, for every reader."""
+"""Files of lines of any size and shape: growing, rewritten, broken, huge; and any bytes at all, for
+every reader.
+"""
 
 import gzip
 import json
@@ -21,7 +23,9 @@ HELLO, AGAIN = {"role": "user", "content": "Hello."}, {"role": "user", "content"
 def test_malformed_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     bad = [b"{broken", b"", b'"a text"', b"\xff\xfe", b"[" * 100_000]
-    path.write_bytes(b"\n".join([json.dumps(HELLO).encode(), *bad, json.dumps(AGAIN).encode(), b""]))
+    path.write_bytes(
+        b"\n".join([json.dumps(HELLO).encode(), *bad, json.dumps(AGAIN).encode(), b""])
+    )
     transcript, entries = one(READER, path)
     assert (said(entries), transcript.skipped) == ([("user", "Hello."), ("user", "Again.")], 4)
     assert [entry.lines for entry in entries] == [(1, 1), (7, 7)]
@@ -39,7 +43,11 @@ def test_a_half_written_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(whole[:10])
     transcript, entries = one(READER, path)
-    assert (len(entries), transcript.skipped, transcript.cursor and transcript.cursor.lines) == (1, 1, 1)
+    assert (len(entries), transcript.skipped, transcript.cursor and transcript.cursor.lines) == (
+        1,
+        1,
+        1,
+    )
     with path.open("a") as file:
         file.write(whole[10:])
     transcript, entries = one(READER, path, transcript.cursor)
@@ -48,7 +56,11 @@ def test_a_half_written_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write("\n" + json.dumps(HELLO) + "\n")
     transcript, entries = one(READER, path, transcript.cursor)
-    assert (said(entries), entries[0].lines, transcript.skipped) == ([("user", "Hello.")], (3, 3), 0)
+    assert (said(entries), entries[0].lines, transcript.skipped) == (
+        [("user", "Hello.")],
+        (3, 3),
+        0,
+    )
 
 
 def test_a_file_is_read_on_from_its_cursor(tmp_path: Path) -> None:
@@ -57,11 +69,17 @@ def test_a_file_is_read_on_from_its_cursor(tmp_path: Path) -> None:
     assert read(READER, path, cursor) == []
     append(path, AGAIN)
     transcript, entries = one(READER, path, cursor)
-    assert (transcript.continued, said(entries), entries[0].lines) == (True, [("user", "Again.")], (2, 2))
+    assert (transcript.continued, said(entries), entries[0].lines) == (
+        True,
+        [("user", "Again.")],
+        (2, 2),
+    )
     assert transcript.cursor == one(READER, path)[0].cursor
 
 
-@pytest.mark.parametrize("records", [[AGAIN, HELLO], [AGAIN], [{"role": "user", "content": "Hullo."}, AGAIN]])
+@pytest.mark.parametrize(
+    "records", [[AGAIN, HELLO], [AGAIN], [{"role": "user", "content": "Hullo."}, AGAIN]]
+)
 def test_a_rewritten_file_is_read_anew(tmp_path: Path, records: list[object]) -> None:
     path = write(tmp_path / "chat.jsonl", HELLO)
     cursor = one(READER, path)[0].cursor
@@ -95,15 +113,34 @@ def test_the_hash_of_an_entry_is_the_same_in_a_copy_and_no_other(tmp_path: Path)
 
 
 def test_fifty_megabytes_take_little_memory(tmp_path: Path) -> None:
-    """Claude Code's lines, which are looked over before they are told, with outputs of a megabyte."""
+    """Claude Code's lines, which are looked over before they are told, with outputs of a
+    megabyte.
+    """
     path = tmp_path / "long.jsonl"
     envelope = {"sessionId": "s", "timestamp": "2026-03-02T09:00:00Z", "cwd": "/p"}
     with path.open("w") as file:
         for number in range(50):
-            made = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": f"step {number}"}}
-            given = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "line of output\n" * 70_000}
-            for kind, part, parent in (("assistant", made, f"user{number - 1}"), ("user", given, f"assistant{number}")):
-                record = {"type": kind, "uuid": f"{kind}{number}", "parentUuid": parent, "message": {"content": [part]}}
+            made = {
+                "type": "tool_use",
+                "id": f"t{number}",
+                "name": "Bash",
+                "input": {"command": f"step {number}"},
+            }
+            given = {
+                "type": "tool_result",
+                "tool_use_id": f"t{number}",
+                "content": "line of output\n" * 70_000,
+            }
+            for kind, part, parent in (
+                ("assistant", made, f"user{number - 1}"),
+                ("user", given, f"assistant{number}"),
+            ):
+                record = {
+                    "type": kind,
+                    "uuid": f"{kind}{number}",
+                    "parentUuid": parent,
+                    "message": {"content": [part]},
+                }
                 file.write(json.dumps({**record, **envelope}) + "\n")
     assert path.stat().st_size > 50_000_000
     tracemalloc.start()
@@ -121,11 +158,14 @@ NAMES = (
     ".aider.chat.history.md conversations.json export.zip chat.md chat.json chat.jsonl.gz"
 )
 KEYS = (
-    "type role message content text parts id uuid parentUuid parentId timestamp payload name input output tool_use_id "
-    "num_turns toolCalls mapping current_node chat_messages author messages $set $rewindTo sessionId state time"
+    "type role message content text parts id uuid parentUuid parentId timestamp payload name "
+    "input output tool_use_id "
+    "num_turns toolCalls mapping current_node chat_messages author messages $set $rewindTo "
+    "sessionId state time"
 )
 WORDS = (
-    "user assistant message text tool_use tool_result session response_item function_call gemini thread_rolled_back "
+    "user assistant message text tool_use tool_result session response_item function_call gemini "
+    "thread_rolled_back "
     "<think> <system-reminder> </system-reminder> <user_query> 2026-01-01T00:00:00Z"
 )
 names, keys, words = (st.sampled_from(text.split()) for text in (NAMES, KEYS, WORDS))
@@ -153,7 +193,9 @@ def exhaust(path: Path) -> None:
     at=st.integers(0, 10_000),
     data=st.binary(max_size=3) | words.map(str.encode),
 )
-def test_a_damaged_transcript_is_read_as_far_as_it_goes(tmp_path: Path, source: Path, at: int, data: bytes) -> None:
+def test_a_damaged_transcript_is_read_as_far_as_it_goes(
+    tmp_path: Path, source: Path, at: int, data: bytes
+) -> None:
     whole = source.read_bytes()
     at %= len(whole)
     path = tmp_path / source.name
@@ -163,7 +205,9 @@ def test_a_damaged_transcript_is_read_as_far_as_it_goes(tmp_path: Path, source: 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(name=names, data=st.binary(max_size=2000))
-def test_any_bytes_are_read_without_a_word_of_complaint(tmp_path: Path, name: str, data: bytes) -> None:
+def test_any_bytes_are_read_without_a_word_of_complaint(
+    tmp_path: Path, name: str, data: bytes
+) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     exhaust(path)
@@ -171,7 +215,9 @@ def test_any_bytes_are_read_without_a_word_of_complaint(tmp_path: Path, name: st
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(name=names, records=contents, array=st.booleans())
-def test_any_json_is_read_without_a_word_of_complaint(tmp_path: Path, name: str, records: list[object], array: bool):
+def test_any_json_is_read_without_a_word_of_complaint(
+    tmp_path: Path, name: str, records: list[object], array: bool
+):
     path = tmp_path / name
     text = json.dumps(records) if array else "\n".join(map(json.dumps, records))
     data = text.encode("utf-8", "surrogatepass")

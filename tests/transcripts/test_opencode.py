@@ -28,13 +28,25 @@ def database(path: Path, session: str = "session") -> apsw.Connection:
 
 
 def add_session(connection, key, updated, *, table="session", parent=None, revert=None):
-    row = (key, "p", parent, "/home/mira/reef", f"Title of {key}", "1", revert, 1_767_600_000_000, updated)
+    row = (
+        key,
+        "p",
+        parent,
+        "/home/mira/reef",
+        f"Title of {key}",
+        "1",
+        revert,
+        1_767_600_000_000,
+        updated,
+    )
     connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def add_message(connection, session, key, role, *parts):
     made = {"role": role, "time": {"created": 1_767_600_001_000}}
-    connection.execute("INSERT INTO message VALUES (?, ?, 1, 1, ?)", (key, session, json.dumps(made)))
+    connection.execute(
+        "INSERT INTO message VALUES (?, ?, 1, 1, ?)", (key, session, json.dumps(made))
+    )
     for number, part in enumerate(parts):
         row = (f"prt_{key}_{number}", key, session, json.dumps(part))
         connection.execute("INSERT INTO part VALUES (?, ?, ?, 1, ?)", row)
@@ -46,7 +58,11 @@ def text(words, **more):
 
 def test_the_files_of_a_session_are_put_together() -> None:
     transcript, entries = one(READER, SESSION)
-    assert (transcript.id, transcript.cwd, transcript.title) == ("ses_71a", "/home/mira/src/anchor", "Anchor alarm")
+    assert (transcript.id, transcript.cwd, transcript.title) == (
+        "ses_71a",
+        "/home/mira/src/anchor",
+        "Anchor alarm",
+    )
     assert said(entries) == [
         ("user", "The anchor alarm must ring at 30 metres."),
         ("tool", "bash: cargo test alarm\nfailed\ntest alarm_rings ... FAILED"),
@@ -60,11 +76,30 @@ def test_a_database_of_the_first_version(tmp_path: Path) -> None:
         add_session(connection, "ses_1", 1_767_600_100_000)
         state = {"status": "error", "input": {"filePath": "a.rs"}, "error": "no"}
         tool = {"type": "tool", "tool": "read", "state": state}
-        add_message(connection, "ses_1", "msg_1", "user", text("Use metres."), text("file dump", synthetic=True))
-        add_message(connection, "ses_1", "msg_2", "assistant", {"type": "reasoning", "text": "hm"}, tool, text("Yes."))
+        add_message(
+            connection,
+            "ses_1",
+            "msg_1",
+            "user",
+            text("Use metres."),
+            text("file dump", synthetic=True),
+        )
+        add_message(
+            connection,
+            "ses_1",
+            "msg_2",
+            "assistant",
+            {"type": "reasoning", "text": "hm"},
+            tool,
+            text("Yes."),
+        )
         add_session(connection, "ses_2", 1_767_600_100_001, parent="ses_1")
     (first, entries), (second, _) = read(READER, tmp_path / "opencode.db")
-    assert said(entries) == [("user", "Use metres."), ("tool", "read: a.rs\nfailed\nno"), ("assistant", "Yes.")]
+    assert said(entries) == [
+        ("user", "Use metres."),
+        ("tool", "read: a.rs\nfailed\nno"),
+        ("assistant", "Yes."),
+    ]
     assert (first.cwd, first.title, first.private) == ("/home/mira/reef", "Title of ses_1", False)
     assert second.private
 
@@ -76,7 +111,12 @@ def test_a_database_of_the_second_version(tmp_path: Path) -> None:
         rows = [
             ("m1", "user", 1, {"text": "Build it.", "time": {"created": 1_767_600_001_000}}),
             ("m2", "synthetic", 2, {"text": "injected"}),
-            ("m3", "assistant", 3, {"content": [{"type": "tool", "name": "bash", "state": state}, text("Built.")]}),
+            (
+                "m3",
+                "assistant",
+                3,
+                {"content": [{"type": "tool", "name": "bash", "state": state}, text("Built.")]},
+            ),
         ]
         for key, kind, seq, data in rows:
             row = (key, kind, seq, json.dumps(data))
@@ -97,9 +137,15 @@ def test_only_sessions_that_changed_are_read_again(tmp_path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         cursors = [transcript.cursor for transcript, _ in read(READER, path)]
         assert read(READER, path, cursors[-1]) == []
-        assert [transcript.id for transcript, _ in read(READER, path, cursors[0])] == ["ses_1", "ses_2"]
+        assert [transcript.id for transcript, _ in read(READER, path, cursors[0])] == [
+            "ses_1",
+            "ses_2",
+        ]
         add_session(connection, "ses_3", 3)  # still in the write-ahead log
-        assert [transcript.id for transcript, _ in read(READER, path, cursors[-1])] == ["ses_2", "ses_3"]
+        assert [transcript.id for transcript, _ in read(READER, path, cursors[-1])] == [
+            "ses_2",
+            "ses_3",
+        ]
 
 
 def test_what_was_reverted_is_left_out(tmp_path: Path) -> None:
@@ -117,7 +163,9 @@ def test_files_are_looked_for_only_where_there_is_no_database(tmp_path: Path) ->
     file.write_text("{}")
     assert list(READER.discover(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})) == [file]
     (root / "opencode.db").write_bytes(b"")
-    assert list(READER.discover(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})) == [root / "opencode.db"]
+    assert list(READER.discover(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})) == [
+        root / "opencode.db"
+    ]
 
 
 def test_a_damaged_database_holds_nothing(tmp_path: Path) -> None:

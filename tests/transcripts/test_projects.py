@@ -21,10 +21,15 @@ def test_sessions_of_all_agents_are_grouped_by_their_folder(tmp_path: Path) -> N
     put("codex", tmp_path / ".codex" / "sessions" / "2026" / "04" / "11", 2_000_000_100)
     put("pi", tmp_path / ".pi" / "agent" / "sessions" / "--home--", 2_000_000_200)
     put("gemini", tmp_path / ".gemini" / "tmp" / "x" / "chats", 2_000_000_300)
-    private = {"type": "session_meta", "payload": {"id": "p", "cwd": "/home/mira/src/buoy", "memory_mode": "disabled"}}
+    private = {
+        "type": "session_meta",
+        "payload": {"id": "p", "cwd": "/home/mira/src/buoy", "memory_mode": "disabled"},
+    }
     write(tmp_path / ".codex" / "sessions" / "rollout-p.jsonl", private)
     found = survey(tmp_path, {})
-    assert [(str(project.place.folder), project.agents, project.private) for project in found.projects] == [
+    assert [
+        (str(project.place.folder), project.agents, project.private) for project in found.projects
+    ] == [
         ("/home/mira/src/buoy", {"pi": 1}, 1),
         ("/home/mira/src/harbor-api", {"claude-code": 1, "codex": 1}, 0),
     ]

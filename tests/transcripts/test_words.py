@@ -10,7 +10,15 @@ from holdfast.text.fences import fence
 from holdfast.transcripts.tool_calls import LIMIT, condense, output_of
 from holdfast.transcripts.user_text import own_words
 
-TAGS = ["<skill>", "</skill>", "<system-reminder>", "</system-reminder>", "<user_query>", "a ", "\n"]
+TAGS = [
+    "<skill>",
+    "</skill>",
+    "<system-reminder>",
+    "</system-reminder>",
+    "<user_query>",
+    "a ",
+    "\n",
+]
 INJECTED = fence("- Mira likes tea", block_id="ctx_1", label="from memory")
 
 
@@ -43,7 +51,9 @@ def test_only_the_persons_words_are_left(text: str, left: str) -> None:
 
 def test_what_an_assistant_thought_is_not_what_it_said() -> None:
     assert own_words("<think>Hm.</think>The answer is 7.", role="assistant") == "The answer is 7."
-    assert own_words("Write <system-reminder>a</system-reminder>", role="assistant").startswith("Write <system")
+    assert own_words("Write <system-reminder>a</system-reminder>", role="assistant").startswith(
+        "Write <system"
+    )
 
 
 @given(st.lists(st.sampled_from(TAGS)).map("".join))
@@ -64,20 +74,36 @@ def test_cleaning_takes_linear_time() -> None:
         ("Bash", {"command": "ls"}, "a\nb", "Bash: ls\na\nb", None),
         ("Bash", {"command": "ls"}, "Exit code: 0\na", "Bash: ls\nok\na", False),
         ("shell", {"command": ["bash", "-lc", "make all"]}, "", "shell: make all", None),
-        ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "done", "Edit: a.py\ndone", None),
+        (
+            "Edit",
+            {"file_path": "a.py", "old_string": "x", "new_string": "y"},
+            "done",
+            "Edit: a.py\ndone",
+            None,
+        ),
         ("Grep", {"pattern": "PORT", "path": "src"}, "", "Grep: PORT", None),
-        ("read", '{"path": "b.py"}', "Exit code 3 is in this file", "read: b.py\nExit code 3 is in this file", None),
+        (
+            "read",
+            '{"path": "b.py"}',
+            "Exit code 3 is in this file",
+            "read: b.py\nExit code 3 is in this file",
+            None,
+        ),
         ("odd", {"depth": 3, "where": "here"}, "", "odd: here", None),
         ("none", None, "x", "none\nx", None),
         ("", 7, "x", "tool\nx", None),
     ],
 )
-def test_a_call_is_its_name_what_it_is_about_and_how_it_went(name, given, output, text, failed) -> None:
+def test_a_call_is_its_name_what_it_is_about_and_how_it_went(
+    name, given, output, text, failed
+) -> None:
     assert condense(name, given, output) == (text, failed)
 
 
 def test_long_output_is_cut_to_its_first_and_last_lines() -> None:
-    text, _ = condense("Bash", {"command": "seq 1 1000"}, "\n".join(map(str, range(1000))), failed=False)
+    text, _ = condense(
+        "Bash", {"command": "seq 1 1000"}, "\n".join(map(str, range(1000))), failed=False
+    )
     first, *_, last = text.splitlines()
     assert (first, last) == ("Bash: seq 1 1000", "999")
     assert "\n…\n" in text
@@ -85,7 +111,9 @@ def test_long_output_is_cut_to_its_first_and_last_lines() -> None:
 
 
 def test_environments_are_left_out() -> None:
-    dump = "\n".join(f"{name}=secret-{name}" for name in ("HOME", "PATH", "API_KEY", "TOKEN", "LANG"))
+    dump = "\n".join(
+        f"{name}=secret-{name}" for name in ("HOME", "PATH", "API_KEY", "TOKEN", "LANG")
+    )
     text, _ = condense("Bash", {"command": "env; echo done"}, f"{dump}\ndone")
     assert text == "Bash: env; echo done\n[environment]\ndone"
 
@@ -100,7 +128,9 @@ def test_a_result_that_is_nested_without_end_is_not_followed() -> None:
 
 @given(st.text(), st.text(), st.none() | st.booleans())
 def test_any_call_keeps_to_the_limit(name: str, output: str, failed: bool | None) -> None:
-    assert len(condense(name[:40], {"command": output * 20}, output * 20, failed=failed)[0]) <= LIMIT
+    assert (
+        len(condense(name[:40], {"command": output * 20}, output * 20, failed=failed)[0]) <= LIMIT
+    )
 
 
 @pytest.mark.parametrize("lines", [200, 20_000], ids=["long", "very long"])
@@ -115,7 +145,13 @@ def test_any_call_keeps_to_the_limit(name: str, output: str, failed: bool | None
     ],
 )
 def test_lines_that_look_like_errors_are_kept_from_the_middle_of_a_long_output(error, lines):
-    output = "\n".join([*(f"compiling part {n}" for n in range(lines)), error, *(f"waiting {n}" for n in range(lines))])
+    output = "\n".join(
+        [
+            *(f"compiling part {n}" for n in range(lines)),
+            error,
+            *(f"waiting {n}" for n in range(lines)),
+        ]
+    )
     text, _ = condense("Bash", {"command": "make"}, output, failed=True)
     assert error in text.split("\n") and len(text) <= LIMIT
     assert text.split("\n")[-1] == f"waiting {lines - 1}"
@@ -123,5 +159,11 @@ def test_lines_that_look_like_errors_are_kept_from_the_middle_of_a_long_output(e
 
 
 def test_lines_that_only_count_errors_are_not_kept():
-    output = "\n".join([*(f"line {n}" for n in range(200)), "found 0 errors: fine", *(f"line {n}" for n in range(200))])
+    output = "\n".join(
+        [
+            *(f"line {n}" for n in range(200)),
+            "found 0 errors: fine",
+            *(f"line {n}" for n in range(200)),
+        ]
+    )
     assert "0 errors" not in condense("Bash", {"command": "make"}, output)[0]

@@ -1,4 +1,6 @@
-"""A browser on the Memory page. Each test has an owner of its own, so that one server serves them all."""
+"""A browser on the Memory page. Each test has an owner of its own, so that one server serves them
+all.
+"""
 
 from __future__ import annotations
 

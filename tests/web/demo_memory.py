@@ -1,4 +1,6 @@
-"""A memory as somebody has it after some weeks: what the page is looked at with, in tests and in the screenshots."""
+"""A memory as somebody has it after some weeks: what the page is looked at with, in tests and in
+the screenshots.
+"""
 
 from __future__ import annotations
 
@@ -23,41 +25,85 @@ CONVERSATIONS: dict[str, tuple[int, list[tuple[str, str]]]] = {
         [
             ("user", "We finally signed the lease! We're moving from Hamburg to Lisbon in April."),
             ("assistant", "Congratulations! Do you already know where in Lisbon?"),
-            ("user", "Near the river, third floor, and there is a tiny room that will be my office."),
-            ("assistant", "A real office at last. Anything I should keep in mind for the planning?"),
-            ("user", "Biscuit needs his pet passport renewed before we go, and my sister Ines will drive the van."),
+            (
+                "user",
+                "Near the river, third floor, and there is a tiny room that will be my office.",
+            ),
+            (
+                "assistant",
+                "A real office at last. Anything I should keep in mind for the planning?",
+            ),
+            (
+                "user",
+                (
+                    "Biscuit needs his pet passport renewed before we go, and my sister Ines will "
+                    "drive the van."
+                ),
+            ),
             ("assistant", "Noted: the passport for Biscuit, and Ines at the wheel."),
         ],
     ),
     "dinner-for-the-team": (
         16,
         [
-            ("user", "I'm cooking for the team next Friday. Priya is vegetarian and Tomasz can't have peanuts."),
+            (
+                "user",
+                (
+                    "I'm cooking for the team next Friday. Priya is vegetarian and Tomasz can't "
+                    "have "
+                    "peanuts."
+                ),
+            ),
             ("assistant", "How many people, and do you have a favourite cuisine?"),
             ("user", "Seven. I'd love to try the Georgian cookbook my mother gave me."),
-            ("assistant", "Khachapuri and a walnut-free pkhali would suit everyone. Shall I draft a menu?"),
-            ("user", "Yes please, but nothing with coriander, I can't stand it. And from now on keep answers short."),
+            (
+                "assistant",
+                "Khachapuri and a walnut-free pkhali would suit everyone. Shall I draft a menu?",
+            ),
+            (
+                "user",
+                (
+                    "Yes please, but nothing with coriander, I can't stand it. And from now on "
+                    "keep "
+                    "answers short."
+                ),
+            ),
             ("assistant", "No coriander, and short answers."),
         ],
     ),
     "after-the-move": (
         2,
         [
-            ("user", "First week in Lisbon done. The office gets the morning sun, I moved my desk to the east wall."),
+            (
+                "user",
+                (
+                    "First week in Lisbon done. The office gets the morning sun, I moved my desk "
+                    "to "
+                    "the east wall."
+                ),
+            ),
             ("assistant", "That sounds lovely. How did Biscuit take the trip?"),
             ("user", "He slept the whole way. Ines said he is a better passenger than I am."),
             ("assistant", "High praise. Is there anything left from the old flat?"),
-            ("user", "The deposit, 2,100 euros. The landlord has until the end of June to pay it back."),
+            (
+                "user",
+                "The deposit, 2,100 euros. The landlord has until the end of June to pay it back.",
+            ),
             ("assistant", "I'll remind you about the 2,100 euros if June ends without it."),
         ],
     ),
 }
 SUMMARIES = {
-    "planning-the-move": "Ann signed a lease in Lisbon, near the river. Biscuit needs a new pet passport, and Ines "
+    "planning-the-move": "Ann signed a lease in Lisbon, near the river. Biscuit needs a new pet "
+    "passport, and Ines "
     "drives the van.",
-    "dinner-for-the-team": "Planned a Georgian dinner for seven: Priya is vegetarian, Tomasz must not have peanuts, "
+    "dinner-for-the-team": "Planned a Georgian dinner for seven: Priya is vegetarian, Tomasz must "
+    "not have peanuts, "
     "and there will be no coriander.",
-    "after-the-move": "The first week in Lisbon went well. The deposit of 2,100 euros for the old flat is still due.",
+    "after-the-move": (
+        "The first week in Lisbon went well. The deposit of 2,100 euros for the old "
+        "flat is still due."
+    ),
 }
 NOW, LATER, AGAIN = "commit_now", "commit_at_session_end", "require_repetition"
 DECISIONS = {
@@ -65,32 +111,66 @@ DECISIONS = {
     LATER: {"action": LATER, "timing": "session_end", "version": "rules_v1"},
     AGAIN: {"action": AGAIN, "timing": "promotion", "version": "rules_v1"},
 }
-# What was learned: the text, its kind and category, the words it rests on, and the decision with its reason.
+# What was learned: the text, its kind and category, the words it rests on, and the decision with
+# its reason.
 LEARNED: list[tuple[str, str, str, str, str, str]] = [
     (
-        "Tomasz cannot have peanuts", "fact", "relationship", "Tomasz can't have peanuts",
-        NOW, "stated plainly, and it matters for his health",
+        "Tomasz cannot have peanuts",
+        "fact",
+        "relationship",
+        "Tomasz can't have peanuts",
+        NOW,
+        "stated plainly, and it matters for his health",
     ),
-    ("Priya is vegetarian", "fact", "relationship", "Priya is vegetarian", NOW, "stated plainly about a person"),
     (
-        "Ann cannot stand coriander", "fact", "preference", "nothing with coriander, I can't stand it",
-        LATER, "a lasting preference, said once",
+        "Priya is vegetarian",
+        "fact",
+        "relationship",
+        "Priya is vegetarian",
+        NOW,
+        "stated plainly about a person",
     ),
     (
-        "The landlord in Hamburg owes Ann a deposit of 2,100 euros until the end of June", "fact", "context",
-        "The deposit, 2,100 euros. The landlord has until the end of June to pay it back", LATER,
+        "Ann cannot stand coriander",
+        "fact",
+        "preference",
+        ("nothing with coriander, I can't stand it"),
+        LATER,
+        "a lasting preference, said once",
+    ),
+    (
+        "The landlord in Hamburg owes Ann a deposit of 2,100 euros until the end of June",
+        "fact",
+        "context",
+        "The deposit, 2,100 euros. The landlord has until the end of June to pay it back",
+        LATER,
         "an open matter with a date",
     ),
     (
-        "Ann moved from Hamburg to Lisbon", "fact", "context", "We're moving from Hamburg to Lisbon",
-        AGAIN, "said in two conversations",
+        "Ann moved from Hamburg to Lisbon",
+        "fact",
+        "context",
+        ("We're moving from Hamburg to Lisbon"),
+        AGAIN,
+        "said in two conversations",
     ),
     (
-        "Ines is Ann's sister and drives the van", "fact", "relationship", "my sister Ines will drive the van",
-        NOW, "stated plainly about a person",
+        "Ines is Ann's sister and drives the van",
+        "fact",
+        "relationship",
+        "my sister Ines will drive the van",
+        NOW,
+        "stated plainly about a person",
     ),
-    ("Keep answers short", "rule", "style", "from now on keep answers short", NOW, "an explicit lasting instruction"),
-]  # fmt: skip
+    (
+        "Keep answers short",
+        "rule",
+        "style",
+        "from now on keep answers short",
+        NOW,
+        "an explicit lasting instruction",
+    ),
+]
 
 
 class Past:
@@ -132,7 +212,10 @@ def fill(path: Path, owner: str, count: int) -> None:
     start = clock.hours_ago(0) - count * DAY // 6
     with _open(path, clock, owner) as hf:
         hf.remember_many(
-            {"content": f"Note {number} about shelf {number % 97}", "event_time": start + number * DAY // 6}
+            {
+                "content": f"Note {number} about shelf {number % 97}",
+                "event_time": start + number * DAY // 6,
+            }
             for number in range(1, count + 1)
         )
 
@@ -140,7 +223,12 @@ def fill(path: Path, owner: str, count: int) -> None:
 def _open(path: Path, clock: Past, owner: str) -> Holdfast:
     settings = Settings(embedding_models="static")
     return Holdfast.open(
-        path, scope=f"user:{owner}", settings=settings, clock=clock, actor="worker:demo", background=False
+        path,
+        scope=f"user:{owner}",
+        settings=settings,
+        clock=clock,
+        actor="worker:demo",
+        background=False,
     )
 
 
@@ -167,7 +255,11 @@ def _learn(hf: Holdfast, turn: Memory, text: str, *, policy: dict[str, str], **f
     triple = Triple("Tomasz", "AVOIDS", "peanuts", "Person", "Food") if "peanuts" in text else None
     rate = 0.0 if fields["kind"] == "rule" else 0.02
     fact = hf.remember(
-        text, triple=triple, decay_rate=rate, metadata={"session": turn.session, "policy": policy}, **fields
+        text,
+        triple=triple,
+        decay_rate=rate,
+        metadata={"session": turn.session, "policy": policy},
+        **fields,
     )
 
     def work(writer: Writer) -> None:
@@ -196,13 +288,22 @@ def _tell(hf: Holdfast, clock: Past) -> None:
     clock.days_ago(5)
     old = hf.remember("The desk stands at the north wall", category="context")
     clock.days_ago(1)
-    hf.correct(old.id, "The desk stands at the east wall", reason="it was moved for the morning sun")
+    hf.correct(
+        old.id, "The desk stands at the east wall", reason="it was moved for the morning sun"
+    )
 
 
 def _propose(hf: Holdfast, clock: Past) -> None:
     clock.hours_ago(9)
     hf.propose(
-        "Tomasz cannot have peanuts or walnuts", category="relationship", reason="it came up while planning a menu"
+        "Tomasz cannot have peanuts or walnuts",
+        category="relationship",
+        reason="it came up while planning a menu",
     )
     clock.hours_ago(4)
-    hf.propose("Answer in Portuguese on Fridays", kind="rule", category="style", reason="Ann tried it out once")
+    hf.propose(
+        "Answer in Portuguese on Fridays",
+        kind="rule",
+        category="style",
+        reason="Ann tried it out once",
+    )

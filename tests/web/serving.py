@@ -18,7 +18,12 @@ from playwright.sync_api import Browser, sync_playwright
 PATIENCE = 60  # seconds for a server to start
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Without a sandbox of its own it also runs as root, as it does in containers.
-FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--force-color-profile=srgb",
+    "--font-render-hinting=none",
+)
 
 
 def chromium() -> str | None:
@@ -38,14 +43,26 @@ def browsing() -> Iterator[Browser]:
 @contextmanager
 def serving(store: Path, *options: str, rate_limit: int = 100_000) -> Iterator[str]:
     """`holdfast serve` as a process of its own, on any free port unless told one; its address."""
-    command = [sys.executable, "-m", "holdfast", "serve", "--store", str(store), "--scope", f"user:{OWNER}"]
+    command = [
+        sys.executable,
+        "-m",
+        "holdfast",
+        "serve",
+        "--store",
+        str(store),
+        "--scope",
+        f"user:{OWNER}",
+    ]
     port = () if "--port" in options else ("--port", "0")
     home = str(store.parent / "home")
     settings = {"HOLDFAST_EMBEDDING_MODELS": "static", "HOLDFAST_RATE_LIMIT": str(rate_limit)}
     places = {"HOME": home, "XDG_CONFIG_HOME": f"{home}/config", "XDG_DATA_HOME": f"{home}/data"}
     environment = {**os.environ, **places, **settings}
     log = store.with_name("server.log")
-    with log.open("w") as out, subprocess.Popen([*command, *port, *options], stderr=out, env=environment) as process:
+    with (
+        log.open("w") as out,
+        subprocess.Popen([*command, *port, *options], stderr=out, env=environment) as process,
+    ):
         try:
             yield _address(log, process)
         finally:

@@ -8,7 +8,9 @@ from pathlib import Path
 import holdfast
 
 WEB = Path(holdfast.__file__).parent / "server" / "web"
-FILES = {str(path.relative_to(WEB)): path.read_text("utf-8") for path in WEB.rglob("*") if path.is_file()}
+FILES = {
+    str(path.relative_to(WEB)): path.read_text("utf-8") for path in WEB.rglob("*") if path.is_file()
+}
 NAMED = re.compile(r"""(?:static/|\./|\.\./|url\(")([\w./-]+\.(?:js|css|svg))""")
 
 
@@ -31,5 +33,7 @@ def test_the_page_needs_no_inline_script_or_style():
 def test_every_icon_that_is_asked_for_is_drawn():
     drawn = set(re.findall(r'<symbol id="(\w+)"', FILES["icons.svg"]))
     wanted = re.compile(r"""icons\.svg#(\w+)|icon\("(\w+)"\)|symbol: "(\w+)\"""")
-    asked = {name for text in FILES.values() for names in wanted.findall(text) for name in names if name}
+    asked = {
+        name for text in FILES.values() for names in wanted.findall(text) for name in names if name
+    }
     assert asked <= drawn

@@ -28,8 +28,12 @@ PEANUTS = "Tomasz cannot have peanuts"
 def shown(visit: Visit, address: str) -> None:
     """Opens a view and waits until it is there with its content."""
     visit.go(address)
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text(VIEWS.get(address, re.compile(".")))
-    expect(visit.page.locator("main :is(.row, .card, .tile, .moment, .change, .verdict)").first).to_be_visible()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text(
+        VIEWS.get(address, re.compile("."))
+    )
+    expect(
+        visit.page.locator("main :is(.row, .card, .tile, .moment, .change, .verdict)").first
+    ).to_be_visible()
     expect(visit.page.locator("#strip")).to_contain_text(visit.owner)
 
 
@@ -105,7 +109,9 @@ def test_the_details_tell_why_and_where_from(ann):
     expect(details.locator("blockquote")).to_have_text("“Tomasz can't have peanuts”")
     source = details.get_by_role("listitem").filter(has_text="I'm cooking for the team")
     expect(source).to_contain_text("You")
-    expect(details.get_by_role("img", name=re.compile(r"It is \d+ % sure today\. .* it fades on "))).to_be_visible()
+    expect(
+        details.get_by_role("img", name=re.compile(r"It is \d+ % sure today\. .* it fades on "))
+    ).to_be_visible()
 
 
 def test_the_details_tell_what_was_replaced_and_by_whom(ann):
@@ -115,7 +121,9 @@ def test_the_details_tell_what_was_replaced_and_by_whom(ann):
     expect(details).to_contain_text("it was moved for the morning sun")
     expect(details).to_contain_text("by ann, in a terminal")
     details.get_by_role("link", name="The desk stands at the north wall").click()
-    expect(details.get_by_role("heading", level=2)).to_have_text("The desk stands at the north wall")
+    expect(details.get_by_role("heading", level=2)).to_have_text(
+        "The desk stands at the north wall"
+    )
     expect(details.get_by_role("button", name="Bring back")).to_be_visible()
 
 
@@ -308,7 +316,9 @@ def test_a_whole_visit_by_keyboard(ann):
     expect(heading).to_have_text(PEANUTS)
     expect(heading).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("complementary").get_by_role("heading", name="Choose a memory")).to_be_visible()
+    expect(
+        page.get_by_role("complementary").get_by_role("heading", name="Choose a memory")
+    ).to_be_visible()
     expect(focused(ann)).to_contain_text(PEANUTS)
     page.keyboard.press("Delete")
     expect(ann.row(PEANUTS)).to_have_count(0)
@@ -325,7 +335,9 @@ def test_the_focus_stays_in_a_dialog_and_goes_back_to_where_it_was(ann):
     expect(page.get_by_label("What it should say")).to_be_focused()
     for _ in range(8):
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.closest('dialog') || document.activeElement === document.body")
+        assert page.evaluate(
+            "document.activeElement.closest('dialog') || document.activeElement === document.body"
+        )
     page.keyboard.press("Escape")
     expect(correct).to_be_focused()
 
@@ -404,7 +416,9 @@ def test_nothing_moves_for_who_wants_it_still(ann):
     ann.go("#/facts")
     ann.open(PEANUTS).get_by_role("button", name="Forget").click()
     expect(ann.toast().get_by_role("button", name="Undo")).to_be_visible()
-    assert page.locator(".toast").evaluate("toast => getComputedStyle(toast).animationName") == "none"
+    assert (
+        page.locator(".toast").evaluate("toast => getComputedStyle(toast).animationName") == "none"
+    )
 
 
 def test_every_view_fits_a_phone(ann):
@@ -419,7 +433,10 @@ def test_no_long_word_pushes_anything_off_a_phone(nobody):
     nobody.page.set_viewport_size({"width": 360, "height": 740})
     long = {"content": "w" * 300, "category": "c" * 150, "tags": ["t" * 150]}
     answer = httpx.post(
-        f"{nobody.url}api/memory/memories", params={"user_id": nobody.owner}, json=long, trust_env=False
+        f"{nobody.url}api/memory/memories",
+        params={"user_id": nobody.owner},
+        json=long,
+        trust_env=False,
     )
     answer.raise_for_status()
     nobody.go("#/facts")
@@ -473,7 +490,10 @@ def test_ten_thousand_memories_load_as_they_are_needed(nobody, place):
 
 
 def test_what_memories_say_is_text_and_never_markup(nobody):
-    evil = "<img src=x onerror=\"document.title='gone'\"> <script>alert(1)</script> [x](javascript:alert(1))"
+    evil = (
+        "<img src=x onerror=\"document.title='gone'\"> <script>alert(1)</script> "
+        "[x](javascript:alert(1))"
+    )
     page = nobody.go()
     page.get_by_role("banner").get_by_role("button", name="Remember something").click()
     page.get_by_label("What should be remembered?").fill(evil)
@@ -485,11 +505,21 @@ def test_what_memories_say_is_text_and_never_markup(nobody):
 
 def test_words_that_differ_are_told_apart(nobody):
     page = nobody.go()
-    diff = "([before, after]) => import('/static/diff.js').then(module => module.wordDiff(before, after))"
+    diff = (
+        "([before, after]) => import('/static/diff.js').then(module => module.wordDiff(before, "
+        "after))"
+    )
     same = ["same", "He eats "]
-    assert page.evaluate(diff, ["He eats nuts", "He eats no nuts"]) == [same, ["new", "no "], ["same", "nuts"]]
+    assert page.evaluate(diff, ["He eats nuts", "He eats no nuts"]) == [
+        same,
+        ["new", "no "],
+        ["same", "nuts"],
+    ]
     assert page.evaluate(diff, ["猫が好き", "猫が好き"]) == [["same", "猫が好き"]]
-    assert page.evaluate(diff, ["red car", "blue van"]) == [["gone", "red car"], ["new", "blue van"]]
+    assert page.evaluate(diff, ["red car", "blue van"]) == [
+        ["gone", "red car"],
+        ["new", "blue van"],
+    ]
     assert page.evaluate(diff, ["", "new"]) == [["new", "new"]]
 
 
@@ -497,7 +527,10 @@ def test_a_fault_of_the_server_is_told_kindly(ann):
     page = ann.go("#/facts")
     details = ann.open(PEANUTS)
     # A fault cannot be asked for, so it is put in the server's mouth.
-    page.route("**/confirm*", lambda route: route.fulfill(status=500, body="{}", content_type="application/json"))
+    page.route(
+        "**/confirm*",
+        lambda route: route.fulfill(status=500, body="{}", content_type="application/json"),
+    )
     details.get_by_role("button", name="Confirm").click()
     expect(ann.toast()).to_contain_text("Something went wrong inside Holdfast. Nothing was changed")
     page.unroute("**/confirm*")

@@ -1,4 +1,6 @@
-"""When something is in the way: a lock, a lost connection, a limit, a fault. Nothing typed is lost."""
+"""When something is in the way: a lock, a lost connection, a limit, a fault. Nothing typed is
+lost.
+"""
 
 from __future__ import annotations
 

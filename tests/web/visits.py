@@ -12,7 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 @dataclass
 class Visit:
-    """Somebody who looks at their memory: the page, the API beside it, and what went wrong meanwhile."""
+    """Somebody who looks at their memory: the page, the API beside it, and what went wrong
+    meanwhile.
+    """
 
     page: Page
     url: str
@@ -27,7 +29,9 @@ class Visit:
     def ask(self, path: str, **query: Any) -> Any:
         """What the API says, to compare with what the page shows."""
         owned = {"user_id": self.owner, **query}
-        answer = httpx.get(f"{self.url}api/memory/{path}", params=owned, trust_env=False, timeout=60)
+        answer = httpx.get(
+            f"{self.url}api/memory/{path}", params=owned, trust_env=False, timeout=60
+        )
         return answer.raise_for_status().json()
 
     def texts(self, **query: Any) -> list[str]:
@@ -52,9 +56,16 @@ def watched(page: Page, url: str, owner: str) -> Visit:
     """A visit that notes every error of the page, and every request that leaves the server."""
     visit = Visit(page, url, owner)
     page.on("pageerror", lambda error: visit.troubles.append(f"error: {error}"))
-    page.on("console", lambda told: visit.troubles.append(told.text) if told.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda told: (
+            visit.troubles.append(told.text) if told.type in ("error", "warning") else None
+        ),
+    )
     home = urlsplit(url).netloc
-    page.on("request", lambda sent: visit.troubles.append(sent.url) if _leaves(sent.url, home) else None)
+    page.on(
+        "request", lambda sent: visit.troubles.append(sent.url) if _leaves(sent.url, home) else None
+    )
     return visit
 
 

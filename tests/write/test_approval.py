@@ -1,4 +1,6 @@
-"""Memories that wait for a person: proposed by anybody, decided by a person, never by the one who proposed."""
+"""Memories that wait for a person: proposed by anybody, decided by a person, never by the one who
+proposed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def store(request, tmp_path, clock):
 @pytest.fixture
 def acting(store, clock):
     """Ann's memory as somebody uses it: `acting("agent:helper")`."""
-    return lambda actor, scope=ANN: Holdfast(store, [scope], settings=OFFLINE, clock=clock, actor=actor)
+    return lambda actor, scope=ANN: Holdfast(
+        store, [scope], settings=OFFLINE, clock=clock, actor=actor
+    )
 
 
 @pytest.fixture
@@ -49,15 +53,24 @@ def statuses(hf, *memories):
 
 
 def as_told(memories):
-    """Memories without when they were last used: that is seen, not told, and no undo takes it back."""
+    """Memories without when they were last used: that is seen, not told, and no undo takes it
+    back.
+    """
     return [memory.with_(last_accessed=None) for memory in memories]
 
 
 def test_a_proposal_is_kept_with_who_when_and_why_and_is_not_recalled(agent, ann):
-    tea = agent.propose("Ann prefers green tea", category="preferences", reason="said once", quote="green tea, please")
+    tea = agent.propose(
+        "Ann prefers green tea",
+        category="preferences",
+        reason="said once",
+        quote="green tea, please",
+    )
     assert (tea.status, tea.metadata["proposed_by"], tea.metadata["policy"]["reason"]) == (
-        "proposed", "agent:helper", "said once",
-    )  # fmt: skip
+        "proposed",
+        "agent:helper",
+        "said once",
+    )
     assert tea.metadata["proposed_at"] == "2026-03-18T12:00:00+00:00"
     assert ann.recall("green tea") == []
     assert ann.proposals() == [tea]
@@ -66,7 +79,11 @@ def test_a_proposal_is_kept_with_who_when_and_why_and_is_not_recalled(agent, ann
 def test_a_person_approves_and_it_is_recalled_and_undone(agent, ann):
     tea = agent.propose("Ann prefers green tea")
     approved = ann.approve(tea.id)
-    assert (approved.id, approved.status, approved.metadata["approved_by"]) == (tea.id, "active", "cli:ann")
+    assert (approved.id, approved.status, approved.metadata["approved_by"]) == (
+        tea.id,
+        "active",
+        "cli:ann",
+    )
     assert [hit.memory.id for hit in ann.recall("green tea")] == [tea.id]
     ann.undo(ann.last_run)
     assert as_told(ann.proposals()) == [tea]
@@ -80,7 +97,10 @@ def test_an_approved_memory_is_vouched_for(agent, ann):
 
 @pytest.mark.parametrize("actor", MACHINES)
 def test_a_machine_neither_approves_nor_rejects_whoever_proposed_it(acting, ann, actor):
-    own, anns = acting(actor).propose("The server is called blue"), ann.propose("The door code has changed")
+    own, anns = (
+        acting(actor).propose("The server is called blue"),
+        ann.propose("The door code has changed"),
+    )
     for memory in (own, anns):
         for decide in (acting(actor).approve, acting(actor).reject):
             with pytest.raises(NeedsPerson, match=r"waits for a person.*holdfast review"):
@@ -129,11 +149,16 @@ def test_putting_it_away_and_bringing_it_back_is_no_way_round(agent, ann, put_aw
 
 
 def test_a_candidate_that_was_never_committed_is_not_brought_back_by_an_agent(agent, ann):
-    memory = ann.remember("Ann is often tired", metadata={"policy": {"action": "require_repetition", "reason": "once"}})
+    memory = ann.remember(
+        "Ann is often tired",
+        metadata={"policy": {"action": "require_repetition", "reason": "once"}},
+    )
     ann.archive(memory.id, reason="not repeated")
     with pytest.raises(NeedsPerson):
         agent.restore(memory.id)
-    kept = ann.remember("Ann sails", metadata={"policy": {"action": "commit_now", "timing": "immediate"}})
+    kept = ann.remember(
+        "Ann sails", metadata={"policy": {"action": "commit_now", "timing": "immediate"}}
+    )
     ann.evict(kinds=["fact"], keep=0, spare_unconsolidated=False)
     assert agent.restore(kept.id).status == "active"
 
@@ -165,14 +190,17 @@ def test_approving_what_is_known_renews_it_instead_of_doubling_it(agent, ann, cl
     known = ann.remember("Ann prefers green tea to any coffee", confidence=0.6)
     turn = ann.capture("s1", "user", "I really prefer green tea to any coffee")
     again = agent.propose("Ann really prefers green tea to any coffee", confidence=0.9)
-    ann.write("link", lambda writer: writer.link(Edge(ANN, again.id, turn.id, "derived_from", clock())))
+    ann.write(
+        "link", lambda writer: writer.link(Edge(ANN, again.id, turn.id, "derived_from", clock()))
+    )
     assert isinstance(ann.weigh(again.id).decision, Bump)
     stands = ann.approve(again.id)
     assert (stands.id, stands.confidence) == (known.id, 0.9)
     assert statuses(ann, known, again) == ["active", "superseded"]
     assert {(edge.target, edge.relation) for edge in ann.links(known.id)} == {
-        (again.id, "supersedes"), (turn.id, "derived_from"),
-    }  # fmt: skip
+        (again.id, "supersedes"),
+        (turn.id, "derived_from"),
+    }
     ann.undo()
     assert as_told([ann.get(known.id), *ann.proposals()]) == [known, again]
 
@@ -204,11 +232,15 @@ def test_what_a_person_confirmed_stands_beside_it(agent, ann):
 
 
 def test_approving_in_other_words_stores_those_and_keeps_the_proposal_behind_them(agent, ann):
-    tea = agent.propose("Ann hates coffee", quote="not my cup of tea", triple=Triple("Ann", "HATES", "coffee"))
+    tea = agent.propose(
+        "Ann hates coffee", quote="not my cup of tea", triple=Triple("Ann", "HATES", "coffee")
+    )
     stands = ann.approve(tea.id, "Ann would rather not drink coffee")
     assert (stands.content, stands.quote, stands.triple) == (
-        "Ann would rather not drink coffee", "not my cup of tea", None,
-    )  # fmt: skip
+        "Ann would rather not drink coffee",
+        "not my cup of tea",
+        None,
+    )
     assert statuses(ann, tea, stands) == ["superseded", "active"]
     assert [edge.target for edge in ann.links(stands.id)] == [tea.id]
     ann.undo()
@@ -283,7 +315,10 @@ def test_maintenance_expires_them_with_the_decay(agent, ann, store, clock):
 def test_the_nearest_memory_is_one_that_has_to_do_with_it(agent, ann):
     tea = ann.remember("Ann drinks green tea in the morning")
     ann.remember("The shop opens at nine")
-    near, new = agent.propose("Ann drinks black tea in the morning"), agent.propose("Bob repairs bicycles")
+    near, new = (
+        agent.propose("Ann drinks black tea in the morning"),
+        agent.propose("Bob repairs bicycles"),
+    )
     assert ann.weigh(near.id).nearest == tea
     assert ann.weigh(new.id).nearest is None
     assert isinstance(ann.weigh(new.id).decision, Add)

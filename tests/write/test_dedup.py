@@ -9,7 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.extraction.candidate import Candidate
-from holdfast.extraction.similarity.dedup import LONGEST, Match, duplicate, first_duplicate, merge_batch
+from holdfast.extraction.similarity.dedup import (
+    LONGEST,
+    Match,
+    duplicate,
+    first_duplicate,
+    merge_batch,
+)
 from holdfast.text.negation import contrasts
 from holdfast.types import Memory, Scope, Triple
 
@@ -62,7 +68,10 @@ TEA = Triple("User", "PREFERS", "green  tea")
 
 def test_a_triple_is_compared_without_case_and_spacing():
     one = Said("The user prefers green tea", TEA)
-    assert rung(one, Said("User prefers a green tea", Triple("user", "prefers", "Green Tea"))) == "triple"
+    assert (
+        rung(one, Said("User prefers a green tea", Triple("user", "prefers", "Green Tea")))
+        == "triple"
+    )
 
 
 def test_equal_triples_need_085_of_their_terms_in_common_inclusive():
@@ -80,13 +89,18 @@ def test_equal_triples_need_no_five_words():
 
 @pytest.mark.parametrize("part", ["subject", "predicate", "object"])
 def test_triples_that_differ_are_two_statements_however_near_the_vectors(part):
-    other = Triple(**{"subject": "User", "predicate": "PREFERS", "object": "green tea", part: "another"})
+    other = Triple(
+        **{"subject": "User", "predicate": "PREFERS", "object": "green tea", part: "another"}
+    )
     one = "The user prefers green tea in the morning"
     assert match(Said(one, TEA), Said(f"{one}, really", other), similarity=1.0) is None
 
 
 def test_a_triple_on_one_side_only_leaves_text_and_meaning():
-    one, other = "The user prefers green tea in the morning", "In the morning the user prefers green tea"
+    one, other = (
+        "The user prefers green tea in the morning",
+        "In the morning the user prefers green tea",
+    )
     assert match(Said(one, TEA), other) is None
     assert match(Said(one, TEA), other, similarity=0.95) == Match("meaning", 0.95)
 
@@ -103,7 +117,10 @@ def test_equal_triples_do_not_outweigh_a_negation():
     ("one", "other"),
     [
         ("The user prefers dark mode in the editor", "User prefers dark mode in their editor"),
-        ("I prefer tabs over spaces in Python code", "The user prefers tabs over spaces in Python code"),
+        (
+            "I prefer tabs over spaces in Python code",
+            "The user prefers tabs over spaces in Python code",
+        ),
         ("She works from home on Mondays", "On Mondays she works from home"),
         ("User is allergic to peanuts", "The user has a peanut allergy"),
         ("Marta's favourite colour is green", "Marta's favorite color is green"),
@@ -128,7 +145,9 @@ def test_small_words_endings_spelling_and_order_do_not_make_another_statement(on
 
 def test_075_of_the_terms_in_common_are_enough():
     assert match("Jonas is baking bread", "Jonas is really baking some bread") is None  # 3 of 5
-    assert match("Jonas is there baking bread", "Jonas is there really baking bread") == Match("words", 0.75)
+    assert match("Jonas is there baking bread", "Jonas is there really baking bread") == Match(
+        "words", 0.75
+    )
     one = "Jonas bakes bread and cake at night"
     assert match(one, "Jonas currently really bakes bread and cake at night") is None  # 5 of 7
 
@@ -155,8 +174,13 @@ def test_vectors_decide_from_092_on_inclusive():
     assert match(one, other, similarity=0.9199) is None
     assert match(one, other, similarity=0.92) == Match("meaning", 0.92)
     assert match(one, other, similarity=1.0000001) == Match("meaning", 1.0)
-    long, longer = "Jonas bakes bread and cake at night", "Jonas currently really bakes bread and cake at night"
-    assert match(long, longer, similarity=0.95) == Match("meaning", 0.95), "however few words they have in common"
+    long, longer = (
+        "Jonas bakes bread and cake at night",
+        "Jonas currently really bakes bread and cake at night",
+    )
+    assert match(long, longer, similarity=0.95) == Match("meaning", 0.95), (
+        "however few words they have in common"
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +253,10 @@ def test_a_number_date_or_time_that_differs(one, other):
     ("Lena runs the release process", "Tomasz runs the release process"),
     ("Her sister Marta works as a doctor", "Her sister Martina works as a doctor"),
     ("In spring Ann plays the violin", "In spring Anne plays the violin"),
-    ("Ask @lena before touching the release branch", "Ask @tomasz before touching the release branch"),
+    (
+        "Ask @lena before touching the release branch",
+        "Ask @tomasz before touching the release branch",
+    ),
     ("Send the invoice to billing@acme.test", "Send the invoice to accounts@acme.test"),
     ("The docs are at https://acme.test/v1/guide", "The docs are at https://acme.test/v1/tour"),
     ("The key for the timeout is read_timeout", "The key for the timeout is write_timeout"),
@@ -276,7 +303,10 @@ def test_an_opposite(one, other):
     ("Bob was hired by Ann in spring", "Bob hired Ann in spring"),
     ("The worker starts the application", "The application starts the worker"),
     ("Use tabs for Go and spaces for Python", "Use spaces for Go and tabs for Python"),
-    ("Lena is in Graz on Monday and in Linz on Friday", "Lena is in Linz on Monday and in Graz on Friday"),
+    (
+        "Lena is in Graz on Monday and in Linz on Friday",
+        "Lena is in Linz on Monday and in Graz on Friday",
+    ),
     ("Anna zieht von Wien nach Berlin", "Anna zieht von Berlin nach Wien"),
     ("Prefiere el té al café", "Prefiere el café al té"),
     ("Marc a prêté son vélo à Julie", "Julie a prêté son vélo à Marc"),
@@ -306,8 +336,14 @@ def test_another_tense_or_a_question(one, other):
 
 @never(
     ("The user is allergic to peanuts", "The user is allergic to peanuts and shellfish"),
-    ("The user runs every morning in the park", "The user runs every morning in the park with his dog"),
-    ("The kitchen window does not close", "The kitchen window does not close properly when it rains"),
+    (
+        "The user runs every morning in the park",
+        "The user runs every morning in the park with his dog",
+    ),
+    (
+        "The kitchen window does not close",
+        "The kitchen window does not close properly when it rains",
+    ),
     ("L'imprimante du couloir est en panne", "L'imprimante couleur du couloir est en panne"),
     ("他对坚果过敏", "他对坚果和牛奶过敏"),
 )
@@ -335,7 +371,10 @@ def test_the_most_plain_duplicate_is_found_by_rung_then_score_then_order():
 
 
 def test_an_equal_triple_is_plainer_than_meaning_and_so_are_equal_words():
-    text, turned = "The user prefers green tea in the morning", "In the morning the user prefers green tea"
+    text, turned = (
+        "The user prefers green tea in the morning",
+        "In the morning the user prefers green tea",
+    )
     typed, untyped = Said(turned, TEA), Said(turned)
     for new, plainest, rung in [(Said(text, TEA), typed, "triple"), (Said(text), untyped, "words")]:
         for known in ([typed, untyped], [untyped, typed]):
@@ -344,10 +383,19 @@ def test_an_equal_triple_is_plainer_than_meaning_and_so_are_equal_words():
 
 
 def test_of_two_that_are_equally_near_the_nearer_counts_then_the_first():
-    known = [Said("Jonas is baking bread"), Said("Jonas baked the bread"), Said("Jonas is baking a bread")]
+    known = [
+        Said("Jonas is baking bread"),
+        Said("Jonas baked the bread"),
+        Said("Jonas is baking a bread"),
+    ]
     similarity = {known[0]: 0.93, known[1]: 0.0, known[2]: 0.94}
-    assert first_duplicate(Said("Jonas bakes bread"), known, similarity=similarity.get)[0] == known[2]
-    assert first_duplicate(Said("Jonas bakes bread"), known, similarity=lambda statement: 0.93)[0] == known[0]
+    assert (
+        first_duplicate(Said("Jonas bakes bread"), known, similarity=similarity.get)[0] == known[2]
+    )
+    assert (
+        first_duplicate(Said("Jonas bakes bread"), known, similarity=lambda statement: 0.93)[0]
+        == known[0]
+    )
 
 
 def test_the_similarity_of_each_known_statement_is_asked_for():
@@ -360,13 +408,20 @@ def test_the_similarity_of_each_known_statement_is_asked_for():
 
 
 def test_a_batch_keeps_the_first_of_its_duplicates():
-    texts = ["Ann works from home on Mondays", "Ben likes tea", "On Mondays Ann works from home", "ben likes tea."]
+    texts = [
+        "Ann works from home on Mondays",
+        "Ben likes tea",
+        "On Mondays Ann works from home",
+        "ben likes tea.",
+    ]
     candidates = [Candidate(text, text) for text in texts]
     assert merge_batch(candidates) == candidates[:2]
 
 
 def test_a_memory_and_a_candidate_can_be_compared():
-    memory = Memory("fact_1", Scope("user", "ann"), "fact", "Ann works from home on Mondays", 0, 0, 0)
+    memory = Memory(
+        "fact_1", Scope("user", "ann"), "fact", "Ann works from home on Mondays", 0, 0, 0
+    )
     assert rung(memory, Candidate("On Mondays Ann works from home", "")) == "words"
 
 
@@ -422,7 +477,9 @@ def test_any_two_texts_are_legal_and_the_order_does_not_matter(one, other):
         assert match(one, one) == Match("text", 1.0)
 
 
-@pytest.mark.parametrize("text", ["a" * LONGEST, "/" * LONGEST, "a_" * (LONGEST // 2), "'s" * (LONGEST // 2)])
+@pytest.mark.parametrize(
+    "text", ["a" * LONGEST, "/" * LONGEST, "a_" * (LONGEST // 2), "'s" * (LONGEST // 2)]
+)
 def test_no_text_takes_long(text):
     assert match(text, text[:-1] + "?", similarity=1.0) is None
 

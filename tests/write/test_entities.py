@@ -10,7 +10,7 @@ import pytest
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.ingest import entity_linking
 from holdfast.ingest.commit import Draft, build
-from holdfast.models.entities import Found
+from holdfast.models.entities import EntityMatch
 from holdfast.models.entities.select import standard
 from holdfast.storage.protocol import Author
 from holdfast.types import Scope
@@ -37,19 +37,27 @@ class Registry:
 
     def keep(self, text):
         """Stores a text without looking for what it mentions."""
-        return self(lambda writer: writer.add(build(Draft(content=text), ANN, at=self.hf.clock(), max_bytes=9999)))
+        return self(
+            lambda writer: writer.add(
+                build(Draft(content=text), ANN, at=self.hf.clock(), max_bytes=9999)
+            )
+        )
 
     def remember(self, text, strategy="local"):
         """Stores a text and links what it mentions."""
         memory = self.keep(text)
         found = standard().recognise(text, strategy)
-        return memory, self(lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock()))
+        return memory, self(
+            lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock())
+        )
 
     def mention(self, text, *names, type_="person"):
         """Stores a text and links these names."""
         memory = self.keep(text)
-        found = [Found(name, type_, -1, -1, 1.0, name) for name in names]
-        return memory, self(lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock()))
+        found = [EntityMatch(name, type_, -1, -1, 1.0, name) for name in names]
+        return memory, self(
+            lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock())
+        )
 
     def named(self, name):
         """The one entity that goes by a folded name."""
@@ -69,8 +77,9 @@ class TestLink:
     def test_bob_shipped_apollo(self, registry):
         memory, linked = registry.remember("@bob shipped #apollo", "fast")
         assert [(one.name, one.type, one.aliases) for one in linked] == [
-            ("bob", "person", ("@bob",)), ("apollo", "project", ("#apollo",)),
-        ]  # fmt: skip
+            ("bob", "person", ("@bob",)),
+            ("apollo", "project", ("#apollo",)),
+        ]
         for name in ("bob", "@bob"):
             assert registry.told(registry.named(name)) == [memory.content]
 
@@ -93,30 +102,49 @@ class TestLink:
     def test_an_alias_leads_to_its_entity_and_new_spellings_become_aliases(self, registry):
         registry.remember("@bob is here", "fast")
         memory = registry.keep("Иваном")
-        found = [Found("BOB", "person", 0, 3, 1.0, "Bobby"), Found("Bobby", "person", -1, -1, 1.0, "Bobby")]
-        linked = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
+        found = [
+            EntityMatch("BOB", "person", 0, 3, 1.0, "Bobby"),
+            EntityMatch("Bobby", "person", -1, -1, 1.0, "Bobby"),
+        ]
+        linked = registry(
+            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
+        )
         assert [(one.name, set(one.aliases)) for one in linked] == [("bob", {"@bob", "Bobby"})]
         assert registry.all() == [("bob", "person", 2)]
 
     def test_dates_and_what_cannot_be_a_name_are_not_registered(self, registry):
         memory = registry.keep("on 2026-03-18")
-        odd = [("2026-03-18", "date"), ("", "person"), (" \n", "person"), ("x" * 300, "url"), ("ﷺ" * 20, "person")]
-        found = [Found(name, type_, -1, -1, 1.0, name) for name, type_ in odd]
-        found.append(Found("a\0b\ud800", "person", -1, -1, 1.0, "y" * 5000))
-        linked = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
+        odd = [
+            ("2026-03-18", "date"),
+            ("", "person"),
+            (" \n", "person"),
+            ("x" * 300, "url"),
+            ("ﷺ" * 20, "person"),
+        ]
+        found = [EntityMatch(name, type_, -1, -1, 1.0, name) for name, type_ in odd]
+        found.append(EntityMatch("a\0b\ud800", "person", -1, -1, 1.0, "y" * 5000))
+        linked = registry(
+            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
+        )
         assert [(one.name, one.aliases) for one in linked] == [("a\ufffdb\ufffd", ())]
 
     def test_linking_again_changes_nothing(self, registry):
         memory, linked = registry.remember("@bob shipped #apollo", "fast")
         found = standard().recognise(memory.content)
-        again = registry(lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock()))
+        again = registry(
+            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
+        )
         assert again == linked
         assert registry.store.events([ANN], run=registry.run) == []
 
     def test_a_memory_that_is_not_there_cannot_mention(self, registry):
         memory = registry.keep("@bob").with_(id="fact_nobody")
         with pytest.raises(NotFound):
-            registry(lambda writer: entity_linking.link(writer, memory, standard().recognise("@bob"), at=1))
+            registry(
+                lambda writer: entity_linking.link(
+                    writer, memory, standard().recognise("@bob"), at=1
+                )
+            )
         assert registry.all() == []
 
     def test_undo_takes_links_and_new_entities_back(self, registry):
@@ -149,18 +177,28 @@ class TestMerge:
         registry.hf.undo(merge)
         after = registry.store.entities([ANN])
         assert [(one.name, one.aliases) for one in after] == [("Robert Smith", ()), ("Bob", ())]
-        assert [one.mentions for one in after] == [3, 2]  # what was said since stays where it was noted
+        assert [one.mentions for one in after] == [
+            3,
+            2,
+        ]  # what was said since stays where it was noted
         assert sorted(one.id for one in after) == sorted(one.id for one in before)
 
     def test_a_summary_is_not_lost(self, registry):
         keep, other = self.two(registry)
         registry(lambda writer: writer.put_entity(replace(other, summary="a friend")))
-        assert registry(lambda writer: entity_linking.merge(writer, keep, [other])).summary == "a friend"
+        assert (
+            registry(lambda writer: entity_linking.merge(writer, keep, [other])).summary
+            == "a friend"
+        )
 
     def test_entities_of_two_scopes_stay_apart(self, registry):
         keep, other = self.two(registry)
         with pytest.raises(InvalidInput):
-            registry(lambda writer: entity_linking.merge(writer, keep, [replace(other, scope=Scope("user", "bob"))]))
+            registry(
+                lambda writer: entity_linking.merge(
+                    writer, keep, [replace(other, scope=Scope("user", "bob"))]
+                )
+            )
 
     def test_who_is_gone_cannot_be_merged(self, registry):
         keep, other = self.two(registry)
@@ -171,7 +209,14 @@ class TestMerge:
 
 class TestSplit:
     def one(self, registry):
-        for text in ("Ann came", "Ann Lee left", "Ann and Ann Lee", "ＡＮＮ  ＬＥＥ again", "Joannann", "@annie wrote"):
+        for text in (
+            "Ann came",
+            "Ann Lee left",
+            "Ann and Ann Lee",
+            "ＡＮＮ  ＬＥＥ again",
+            "Joannann",
+            "@annie wrote",
+        ):
             registry.mention(text, "Ann")
         entity = registry.named("ann")
         registry(lambda writer: writer.put_entity(replace(entity, aliases=("Ann Lee", "@annie"))))
@@ -179,33 +224,52 @@ class TestSplit:
 
     def test_names_become_an_entity_with_the_memories_that_contain_them(self, registry):
         old = self.one(registry)
-        new = registry(lambda writer: entity_linking.split(writer, old, ["ann lee", "@ANNIE"], at=registry.hf.clock()))
+        new = registry(
+            lambda writer: entity_linking.split(
+                writer, old, ["ann lee", "@ANNIE"], at=registry.hf.clock()
+            )
+        )
         assert (new.name, new.type, new.aliases) == ("Ann Lee", "person", ("@annie",))
-        assert registry.told(new) == ["@annie wrote", "ＡＮＮ  ＬＥＥ again", "Ann and Ann Lee", "Ann Lee left"]
+        assert registry.told(new) == [
+            "@annie wrote",
+            "ＡＮＮ  ＬＥＥ again",
+            "Ann and Ann Lee",
+            "Ann Lee left",
+        ]
         assert registry.told(old) == ["Joannann", "Ann and Ann Lee", "Ann came"]
         assert registry.store.entity(ANN, old.id).aliases == ()
 
     def test_splitting_is_undone(self, registry):
         old = self.one(registry)
         before = registry.store.entities([ANN])
-        registry(lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
+        registry(
+            lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock())
+        )
         registry.hf.undo(registry.run)
         assert registry.store.entities([ANN]) == before
 
     def test_names_in_scripts_without_spaces_are_found_inside_words(self, registry):
         memory, _ = registry.mention("昨日田中さんに会いました", "佐藤")
-        registry(lambda writer: writer.put_entity(replace(registry.named("佐藤"), aliases=("田中",))))
+        registry(
+            lambda writer: writer.put_entity(replace(registry.named("佐藤"), aliases=("田中",)))
+        )
         old = registry.named("佐藤")
-        new = registry(lambda writer: entity_linking.split(writer, old, ["田中"], at=registry.hf.clock()))
+        new = registry(
+            lambda writer: entity_linking.split(writer, old, ["田中"], at=registry.hf.clock())
+        )
         assert registry.told(new) == [memory.content]
         assert registry.told(old) == []
 
-    @pytest.mark.parametrize(("names", "error"), [([], InvalidInput), (["ann"], InvalidInput), (["Lee"], NotFound)])
+    @pytest.mark.parametrize(
+        ("names", "error"), [([], InvalidInput), (["ann"], InvalidInput), (["Lee"], NotFound)]
+    )
     def test_only_aliases_can_be_split_off(self, registry, names, error):
         old = self.one(registry)
         before = registry.all()
         with pytest.raises(error):
-            registry(lambda writer: entity_linking.split(writer, old, names, at=registry.hf.clock()))
+            registry(
+                lambda writer: entity_linking.split(writer, old, names, at=registry.hf.clock())
+            )
         assert registry.all() == before
 
     def test_a_name_that_another_entity_has_cannot_be_split_off(self, registry):
@@ -213,7 +277,11 @@ class TestSplit:
         (lee,) = registry.mention("the other", "Lee Ann")[1]
         registry(lambda writer: entity_linking.rename(writer, lee, "ann lee"))
         with pytest.raises(Conflict, match="Merge"):
-            registry(lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock()))
+            registry(
+                lambda writer: entity_linking.split(
+                    writer, old, ["Ann Lee"], at=registry.hf.clock()
+                )
+            )
 
 
 class TestRename:
@@ -231,14 +299,20 @@ class TestRename:
 
     def test_a_type_may_change_with_it(self, registry):
         (apollo,) = registry.mention("x", "Apollo")[1]
-        assert registry(lambda writer: entity_linking.rename(writer, apollo, "Apollo", "project")).type == "project"
+        assert (
+            registry(lambda writer: entity_linking.rename(writer, apollo, "Apollo", "project")).type
+            == "project"
+        )
         registry.hf.undo(registry.run)
         assert registry.all() == [("Apollo", "person", 1)]
 
     def test_aliases_that_came_meanwhile_are_kept(self, registry):
         (bob,) = registry.mention("x", "bob")[1]
         registry.remember("@bob", "fast")
-        assert registry(lambda writer: entity_linking.rename(writer, bob, "Rob")).aliases == ("@bob", "bob")
+        assert registry(lambda writer: entity_linking.rename(writer, bob, "Rob")).aliases == (
+            "@bob",
+            "bob",
+        )
 
     @pytest.mark.parametrize("name", ["", " ", "x" * 201])
     def test_a_name_must_be_one(self, registry, name):
@@ -254,4 +328,7 @@ class TestRename:
             registry(lambda writer: entity_linking.rename(writer, bob, "Bob", "date"))
         with pytest.raises(Conflict, match="Merge"):
             registry(lambda writer: entity_linking.rename(writer, bob, "ROB"))
-        assert registry(lambda writer: entity_linking.rename(writer, bob, "ROB", "project")).type == "project"
+        assert (
+            registry(lambda writer: entity_linking.rename(writer, bob, "ROB", "project")).type
+            == "project"
+        )

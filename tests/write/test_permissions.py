@@ -18,11 +18,17 @@ from holdfast.storage.protocol import Author
 from holdfast.types import STATUSES
 
 NAMES = {
-    "person": "cli:ann", "program": "library", "agent": "agent:helper", "importer": "import:notes", "model": "worker:w",
-}  # fmt: skip
+    "person": "cli:ann",
+    "program": "library",
+    "agent": "agent:helper",
+    "importer": "import:notes",
+    "model": "worker:w",
+}
 WORDS, OTHERS = "Ann drinks green tea", "Ann drinks black coffee"
 ROWS = {
-    (actor, verb): {state: outcomes[actor] for known, state, outcomes in permissions.table() if known == verb}
+    (actor, verb): {
+        state: outcomes[actor] for known, state, outcomes in permissions.table() if known == verb
+    }
     for actor in ACTORS
     for verb in VERBS
 }
@@ -45,7 +51,9 @@ def acting(request, tmp_path, clock):
 
 
 def made(opened, state, actor, *, put_away=False):
-    """A memory in a state, and the run that an undo would take back; with `put_away`, one that upkeep let fade."""
+    """A memory in a state, and the run that an undo would take back; with `put_away`, one that
+    upkeep let fade.
+    """
     ann, other = opened("cli:ann"), opened("agent:other")
     if state == "new":
         return None, ""
@@ -61,13 +69,18 @@ def made(opened, state, actor, *, put_away=False):
     if put_away and memory.status == "active":
         author = Author("worker:w", "run_upkeep", ann.clock(), "decay")
         ann.store.write(
-            author, lambda writer: commit.set_status(writer, memory, "faded", at=author.at, reason="unused")
+            author,
+            lambda writer: commit.set_status(
+                writer, memory, "faded", at=author.at, reason="unused"
+            ),
         )
     return memory, ann.last_run or other.last_run
 
 
 def undone(opened, state):
-    """The run that is to be taken back: an agent's, a person's, or one that decided about a proposal."""
+    """The run that is to be taken back: an agent's, a person's, or one that decided about a
+    proposal.
+    """
     ann, other = opened("cli:ann"), opened("agent:other")
     if state == "free":
         other.remember(WORDS)
@@ -126,9 +139,17 @@ def test_the_table_names_every_verb_actor_and_state():
 
 @pytest.mark.parametrize(
     ("actor", "kind"),
-    [("cli:ann", "person"), ("http:ann", "person"), ("mcp:editor", "agent"), ("agent:tea", "agent"),
-     ("worker:host:1", "model"), ("hook", "importer"), ("library", "program"), ("mine", "program")],
-)  # fmt: skip
+    [
+        ("cli:ann", "person"),
+        ("http:ann", "person"),
+        ("mcp:editor", "agent"),
+        ("agent:tea", "agent"),
+        ("worker:host:1", "model"),
+        ("hook", "importer"),
+        ("library", "program"),
+        ("mine", "program"),
+    ],
+)
 def test_who_is_what(actor, kind):
     assert permissions.kind_of(actor) == kind
 
@@ -136,9 +157,15 @@ def test_who_is_what(actor, kind):
 # Rules, and words that people have decided on
 
 
-@pytest.mark.parametrize(("approval", "kind", "status"), [
-    ("none", "rule", "active"), ("rules", "rule", "proposed"), ("rules", "fact", "active"), ("all", "fact", "proposed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("approval", "kind", "status"),
+    [
+        ("none", "rule", "active"),
+        ("rules", "rule", "proposed"),
+        ("rules", "fact", "active"),
+        ("all", "fact", "proposed"),
+    ],
+)
 def test_what_an_agent_stores_waits_for_a_person_where_that_is_set(acting, approval, kind, status):
     assert acting("agent:helper", approval=approval).remember(WORDS, kind=kind).status == status
 
@@ -148,7 +175,9 @@ def test_a_rule_that_a_person_states_is_active_whatever_is_set(acting):
 
 
 @pytest.mark.parametrize("said", [WORDS, f"  {WORDS.upper()}. ", f"“{WORDS}!”"])
-@pytest.mark.parametrize("fields", [{}, {"category": "other"}, {"kind": "rule"}, {"author": "someone"}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"category": "other"}, {"kind": "rule"}, {"author": "someone"}]
+)
 def test_words_that_a_person_turned_down_are_not_stored_in_another_dress(acting, said, fields):
     agent, ann = acting("agent:helper"), acting("cli:ann")
     rejected = ann.reject(agent.propose(WORDS).id, "not true")
@@ -183,7 +212,10 @@ def test_one_refused_memory_of_many_keeps_all_of_them_from_being_stored(acting):
 def test_some_of_many_are_stored_and_some_proposed_in_their_order(acting):
     agent = acting("agent:helper", approval="rules")
     stored = agent.remember_many([{"content": "Always test", "kind": "rule"}, "Ann plays chess"])
-    assert [(one.content, one.status) for one in stored] == [("Always test", "proposed"), ("Ann plays chess", "active")]
+    assert [(one.content, one.status) for one in stored] == [
+        ("Always test", "proposed"),
+        ("Ann plays chess", "active"),
+    ]
 
 
 def test_what_a_conversation_teaches_does_not_bring_back_words_that_were_turned_down(acting):
@@ -263,8 +295,14 @@ def test_an_agent_changes_and_deletes_what_agents_stored_through_mem0(acting):
     assert memory.get(id_) is None
 
 
-@pytest.mark.parametrize("change", [lambda m, id_: m.update(id_, OTHERS), lambda m, id_: m.delete(id_),
-                                    lambda m, id_: m.delete_all(user_id="ann")])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, id_: m.update(id_, OTHERS),
+        lambda m, id_: m.delete(id_),
+        lambda m, id_: m.delete_all(user_id="ann"),
+    ],
+)
 def test_mem0_in_an_agents_hands_leaves_what_a_person_wrote(acting, change):
     ann = acting("cli:ann")
     tea = ann.remember(WORDS)
@@ -304,7 +342,9 @@ def test_the_tools_of_an_agent_say_that_a_correction_waits(acting):
 
 
 def told(hf, tool, **arguments):
-    answer = Methods(lambda: hf).answer("tools/call", {"name": tool, "arguments": arguments}, client="editor")
+    answer = Methods(lambda: hf).answer(
+        "tools/call", {"name": tool, "arguments": arguments}, client="editor"
+    )
     return answer["content"][0]["text"]
 
 
@@ -320,7 +360,9 @@ def test_over_mcp_a_correction_of_what_a_person_confirmed_is_proposed_and_said_t
 def test_over_mcp_what_a_person_wrote_is_not_forgotten_and_the_model_is_told_who_can(acting):
     ann = acting("cli:ann")
     tea = ann.remember(WORDS)
-    assert f"Only a person may do that: holdfast forget {tea.id}" in told(ann, "memory_forget", ids=[tea.id])
+    assert f"Only a person may do that: holdfast forget {tea.id}" in told(
+        ann, "memory_forget", ids=[tea.id]
+    )
     assert ann.get(tea.id).status == "active"
 
 
@@ -338,5 +380,7 @@ def test_over_mcp_rejected_words_stay_rejected(acting):
     ann = acting("cli:ann", approval="rules")
     told(ann, "memory_remember", content="Always offer tea", kind="rule")
     ann.reject(ann.proposals()[0].id)
-    assert "Only a person may do that" in told(ann, "memory_remember", content="Always offer tea", kind="rule")
+    assert "Only a person may do that" in told(
+        ann, "memory_remember", content="Always offer tea", kind="rule"
+    )
     assert ann.list() == []

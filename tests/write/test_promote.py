@@ -16,7 +16,9 @@ def held(quote, *turns, key="a", kind="fact", object_=None, **fields):
 
 
 def kept(*candidates, said=None, arc="", **options):
-    """The keys and reasons of what is kept of candidates, of which each was said in its turns and nothing else was."""
+    """The keys and reasons of what is kept of candidates, of which each was said in its turns and
+    nothing else was.
+    """
     transcript = said or {turn: one.quote for one in candidates for turn in one.turns}
     promotions, _ = promote(candidates, transcript, arc, **options)
     return {one.kept.key: one.reason for one in promotions}
@@ -65,7 +67,10 @@ def test_what_rests_on_nothing_that_is_left_is_not_kept():
 
 
 def test_candidates_that_mean_the_same_are_kept_once_with_all_their_quotes():
-    one, two = held("I fear Mondays at work", "t1"), held("at work it's Mondays that I fear", "t2", key="b")
+    one, two = (
+        held("I fear Mondays at work", "t1"),
+        held("at work it's Mondays that I fear", "t2", key="b"),
+    )
     ((promotion,), _) = promote([one, two], {"t1": one.quote, "t2": two.quote}, "")
     assert (promotion.kept.key, [other.key for other in promotion.others]) == ("a", ["b"])
     assert promotion.quotes == (one.quote, two.quote)
@@ -87,7 +92,9 @@ def test_what_differs_stays_apart(one, other):
 def test_a_rule_needs_two_turns_and_is_sure_with_three():
     assert kept(held("be gentle with me", kind="rule"), arc="be gentle with them") == {}
     ((twice,), _) = promote([held("be gentle", "t1", "t2", kind="rule")], {"t1": "", "t2": ""}, "")
-    ((thrice,), _) = promote([held("be gentle", "t1", "t2", "t3", kind="rule")], {"t1": "", "t2": "", "t3": ""}, "")
+    ((thrice,), _) = promote(
+        [held("be gentle", "t1", "t2", "t3", kind="rule")], {"t1": "", "t2": "", "t3": ""}, ""
+    )
     assert (twice.sure, thrice.sure) == (False, True)
 
 

@@ -1,4 +1,6 @@
-"""Sessions of captured turns: a new one ends the open ones, and who speaks in an ended one goes on with it."""
+"""Sessions of captured turns: a new one ends the open ones, and who speaks in an ended one goes on
+with it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ OFFLINE = Settings(embedding_models="none")
 
 @pytest.fixture
 def hf(tmp_path, clock):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock) as hf:
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
         yield hf
 
 
@@ -53,8 +57,13 @@ def test_sessions_of_other_scopes_and_of_agents_are_left_alone(hf):
 
 def test_no_secret_in_what_is_noted_of_a_session_reaches_the_disk(hf, tmp_path):
     """Whatever an agent's framework calls the parts of its messages."""
-    key, ids = "AKIA" + "Q3EGR7DKXU2LW5ZB", {"tool_call_id": "toolu_01A09q90qw90lq917835lq9", "text": "kept"}
-    hf.append_messages("one", [{"said": [f"our key is {key}"], "password": "hunter2-x9"}, ids], metadata={"a": key})
+    key, ids = (
+        "AKIA" + "Q3EGR7DKXU2LW5ZB",
+        {"tool_call_id": "toolu_01A09q90qw90lq917835lq9", "text": "kept"},
+    )
+    hf.append_messages(
+        "one", [{"said": [f"our key is {key}"], "password": "hunter2-x9"}, ids], metadata={"a": key}
+    )
     hf.end_session("one", reason=f"{key} was pasted", metadata={"b": [key]})
     assert [message.body for message in hf.messages("one")][1] == ids
     assert set(hf.sessions()[0].metadata) == {"a", "b"}
@@ -65,7 +74,9 @@ def test_no_secret_in_what_is_noted_of_a_session_reaches_the_disk(hf, tmp_path):
 
 
 def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
-    hf.capture_many([{"session": name, "role": "user", "text": f"in {name}"} for name in ("a", "a", "b", "c")])
+    hf.capture_many(
+        [{"session": name, "role": "user", "text": f"in {name}"} for name in ("a", "a", "b", "c")]
+    )
     assert states(hf) == {"a": "another session began", "b": "another session began", "c": ""}
 
 

@@ -1,4 +1,6 @@
-"""Vocabularies and cues: what ships, what a deployment may bring, and what is said when it is wrong."""
+"""Vocabularies and cues: what ships, what a deployment may bring, and what is said when it is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,33 @@ LANGUAGES = {"de", "en", "es", "fr", "ja", "ru", "zh"}
 
 
 def candidate(quote="said", category="general", predicate="", **fields):
-    triple = Triple("user", predicate, "it", object_type=fields.pop("object_type", "")) if predicate else None
+    triple = (
+        Triple("user", predicate, "it", object_type=fields.pop("object_type", ""))
+        if predicate
+        else None
+    )
     return Candidate(quote, quote, category=category, triple=triple, **fields)
 
 
 def test_the_couch_has_its_seven_categories_and_predicates():
     assert set(COUCH.categories) == {
-        "loss", "preference", "coping_strategy", "relationship", "trigger", "goal", "context",
-    }  # fmt: skip
+        "loss",
+        "preference",
+        "coping_strategy",
+        "relationship",
+        "trigger",
+        "goal",
+        "context",
+    }
     assert COUCH.predicates == {
-        "KNOWS", "WORRIES_ABOUT", "EXPERIENCED", "USES", "WANTS", "PARTICIPATED_IN", "MENTIONED_IN",
-    }  # fmt: skip
+        "KNOWS",
+        "WORRIES_ABOUT",
+        "EXPERIENCED",
+        "USES",
+        "WANTS",
+        "PARTICIPATED_IN",
+        "MENTIONED_IN",
+    }
     assert {COUCH.timing("loss"), COUCH.timing("trigger")} == {"session_end"}
 
 
@@ -32,8 +50,12 @@ def test_the_couch_has_its_seven_categories_and_predicates():
 def test_every_language_has_every_cue(words):
     assert {cues.language for cues in words.cues} == LANGUAGES
     for cues in words.cues:
-        assert all(pattern.pattern != "(?!)" for pattern in (*cues.control.values(), *cues.words.values()))
-        assert all(part in cues.arc[key] for key, part in (("about", "{themes}"), ("said", "{quotes}")))
+        assert all(
+            pattern.pattern != "(?!)" for pattern in (*cues.control.values(), *cues.words.values())
+        )
+        assert all(
+            part in cues.arc[key] for key, part in (("about", "{themes}"), ("said", "{quotes}"))
+        )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +80,10 @@ def test_the_general_vocabulary_leaves_words_as_they_are():
 
 def test_a_type_that_the_vocabulary_does_not_have_is_left_out():
     assert COUCH.fitted(candidate(predicate="USES", object_type="Gadget")).triple.object_type == ""
-    assert COUCH.fitted(candidate(predicate="USES", object_type="Person")).triple.object_type == "Person"
+    assert (
+        COUCH.fitted(candidate(predicate="USES", object_type="Person")).triple.object_type
+        == "Person"
+    )
 
 
 @pytest.fixture
@@ -76,7 +101,11 @@ def test_a_deployment_brings_its_own_vocabulary_and_cues(own, tmp_path):
     (tmp_path / "cues").mkdir()
     (tmp_path / "cues" / "pt.toml").write_text("[control]\nthis = 'não guardes isso'\n", "utf-8")
     words = vocabulary(
-        own('default_category = "note"\ncues = "cues"\n[categories]\nnote = "repetition"\nhealth = "propose"\n')
+        own(
+            'default_category = "note"\ncues = "cues"\n[categories]\nnote = '
+            '"repetition"\nhealth '
+            '= "propose"\n'
+        )
     )
     assert (words.timing("health"), words.timing("anything")) == ("propose", "repetition")
     assert words.request("Não guardes isso").reach == "this"
@@ -91,10 +120,16 @@ def test_a_deployment_brings_its_own_vocabulary_and_cues(own, tmp_path):
         ("", "has no categories"),
         ("categories = 3\n", r"must be a table, written as \[categories\]"),
         ("[categories]\ngeneral = 'at_once'\n[predicate]\n", "no key 'predicate'"),
-        ("superseded = 'vanishes'\n[categories]\ngeneral = 'at_once'\n", "must be fades or retires"),
+        (
+            "superseded = 'vanishes'\n[categories]\ngeneral = 'at_once'\n",
+            "must be fades or retires",
+        ),
         ("[categories]\ngeneral = 'at_once'\n[recognised]\ngeneral = '('\n", "no valid pattern"),
         ("categories = {", "not valid TOML"),
-        ("cues = 'nowhere'\n[categories]\ngeneral = 'at_once'\n", "Cannot read the folder of cue files"),
+        (
+            "cues = 'nowhere'\n[categories]\ngeneral = 'at_once'\n",
+            "Cannot read the folder of cue files",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_vocabulary_is_said(own, text, message):
@@ -166,13 +201,23 @@ def test_what_only_sounds_like_one_is_none(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "hi there!", "Hello, how are you?", "thanks, bye", "Guten Morgen, wie geht's?", "¡Hola! ¿Qué tal?",
-        "Bonjour, ça va ?", "привет, как дела?", "你好！", "こんにちは、お元気ですか", "   ",
+        "hi there!",
+        "Hello, how are you?",
+        "thanks, bye",
+        "Guten Morgen, wie geht's?",
+        "¡Hola! ¿Qué tal?",
+        "Bonjour, ça va ?",
+        "привет, как дела?",
+        "你好！",
+        "こんにちは、お元気ですか",
+        "   ",
     ],
-)  # fmt: skip
+)
 def test_small_talk_is_small_talk(text):
     assert GENERAL.is_small_talk(text)
-    assert not GENERAL.is_small_talk(f"{text} Mein Chef kündigt, my boss quits, 老板辞职了, шеф уходит, 上司が辞める")
+    assert not GENERAL.is_small_talk(
+        f"{text} Mein Chef kündigt, my boss quits, 老板辞职了, шеф уходит, 上司が辞める"
+    )
 
 
 def test_a_long_row_of_greetings_takes_no_time():

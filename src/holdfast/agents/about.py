@@ -1,4 +1,6 @@
-"""Which memories somebody means: by all of the words they say, by a name, by most of the words, by meaning."""
+"""Which memories somebody means: by all of the words they say, by a name, by most of the words, by
+meaning.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ AKIN = 0.6  # cosine: what is less alike was hardly meant
 
 
 def matching(hf: Holdfast, about: str) -> Memories:
-    """The memories that "forget about …" means: by all of its words, by a name, by most words, by meaning."""
+    """The memories that "forget about …" means: by all of its words, by a name, by most words, by
+    meaning.
+    """
     for wanted in (KINDS, ("turn", "document")):
         where = Filter(hf.scopes, kinds=wanted, statuses=LIVE)
         if found := _by_words(hf, where, about) or _by_name(hf, where, about):
@@ -26,7 +30,9 @@ def matching(hf: Holdfast, about: str) -> Memories:
 
 
 def mentioning(hf: Holdfast, words: str) -> Memories:
-    """The active memories with all of these words, or about whom they name; likeness alone is not enough."""
+    """The active memories with all of these words, or about whom they name; likeness alone is not
+    enough.
+    """
     where = Filter(hf.scopes, kinds=KINDS)
     terms = set(query_terms(words))
     found = {one.id: one for one in _by_name(hf, where, words)}
@@ -41,9 +47,14 @@ def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:
     terms = set(query_terms(about))
     ranked = hf.store.by_text(where, list(terms), FOUND)
     found = hf.store.get(hf.scopes, [seq for seq, _ in ranked])
-    shared = {one.id: len(terms & set(index_terms(indexed_text(one.title, one.content, one.tags)))) for one in found}
+    shared = {
+        one.id: len(terms & set(index_terms(indexed_text(one.title, one.content, one.tags))))
+        for one in found
+    }
     whole = [one for one in found if shared[one.id] == len(terms)]
-    return whole or [one for one in found if shared[one.id] > 1 and 2 * shared[one.id] >= len(terms)]
+    return whole or [
+        one for one in found if shared[one.id] > 1 and 2 * shared[one.id] >= len(terms)
+    ]
 
 
 def _by_name(hf: Holdfast, where: Filter, about: str) -> Memories:

@@ -1,4 +1,6 @@
-"""An agent on its own: it works on a task in steps until it says that it is done, or has had its steps."""
+"""An agent on its own: it works on a task in steps until it says that it is done, or has had its
+steps.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,17 @@ from .sessions import trimmed
 Status = Literal["completed", "blocked", "failed"]
 Ending = Literal["completed", "blocked", "failed", "unfinished"]
 CATEGORY = "autonomous_run"
-CONTINUE = "Go on with the task. Call finish_task with a summary when it is done, or when you cannot go on."
+CONTINUE = (
+    "Go on with the task. Call finish_task with a summary when it is done, or when you "
+    "cannot go on."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a task ended: what the agent said of it, after how many steps. `unfinished`: its steps ran out."""
+class RunOutcome:
+    """How a task ended: what the agent said of it, after how many steps. `unfinished`: its steps
+    ran out.
+    """
 
     status: Ending
     summary: str
@@ -32,8 +39,12 @@ class Outcome:
     """What a person may want to know about the end of the session."""
 
 
-def pursue(agent: RoleAgent, task: str, *, most_steps: int | None = None, watcher: Watcher | None = None) -> Outcome:
-    """Lets the agent work on a task. Each call of `finish_task` leaves one episode, whatever happens afterwards."""
+def pursue(
+    agent: RoleAgent, task: str, *, most_steps: int | None = None, watcher: Watcher | None = None
+) -> RunOutcome:
+    """Lets the agent work on a task. Each call of `finish_task` leaves one episode, whatever
+    happens afterwards.
+    """
     finished: list[tuple[Status, str]] = []
 
     def finish_task(summary: str, status: Status = "completed") -> str:
@@ -57,14 +68,21 @@ def pursue(agent: RoleAgent, task: str, *, most_steps: int | None = None, watche
     try:
         while steps < most and not finished:
             prompt = CONTINUE if steps else task
-            turn = agent.run(prompt, history=history, watcher=watcher, more_tools=[Tool(finish_task, takes_ctx=False)])
-            project.hear(turn.messages if not steps else [one for one in turn.messages if not opens(one)])
+            turn = agent.run(
+                prompt,
+                history=history,
+                watcher=watcher,
+                more_tools=[Tool(finish_task, takes_ctx=False)],
+            )
+            project.hear(
+                turn.messages if not steps else [one for one in turn.messages if not opens(one)]
+            )
             history, text, steps = _kept(agent, [*history, *turn.messages]), turn.text, steps + 1
     finally:
         project.end()
         lines = _ended(agent, session)
     ending: tuple[Ending, str] = finished[-1] if finished else ("unfinished", "")
-    return Outcome(*ending, steps, text, tuple(lines))
+    return RunOutcome(*ending, steps, text, tuple(lines))
 
 
 def _kept(agent: RoleAgent, history: list[ModelMessage]) -> list[ModelMessage]:

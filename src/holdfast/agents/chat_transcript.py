@@ -1,4 +1,6 @@
-"""What was said, here and in earlier conversations with the same agent: searched, summed up, written to a file."""
+"""What was said, here and in earlier conversations with the same agent: searched, summed up,
+written to a file.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from ..context.brief import fitting
 from ..errors import InvalidInput
-from ..extraction.summaries import arc
+from ..extraction.summaries import summarise_session
 from ..extraction.vocabulary import vocabulary
 from ..ingest.sanitize import clean
 from ..memory.asking import metered
@@ -28,7 +30,9 @@ _HERE = Scope("user", "conversation")  # of turns that are read and never stored
 
 
 def search(memory: RoleMemory | None, said: Sequence[sessions.Body], rest: str) -> str:
-    """What was said, what is remembered, or both, about some words; the words may have one of `SORTS` before them."""
+    """What was said, what is remembered, or both, about some words; the words may have one of
+    `SORTS` before them.
+    """
     sort, _, words = rest.partition(" ")
     if sort not in SORTS:
         sort, words = "all", rest
@@ -44,10 +48,14 @@ def _titled(title: str, lines: Sequence[str]) -> str:
 
 
 def _in_memory(memory: RoleMemory | None, words: str) -> list[str]:
-    hits = memory.hf.recall(clean(words), limit=FOUND) if memory is not None and memory.exists else []
+    hits = (
+        memory.hf.recall(clean(words), limit=FOUND) if memory is not None and memory.exists else []
+    )
     # A nearest memory there always is; that alone does not make it one about these words.
     every = (hit.memory for hit in fitting(hits))
-    return [f"#{one.seq} [{one.layer}:{one.category}] {shorten(one.content, WIDTH)}" for one in every]
+    return [
+        f"#{one.seq} [{one.layer}:{one.category}] {shorten(one.content, WIDTH)}" for one in every
+    ]
 
 
 def _in_history(memory: RoleMemory | None, said: Sequence[sessions.Body], words: str) -> list[str]:
@@ -61,7 +69,10 @@ def _in_history(memory: RoleMemory | None, said: Sequence[sessions.Body], words:
 def _uttered(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> Iterator[tuple[str, str]]:
     """What was said, the latest first: each as a line for a person, and the words themselves."""
     if memory is None or not memory.exists:
-        yield from ((f"{who}: {shorten(text, WIDTH)}", text) for who, text in reversed(list(sessions.said(said))))
+        yield from (
+            (f"{who}: {shorten(text, WIDTH)}", text)
+            for who, text in reversed(list(sessions.said(said)))
+        )
         return
     for session in sessions.of_agent(memory.hf, memory.role.name):
         for message in reversed(memory.hf.messages(session.id)):
@@ -71,22 +82,32 @@ def _uttered(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> Iterat
 
 
 def summary(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> str:
-    """What this conversation was about so far, by the role's model or without one; nothing of it is stored."""
+    """What this conversation was about so far, by the role's model or without one; nothing of it is
+    stored.
+    """
     turns = [
         Memory(f"said_{number}", _HERE, "turn", text, 0, 0, 0, role=who)
         for number, (who, text) in enumerate(sessions.said(said))
     ]
     scripted = memory is None or memory.role.spec.model.provider == OFFLINE
     model = None if memory is None or scripted else metered(memory.hf, memory.complete)
-    told = arc(turns, vocabulary(memory.settings.vocabulary if memory else "general"), model)
+    told = summarise_session(
+        turns, vocabulary(memory.settings.vocabulary if memory else "general"), model
+    )
     if told is None:
         return TOO_LITTLE
     lists = {"Themes": told.themes, "Settled": told.resolved, "Left open": told.open_loops}
-    return "\n".join((told.summary, *(f"{name}: {'; '.join(listed)}" for name, listed in lists.items() if listed)))
+    return "\n".join(
+        (
+            told.summary,
+            *(f"{name}: {'; '.join(listed)}" for name, listed in lists.items() if listed),
+        )
+    )
 
 
 def export(agent: str, session: str, said: Sequence[sessions.Body], file: str) -> str:
-    """Writes a conversation as Markdown into a new file, by default one with the session's name; says where.
+    """Writes a conversation as Markdown into a new file, by default one with the session's name;
+    says where.
 
     InvalidInput where that cannot be: a file that is there is never written over.
     """
@@ -94,12 +115,18 @@ def export(agent: str, session: str, said: Sequence[sessions.Body], file: str) -
     if not every:
         raise InvalidInput("Nothing was said yet, so there is nothing to write.")
     path = Path(file).expanduser() if file else Path(f"{session}.md")
-    text = "\n\n".join((f"# A conversation with {agent}", *(f"**{who}**: {words.strip()}" for who, words in every)))
+    text = "\n\n".join(
+        (f"# A conversation with {agent}", *(f"**{who}**: {words.strip()}" for who, words in every))
+    )
     try:
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
+        with os.fdopen(
+            os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+        ) as out:
             out.write(f"{text}\n")
     except FileExistsError as error:
-        raise InvalidInput(f"{path} is there already. Nothing was written; name another file.") from error
+        raise InvalidInput(
+            f"{path} is there already. Nothing was written; name another file."
+        ) from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
     return f"Wrote {counted(len(every), 'message')} to {path}."

@@ -1,4 +1,6 @@
-"""Several agents in one process: started in order, handing answers to each other, perhaps with one memory."""
+"""Several agents in one process: started in order, handing answers to each other, perhaps with one
+memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from . import triggers
 from .daemon import ROOM, STEP, Service, one_by_one
 from .role import Compose, Role, load_role
 from .runner import RoleAgent
-from .triggers import Firing, Told, TriggerThread, excerpt
+from .triggers import Announce, Firing, TriggerThread, excerpt
 
 ModelFor = Callable[[str], Model | None]
 """The model that a service uses instead of its role's own, by the service's name."""
@@ -30,13 +32,14 @@ def up(
     *,
     clock: Clock,
     stop: threading.Event,
-    told: Told,
+    told: Announce,
     environ: Mapping[str, str],
     model_for: ModelFor | None = None,
 ) -> None:
     """Runs every service until `stop` is set; then ends their sessions, the last one started first.
 
-    Raises InvalidInput, before anything runs, when a file, a trigger or the way they are connected cannot work.
+    Raises InvalidInput, before anything runs, when a file, a trigger or the way they are connected
+    cannot work.
     """
     order = _order(compose)
     roles = _roles(compose)
@@ -57,7 +60,10 @@ def _order(compose: Compose) -> list[str]:
     services = compose.spec.services
     answers = {name: service.sink.targets for name, service in services.items() if service.sink}
     _sorted(answers, "hand their answers to each other in a circle, without end")
-    return _sorted({name: service.depends_on for name, service in services.items()}, "depend on each other in a circle")
+    return _sorted(
+        {name: service.depends_on for name, service in services.items()},
+        "depend on each other in a circle",
+    )
 
 
 def _sorted(needs: Mapping[str, tuple[str, ...]], complaint: str) -> list[str]:
@@ -65,13 +71,16 @@ def _sorted(needs: Mapping[str, tuple[str, ...]], complaint: str) -> list[str]:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
-        raise InvalidInput(f"Services {complaint}: {circle}. Take one of these links out.") from error
+        raise InvalidInput(
+            f"Services {complaint}: {circle}. Take one of these links out."
+        ) from error
 
 
 def _roles(compose: Compose) -> dict[str, Role]:
     beside = compose.file.parent
     roles = {
-        name: load_role(beside / Path(service.role).expanduser()) for name, service in compose.spec.services.items()
+        name: load_role(beside / Path(service.role).expanduser())
+        for name, service in compose.spec.services.items()
     }
     shared = compose.spec.shared_memory
     if not shared.enabled:
@@ -79,24 +88,36 @@ def _roles(compose: Compose) -> dict[str, Role]:
     place = _shared_place(compose)
     # A file is one memory anyhow; on a server a name of their own is what they share.
     scope = f"shared:{compose.metadata.name}" if is_server(place) else None
-    return {name: role.sharing(place, shared.max_memories, scope=scope) for name, role in roles.items()}
+    return {
+        name: role.sharing(place, shared.max_memories, scope=scope) for name, role in roles.items()
+    }
 
 
 def _shared_place(compose: Compose) -> str:
     wanted = compose.spec.shared_memory.store_path
     if wanted is None:
         store = config.load().store
-        return store if is_server(store) else str(config.agent_store(f"{compose.metadata.name}-shared"))
+        return (
+            store
+            if is_server(store)
+            else str(config.agent_store(f"{compose.metadata.name}-shared"))
+        )
     check_place(wanted)
     return wanted if is_server(wanted) else str(compose.file.parent / Path(wanted).expanduser())
 
 
 def _check_work(compose: Compose, roles: Mapping[str, Role]) -> None:
-    targets = {target for service in compose.spec.services.values() if service.sink for target in service.sink.targets}
+    targets = {
+        target
+        for service in compose.spec.services.values()
+        if service.sink
+        for target in service.sink.targets
+    }
     for name, role in roles.items():
         if not role.spec.triggers and name not in targets:
             raise InvalidInput(
-                f"Service {name!r} would never do anything: {role.file} has no triggers, and no other service has it "
+                f"Service {name!r} would never do anything: {role.file} has no triggers, and no "
+                "other service has it "
                 f"as the target of its sink. Give it triggers, or take it out of {compose.file}."
             )
 
@@ -104,7 +125,7 @@ def _check_work(compose: Compose, roles: Mapping[str, Role]) -> None:
 class _Composition:
     """The services of one compose file, in the order in which they start."""
 
-    def __init__(self, compose: Compose, stop: threading.Event, told: Told) -> None:
+    def __init__(self, compose: Compose, stop: threading.Event, told: Announce) -> None:
         self._compose, self._stop, self._told = compose, stop, told
         self._services: dict[str, Service] = {}
         self._triggers: dict[str, list[TriggerThread]] = {}
@@ -125,7 +146,12 @@ class _Composition:
             for name, service in self._services.items():
                 told = partial(self._tell, name)
                 self._triggers[name] = triggers.prepare(
-                    service.agent.role, service.offer, clock=clock, stop=self._stop, environ=environ, told=told
+                    service.agent.role,
+                    service.offer,
+                    clock=clock,
+                    stop=self._stop,
+                    environ=environ,
+                    told=told,
                 )
         except BaseException:
             self._release_but(())
@@ -148,7 +174,8 @@ class _Composition:
                 pass
         finally:
             self._stop.set()
-            # All have ended before any session does: until then one may still hand its answer to another.
+            # All have ended before any session does: until then one may still hand its answer to
+            # another.
             for thread in threads:
                 thread.join()
             self._release_but(threads)
@@ -157,7 +184,9 @@ class _Composition:
 
     def _release_but(self, running: Sequence[threading.Thread]) -> None:
         """Gives back the ports and watches of triggers that never ran."""
-        for thread in (one for several in self._triggers.values() for one in several if one not in running):
+        for thread in (
+            one for several in self._triggers.values() for one in several if one not in running
+        ):
             thread.release()
 
     def _announce(self, name: str) -> None:
@@ -182,5 +211,11 @@ class _Composition:
         passed = Firing("delegate", answer, {"from": name, **trust})
         for target in sink.targets:
             if not self._services[target].offer(passed, wait=sink.timeout_seconds):
-                why = "it stops" if self._stop.is_set() else f"{target} had no room for {sink.timeout_seconds:g} s"
-                self._tell(name, f"an answer for {target} was dropped, because {why}: {excerpt(answer)}")
+                why = (
+                    "it stops"
+                    if self._stop.is_set()
+                    else f"{target} had no room for {sink.timeout_seconds:g} s"
+                )
+                self._tell(
+                    name, f"an answer for {target} was dropped, because {why}: {excerpt(answer)}"
+                )

@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    UserPromptPart,
+)
 
 from .. import config
 from ..errors import HoldfastError, InvalidInput
@@ -27,11 +33,17 @@ from .settings_command import settings
 log = logging.getLogger(__name__)
 
 NO_LIMIT = 1_000_000  # messages, for an agent without memory
-REMINDED_BY, REMINDER_LENGTH, REMINDERS = 5, 500, 10  # last prompts that are asked with, characters of them, memories
+REMINDED_BY, REMINDER_LENGTH, REMINDERS = (
+    5,
+    500,
+    10,
+)  # last prompts that are asked with, characters of them, memories
 
 
 class Conversation:
-    """Turns with one agent, in order. An interrupted turn leaves no trace: the one before is the last."""
+    """Turns with one agent, in order. An interrupted turn leaves no trace: the one before is the
+    last.
+    """
 
     def __init__(self, agent: RoleAgent, *, session: str = "") -> None:
         self.agent = agent
@@ -42,7 +54,9 @@ class Conversation:
         self._unsaved: list[ModelMessage] = []
         person = f"cli:{config.login()}"
         lasting = None if agent.memory is None or agent.memory.incognito else agent.memory
-        self.control = Control(lasting, session=self.session, actor=person, forgot=self._drop_reminder)
+        self.control = Control(
+            lasting, session=self.session, actor=person, forgot=self._drop_reminder
+        )
         """What the person says to the memory itself, in plain words or with /memory."""
         self.project = ProjectMemory(agent, Path.cwd(), session=self.session)
         """What past sessions of the project taught, here and for the next session."""
@@ -53,9 +67,11 @@ class Conversation:
         return 2 * self.agent.memory.config.max_resume_messages if self.agent.memory else NO_LIMIT
 
     def resume(self) -> int:
-        """Goes on with the agent's last conversation and says with how many messages; 0 when there is none.
+        """Goes on with the agent's last conversation and says with how many messages; 0 when there
+        is none.
 
-        It becomes the beginning of this session, so that two who resume the same one do not write into each other's.
+        It becomes the beginning of this session, so that two who resume the same one do not write
+        into each other's.
         """
         self.control.resume()
         bodies = self.agent.memory.latest() if self.agent.memory else None
@@ -71,12 +87,17 @@ class Conversation:
         return len(self.history)
 
     def say(
-        self, prompt: str, *, watcher: Watcher | None = None, answered: Callable[[], object] = lambda: None
+        self,
+        prompt: str,
+        *,
+        watcher: Watcher | None = None,
+        answered: Callable[[], object] = lambda: None,
     ) -> Turn:
-        """Asks the agent, keeps what was said, and saves it. A failed save does not fail the turn: see `saved`.
+        """Asks the agent, keeps what was said, and saves it. A failed save does not fail the turn:
+        see `saved`.
 
-        `answered` hears that the answer is complete, before it is saved. What is said to the memory itself is answered
-        here: the agent does not hear of it, and no word of it is kept.
+        `answered` hears that the answer is complete, before it is saved. What is said to the memory
+        itself is answered here: the agent does not hear of it, and no word of it is kept.
         """
         reply, rest = self._controlled(prompt), self.control.rest
         if reply is not None:
@@ -104,7 +125,9 @@ class Conversation:
         return self.control.slash(rest) if reply is None else reply
 
     def command(self, name: str, rest: str) -> str | None:
-        """The reply to `/search …`, `/summary`, `/settings …` or `/export …`; None for another command."""
+        """The reply to `/search …`, `/summary`, `/settings …` or `/export …`; None for another
+        command.
+        """
         match name:
             case "search":
                 return chat_transcript.search(self.agent.memory, self._said, rest)
@@ -117,7 +140,9 @@ class Conversation:
         return None
 
     def about(self, words: str) -> Memories:
-        """What is remembered about somebody or something: what has all of the words, or mentions whom they name."""
+        """What is remembered about somebody or something: what has all of the words, or mentions
+        whom they name.
+        """
         memory = self.agent.memory
         if memory is None or not memory.exists:
             return []
@@ -127,11 +152,16 @@ class Conversation:
     def _said(self) -> list[sessions.Body]:
         """The messages of this conversation, those that are not saved too; none has a secret."""
         memory = self.agent.memory
-        saved = [one.body for one in memory.hf.messages(self.session)] if memory and memory.exists else []
+        saved = (
+            [one.body for one in memory.hf.messages(self.session)]
+            if memory and memory.exists
+            else []
+        )
         return [*saved, *sessions.kept(list(packed(self._unsaved)))]
 
     def following(self, rest: str) -> Conversation | None:
-        """The conversation that `/end`, `/end new` or `/end new ID` asks for after this one; None where it is the last.
+        """The conversation that `/end`, `/end new` or `/end new ID` asks for after this one; None
+        where it is the last.
 
         InvalidInput for other words, and for an id that can be none or that another session has.
         """
@@ -143,7 +173,11 @@ class Conversation:
         memory = self.agent.memory
         if session:
             check_session(session)
-        if memory is not None and memory.exists and any(one.id == session for one in memory.hf.sessions()):
+        if (
+            memory is not None
+            and memory.exists
+            and any(one.id == session for one in memory.hf.sessions())
+        ):
             raise InvalidInput(f"There is a session {session!r} already. Give another id, or none.")
         self.agent.recalled = self.agent.guidance = ""
         self.agent.project_tools = ()
@@ -190,12 +224,16 @@ class Conversation:
         return memory.end_session(self.session, reason=reason, consolidate=due)
 
     def _drop_reminder(self) -> None:
-        """What was forgotten must not be told by the system prompt any more, nor be learned from this conversation."""
+        """What was forgotten must not be told by the system prompt any more, nor be learned from
+        this conversation.
+        """
         self.agent.recalled = ""
         self.project.unhear()
 
     def _reminder(self, bodies: Sequence[sessions.Body]) -> str:
-        """What long-term memory knows about what was last spoken of, as a section of the system prompt."""
+        """What long-term memory knows about what was last spoken of, as a section of the system
+        prompt.
+        """
         memory = self.agent.memory
         asked = "\n".join(list(sessions.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
         if memory is None or not asked.strip() or memory.recall_is_off:
@@ -205,14 +243,23 @@ class Conversation:
         except HoldfastError as error:
             log.warning("nothing was recalled for the resumed conversation: %s", error)
             return ""
-        lines = [f"- [{neutralise(one.memory.category)}] {neutralise(one.memory.content)}" for one in found]
+        lines = [
+            f"- [{neutralise(one.memory.category)}] {neutralise(one.memory.content)}"
+            for one in found
+        ]
         text = "\n".join(("## Recalled Memories (from previous sessions)", *lines))
         block_id = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return fence(text, block_id=block_id, label="recalled for a resumed conversation") if lines else ""
+        return (
+            fence(text, block_id=block_id, label="recalled for a resumed conversation")
+            if lines
+            else ""
+        )
 
 
 def packed(messages: Sequence[ModelMessage]) -> Iterator[sessions.Body]:
-    """Messages as JSON, made when they are asked for, so that what goes wrong is the asker's to handle."""
+    """Messages as JSON, made when they are asked for, so that what goes wrong is the asker's to
+    handle.
+    """
     yield from ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", exclude_none=True)
 
 
@@ -222,5 +269,9 @@ def answers(message: ModelMessage) -> bool:
 
 
 def opens(message: ModelMessage) -> bool:
-    """Whether a message is a request in which a person says something, so that a history may begin with it."""
-    return isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
+    """Whether a message is a request in which a person says something, so that a history may begin
+    with it.
+    """
+    return isinstance(message, ModelRequest) and any(
+        isinstance(part, UserPromptPart) for part in message.parts
+    )

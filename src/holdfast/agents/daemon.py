@@ -1,4 +1,6 @@
-"""An agent that runs by itself: what its triggers ask for, one after the other, until it is told to stop."""
+"""An agent that runs by itself: what its triggers ask for, one after the other, until it is told to
+stop.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidInput
 from ..types import Clock
 from . import triggers
+from .memory import describe_consolidation as told_of
 from .memory import from_outside
-from .memory import told as told_of
-from .triggers import Firing, Told, excerpt
+from .triggers import Announce, Firing, excerpt
 
 if TYPE_CHECKING:
     from .runner import RoleAgent
@@ -40,7 +42,7 @@ class Service:
         agent: RoleAgent,
         *,
         stop: threading.Event,
-        told: Told,
+        told: Announce,
         room: int = ROOM,
         answered: Answered = lambda firing, answer: None,
     ) -> None:
@@ -79,13 +81,16 @@ class Service:
             self._run(firing)
 
     def close(self) -> None:
-        """Tells what nobody got round to, and ends the session. Whoever offers firings must have ended before."""
+        """Tells what nobody got round to, and ends the session. Whoever offers firings must have
+        ended before.
+        """
         while not self._inbox.empty():
             firing = self._inbox.get()
             self._told(f"{firing.type}: dropped, because it stops: {excerpt(firing.prompt)}")
         memory = self.agent.memory
         if memory is not None:
-            # Its runs were autonomous and its session ends: either is a time to consolidate, unless that is manual.
+            # Its runs were autonomous and its session ends: either is a time to consolidate, unless
+            # that is manual.
             due = memory.config.consolidation.interval != "manual"
             for line in memory.end_session(self._session, reason="shutdown", consolidate=due):
                 self._told(line)
@@ -122,7 +127,9 @@ class Service:
             self._consolidate_now_and_then()
 
     def _consolidate_now_and_then(self) -> None:
-        """A daemon's session may last for months, so its episodes are not left waiting for the end of it."""
+        """A daemon's session may last for months, so its episodes are not left waiting for the end
+        of it.
+        """
         memory = self.agent.memory
         if memory is None or memory.config.consolidation.interval == "manual":
             return
@@ -131,19 +138,30 @@ class Service:
                 self._told(line)
 
 
-def serve(agent: RoleAgent, *, clock: Clock, stop: threading.Event, told: Told, environ: Mapping[str, str]) -> None:
-    """Runs an agent by its triggers until `stop` is set; then ends its session. The agent stays open.
+def serve(
+    agent: RoleAgent,
+    *,
+    clock: Clock,
+    stop: threading.Event,
+    told: Announce,
+    environ: Mapping[str, str],
+) -> None:
+    """Runs an agent by its triggers until `stop` is set; then ends its session. The agent stays
+    open.
 
     Raises InvalidInput, before anything runs, when there is no trigger or one of them cannot work.
     """
     if not agent.role.spec.triggers:
         raise InvalidInput(
-            f"{agent.role.file} has no triggers, so nothing would ever run. Add some under spec, e.g. "
+            f"{agent.role.file} has no triggers, so nothing would ever run. Add some under spec, "
+            "e.g. "
             "triggers: [{type: cron, schedule: '0 9 * * *', prompt: Write the morning report.}]"
         )
     told = one_by_one(told)
     service = Service(agent, stop=stop, told=told)
-    threads = triggers.start(agent.role, service.offer, clock=clock, stop=stop, environ=environ, told=told)
+    threads = triggers.start(
+        agent.role, service.offer, clock=clock, stop=stop, environ=environ, told=told
+    )
     try:
         for thread in threads:
             told(thread.about)
@@ -156,7 +174,7 @@ def serve(agent: RoleAgent, *, clock: Clock, stop: threading.Event, told: Told, 
         service.close()
 
 
-def one_by_one(told: Told) -> Told:
+def one_by_one(told: Announce) -> Announce:
     """The same, for callers on several threads."""
     lock = threading.Lock()
 
@@ -167,10 +185,13 @@ def one_by_one(told: Told) -> Told:
     return tell
 
 
-def stop_on_signals(stop: threading.Event, told: Told = lambda line: None) -> None:
-    """Lets Ctrl-C and SIGTERM set `stop`; another Ctrl-C ends the process at once. For the main thread only."""
+def stop_on_signals(stop: threading.Event, told: Announce = lambda line: None) -> None:
+    """Lets Ctrl-C and SIGTERM set `stop`; another Ctrl-C ends the process at once. For the main
+    thread only.
+    """
 
-    def stopping(number: int, frame: object) -> None:  # noqa: ARG001 (the shape of a signal handler)
+    # The shape of a signal handler.
+    def stopping(number: int, frame: object) -> None:  # noqa: ARG001
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         stop.set()
         told("Stopping after the run at hand. Ctrl-C ends at once.")

@@ -25,19 +25,25 @@ OpenAgent = Callable[[Role, tuple[str, ...]], "RoleAgent"]
 
 
 def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent) -> list[Tool[Any]]:
-    """A tool for each agent that a role may hand a task to. `chain` names those that have called this one.
+    """A tool for each agent that a role may hand a task to. `chain` names those that have called
+    this one.
 
-    The tools never raise: what goes wrong comes back as text that begins with `[DELEGATION ERROR]`, for the model to
-    deal with.
+    The tools never raise: what goes wrong comes back as text that begins with `[DELEGATION ERROR]`,
+    for the model to deal with.
     """
     tools: dict[str, Tool[Any]] = {}
     for delegate in role.spec.tools:
         for agent in delegate.agents:
             name = f"delegate_to_{agent.name.replace('-', '_')}"
             if name in tools:
-                raise InvalidInput(f"{role.file} has two agents whose tool would be {name!r}. Rename one of them.")
+                raise InvalidInput(
+                    f"{role.file} has two agents whose tool would be {name!r}. Rename one of them."
+                )
             task = _Delegation(role, delegate, agent, (*chain, role.name), open_agent)
-            description = agent.description or f"Hands a task to the agent {agent.name!r} and returns its answer."
+            description = (
+                agent.description
+                or f"Hands a task to the agent {agent.name!r} and returns its answer."
+            )
             tools[name] = Tool(task.call, name=name, description=description, takes_ctx=False)
     return list(tools.values())
 
@@ -50,7 +56,12 @@ class _Delegation:
     """One agent that another may call. `chain` names all that stand above it."""
 
     def __init__(
-        self, caller: Role, delegate: Delegate, agent: InlineAgent, chain: tuple[str, ...], open_agent: OpenAgent
+        self,
+        caller: Role,
+        delegate: Delegate,
+        agent: InlineAgent,
+        chain: tuple[str, ...],
+        open_agent: OpenAgent,
     ) -> None:
         self._caller, self._delegate, self._agent = caller, delegate, agent
         self._chain, self._open_agent = chain, open_agent
@@ -88,13 +99,17 @@ class _Delegation:
         return self._open_agent(role, self._chain)
 
     def _shared(self, role: Role) -> Role:
-        """The role with the memory that the agents of this tool share, if they do; the caller has no part in it."""
+        """The role with the memory that the agents of this tool share, if they do; the caller has
+        no part in it.
+        """
         shared = self._delegate.shared_memory
         if shared is None:
             return role
         check_place(shared.store_path)
         if is_server(shared.store_path):
-            return role.sharing(shared.store_path, shared.max_memories, scope=f"shared:{self._caller.name}")
+            return role.sharing(
+                shared.store_path, shared.max_memories, scope=f"shared:{self._caller.name}"
+            )
         return role.sharing(str(self._caller.beside(shared.store_path)), shared.max_memories)
 
     async def _answer(self, agent: RoleAgent, prompt: str) -> str:
@@ -106,4 +121,6 @@ class _Delegation:
         except TimeoutError as error:
             if not limit.expired():  # a time limit of somebody else
                 raise
-            raise _Failed(f"Agent {self._agent.name!r} timed out after {seconds:g} seconds") from error
+            raise _Failed(
+                f"Agent {self._agent.name!r} timed out after {seconds:g} seconds"
+            ) from error

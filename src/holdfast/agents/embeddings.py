@@ -6,7 +6,13 @@ import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..errors import DimensionMismatchError, EmbedderError, EmbeddingModelChangedError, InvalidInput, MissingExtra
+from ..errors import (
+    DimensionMismatchError,
+    EmbedderError,
+    EmbeddingModelChangedError,
+    InvalidInput,
+    MissingExtra,
+)
 from ..models.embeddings.base import PROVIDERS, Embedder, embedder_for
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
@@ -21,7 +27,12 @@ DEFAULTS: Mapping[str, str] = {
     "ollama": "ollama:nomic-embed-text",
 }
 # Names that stand for a model in this process rather than for somebody's server.
-_IN_PROCESS: Mapping[str, tuple[str, ...]] = {"local": LOCAL, "offline": LOCAL, "fake": ("fake",), "none": ("none",)}
+_IN_PROCESS: Mapping[str, tuple[str, ...]] = {
+    "local": LOCAL,
+    "offline": LOCAL,
+    "fake": ("fake",),
+    "none": ("none",),
+}
 
 
 class Chosen(NamedTuple):
@@ -33,9 +44,11 @@ class Chosen(NamedTuple):
 
 
 def choose(role: Role) -> Chosen:
-    """What the role says: its embedding model, else its embedding provider's usual one, else its model provider's.
+    """What the role says: its embedding model, else its embedding provider's usual one, else its
+    model provider's.
 
-    A provider that is not known for embeddings gets the models that ship with the package: they need no key.
+    A provider that is not known for embeddings gets the models that ship with the package: they
+    need no key.
     """
     wanted = (role.spec.memory or MemoryConfig()).embeddings
     provider = wanted.provider or role.spec.model.provider
@@ -47,7 +60,9 @@ def choose(role: Role) -> Chosen:
         spec = DEFAULTS[provider]
     elif wanted.base_url:
         raise InvalidInput(
-            f"Which model is behind spec.memory.embeddings.base_url in {role.file.name}? Name it beside it, as model."
+            f"Which model is behind spec.memory.embeddings.base_url in {role.file.name}? Name "
+            "it "
+            "beside it, as model."
         )
     else:
         return Chosen(LOCAL)
@@ -55,7 +70,9 @@ def choose(role: Role) -> Chosen:
 
 
 def _spec(model: str, provider: str, *, named: bool) -> str:
-    """A model with its provider. What stands before a colon is one, or a part of the name: nomic-embed-text:v1.5."""
+    """A model with its provider. What stands before a colon is one, or a part of the name:
+    nomic-embed-text:v1.5.
+    """
     embedding = DEFAULTS[provider].partition(":")[0] if provider in DEFAULTS else provider
     said, _, rest = model.partition(":")
     whole = bool(rest) and (said == embedding if named else said in {**PROVIDERS, **_IN_PROCESS})
@@ -65,11 +82,15 @@ def _spec(model: str, provider: str, *, named: bool) -> str:
 def tiers(role: Role, environ: Mapping[str, str], clock: Clock) -> Tiers:
     """The models of an agent, each loaded when it is first needed."""
     chosen = choose(role)
-    return Tiers(chosen.specs, environ=environ, base_url=chosen.base_url, key_env=chosen.key_env, clock=clock)
+    return Tiers(
+        chosen.specs, environ=environ, base_url=chosen.base_url, key_env=chosen.key_env, clock=clock
+    )
 
 
 def check_keys(role: Role, environ: Mapping[str, str]) -> None:
-    """Raises EmbedderError, saying what to set, when a model could not be reached for want of a key."""
+    """Raises EmbedderError, saying what to set, when a model could not be reached for want of a
+    key.
+    """
     chosen = choose(role)
     for spec in chosen.specs:
         remote = spec not in (*LOCAL, "fake", "none")
@@ -84,20 +105,23 @@ def check_keys(role: Role, environ: Mapping[str, str]) -> None:
             raise
         except EmbedderError as error:
             raise EmbedderError(
-                f"{error} In {role.file.name}: spec.memory.embeddings.api_key_env names the variable, and "
+                f"{error} In {role.file.name}: spec.memory.embeddings.api_key_env names the "
+                "variable, and "
                 "spec.memory.embeddings.provider: local needs no key at all."
             ) from error
 
 
 def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
-    """Raises EmbeddingModelChangedError when the memories were embedded by models that the role does not use.
+    """Raises EmbeddingModelChangedError when the memories were embedded by models that the role
+    does not use.
 
     Raises DimensionMismatchError when one of its models makes vectors of another length now.
     """
     there, ours = store.dimensions([scope]), [embedder.identity for embedder in using]
     if there and ours and not there.keys() & set(ours):
         raise EmbeddingModelChangedError(
-            f"The memories of {role.name} were embedded by {', '.join(sorted(there))}, but {role.file.name} says "
+            f"The memories of {role.name} were embedded by {', '.join(sorted(there))}, but "
+            f"{role.file.name} says "
             f"{', '.join(ours)}. {way_out(role)}"
         )
     for embedder in using:
@@ -105,18 +129,24 @@ def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
 
 
 def check_length(role: Role, store: Store, scope: Scope, embedder: Embedder) -> None:
-    """Raises DimensionMismatchError when a model makes vectors of another length than the stored ones it made."""
+    """Raises DimensionMismatchError when a model makes vectors of another length than the stored
+    ones it made.
+    """
     stored = store.dimensions([scope]).get(embedder.identity)
     if stored is not None and embedder.dimensions not in (None, stored):
         raise DimensionMismatchError(
-            f"The memories of {role.name} have vectors of {stored} numbers by {embedder.identity}, which makes "
+            f"The memories of {role.name} have vectors of {stored} numbers by "
+            f"{embedder.identity}, which makes "
             f"{embedder.dimensions} now. {way_out(role)}"
         )
 
 
 def way_out(role: Role) -> str:
     """What to do when memories and model do not fit."""
-    return f"Embed them anew with `{remedy(role)}`, or go back to the old model under spec.memory.embeddings."
+    return (
+        f"Embed them anew with `{remedy(role)}`, or go back to the old model under "
+        "spec.memory.embeddings."
+    )
 
 
 def remedy(role: Role) -> str:

@@ -1,4 +1,6 @@
-"""What one agent remembers: its store and scope, the three types of memory, their caps, and how they become facts."""
+"""What one agent remembers: its store and scope, the three types of memory, their caps, and how
+they become facts.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,36 @@ from ..storage import InMemoryStore, Store, open_store
 from ..storage.connect import check_place, is_server, shown
 from ..storage.protocol import Filter
 from ..storage.sqlite.store import IN_MEMORY
-from ..types import KINDS, LAYERS, MAIN_KINDS, Clock, Kind, Layer, Memories, Memory, Scope, system_clock
+from ..types import (
+    KINDS,
+    LAYERS,
+    MAIN_KINDS,
+    Clock,
+    Kind,
+    Layer,
+    Memories,
+    Memory,
+    Scope,
+    system_clock,
+)
 from . import embeddings, initrunner, sessions
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
 
-# A file is one memory, whoever uses it; on a server every agent has its own unless the role names another.
+# A file is one memory, whoever uses it; on a server every agent has its own unless the role names
+# another.
 FILE_SCOPE = Scope("shared", "agents")
 NO_CONFIG = "No memory config in role definition."
 from_outside: ContextVar[bool] = ContextVar("from_outside", default=False)
-"""Whether the task at hand was set by somebody who is not known, such as the sender of a web request."""
-_FEW = 64  # memories embedded on the way of a write: what it added, and what an earlier failure left behind
+"""Whether the task at hand was set by somebody who is not known, such as the sender of a web
+request.
+"""
+# memories embedded on the way of a write: what it added, and what an earlier failure left behind
+_FEW = 64
 
 
-class Found(NamedTuple):
+class ScoredMemory(NamedTuple):
     """A memory and how similar it is to what was asked, in [0, 1]."""
 
     memory: Memory
@@ -66,10 +83,12 @@ class RoleMemory:
         user_id: str | None = None,
         actor: str | None = None,
     ) -> None:
-        """`complete` gives the model that consolidates; it is asked for only when there is something to do.
+        """`complete` gives the model that consolidates; it is asked for only when there is
+        something to do.
 
-        `mode` may ask for less to be kept than is set. With a `user_id` the memory is that user's, whatever the role
-        says about its scope. `actor` is who uses it, where that is not the agent itself.
+        `mode` may ask for less to be kept than is set. With a `user_id` the memory is that user's,
+        whatever the role says about its scope. `actor` is who uses it, where that is not the agent
+        itself.
         """
         if role.spec.memory is None:
             raise NotFound(NO_CONFIG)
@@ -105,7 +124,9 @@ class RoleMemory:
 
     @property
     def incognito(self) -> bool:
-        """Whether nothing of this is kept: it ends with the process, and what is on disk is not read."""
+        """Whether nothing of this is kept: it ends with the process, and what is on disk is not
+        read.
+        """
         return self.mode == "incognito"
 
     def _opened(self) -> Store:
@@ -115,9 +136,13 @@ class RoleMemory:
             return open_store(self.place, replica=self.settings.replica, clock=self.clock)
         except StoreError as error:
             if not is_server(self.place) and initrunner.is_database(Path(self.place)):
-                told = initrunner.refused(Path(self.place), self.role.file, named=self.config.store_path is not None)
+                told = initrunner.refused(
+                    Path(self.place), self.role.file, named=self.config.store_path is not None
+                )
                 raise type(error)(f"{self.place} {told}") from error
-            told = str(error).replace("with --store", f"under spec.memory.store_path in {self.role.file.name}")
+            told = str(error).replace(
+                "with --store", f"under spec.memory.store_path in {self.role.file.name}"
+            )
             raise type(error)(told) from error
 
     @cached_property
@@ -136,14 +161,20 @@ class RoleMemory:
 
     @property
     def left_behind(self) -> str:
-        """What to say of an InitRunner database of this agent that was not taken in; empty where there is none."""
+        """What to say of an InitRunner database of this agent that was not taken in; empty where
+        there is none.
+        """
         old = self._old_database()
         if self.incognito or old is None or not initrunner.is_database(old):
             return ""
         if self.exists:
             store, where = self.hf.store, Filter((self.scope,))
-            first = store.list(where, limit=1, order="oldest")  # version 0.1.0 took it in without a note
-            known = any(file.path == str(old.resolve()) for file in store.files(self.scope, initrunner.ROOT))
+            first = store.list(
+                where, limit=1, order="oldest"
+            )  # version 0.1.0 took it in without a note
+            known = any(
+                file.path == str(old.resolve()) for file in store.files(self.scope, initrunner.ROOT)
+            )
             if known or (first and first[0].source == initrunner.ROOT):
                 return ""
         return initrunner.left_behind(old, self.role.file)
@@ -162,7 +193,9 @@ class RoleMemory:
         return shown(self.place)
 
     def check(self) -> None:
-        """Raises when the memories cannot be embedded as the role says: no key, another model, another length."""
+        """Raises when the memories cannot be embedded as the role says: no key, another model,
+        another length.
+        """
         if self.incognito:
             return
         embeddings.check_keys(self.role, self.environ)
@@ -178,23 +211,31 @@ class RoleMemory:
     # Memories
 
     paused: bool = False
-    """Whether the person asked for nothing more to be kept: then nothing is stored, not even what was said."""
+    """Whether the person asked for nothing more to be kept: then nothing is stored, not even what
+    was said.
+    """
 
     def remember(
-        self, type_: str, content: str, *, category: str = "general", metadata: Mapping[str, Any] | None = None
+        self,
+        type_: str,
+        content: str,
+        *,
+        category: str = "general",
+        metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Stores one memory of a type, puts away what is over that type's cap, and embeds it.
 
-        A model that fails does not keep it from being stored. One whose vectors have changed their length raises
-        DimensionMismatchError, but what was said is kept and found by its words. Refused for a procedure in a task that
-        came from outside.
+        A model that fails does not keep it from being stored. One whose vectors have changed their
+        length raises DimensionMismatchError, but what was said is kept and found by its words.
+        Refused for a procedure in a task that came from outside.
         """
         if self.paused:
             raise Refused("Not stored: the person asked for nothing to be remembered for now.")
         layer, outside = layer_of(type_), from_outside.get()
         if outside and layer == "procedural":
             raise Refused(
-                "Not learned: this task came from outside, and a procedure is followed ever after. Only the people who "
+                "Not learned: this task came from outside, and a procedure is followed ever "
+                "after. Only the people who "
                 "run the agent may teach it one."
             )
         stored = self.hf.remember(
@@ -210,7 +251,9 @@ class RoleMemory:
         return stored
 
     def keep_within_caps(self, *layers: Layer) -> int:
-        """Puts away the oldest memories of these types beyond what the role allows, and says how many."""
+        """Puts away the oldest memories of these types beyond what the role allows, and says how
+        many.
+        """
         return sum(
             len(
                 self.hf.evict(
@@ -227,19 +270,31 @@ class RoleMemory:
         """Gives memories that have no vector yet one of each model, a few at most."""
         for embedder in self.tiers:
             if not embed_some(self.hf.store, self.tiers, embedder, limit=_FEW, scopes=[self.scope]):
-                # Why it did not is in the log. A model that is away comes back; one that has changed does not.
+                # Why it did not is in the log. A model that is away comes back; one that has
+                # changed does not.
                 embeddings.check_length(self.role, self.hf.store, self.scope, embedder)
 
-    def recall(self, query: str, *, top_k: int = 5, types: Sequence[str] | None = None) -> list[Found]:
-        """The memories that help most with a query, the most similar first, of these types or of all."""
+    def recall(
+        self, query: str, *, top_k: int = 5, types: Sequence[str] | None = None
+    ) -> list[ScoredMemory]:
+        """The memories that help most with a query, the most similar first, of these types or of
+        all.
+        """
         if top_k < 1:
             raise InvalidInput(f"top_k must be at least 1, not {top_k}.")
         kinds = [kind for type_ in types or () for kind in kinds_named(type_)]
         hits = self.hf.recall(clean(query), limit=top_k, kinds=kinds)
-        found = [Found(hit.memory, hit.score if hit.why.similarity is None else hit.why.similarity) for hit in hits]
+        found = [
+            ScoredMemory(
+                hit.memory, hit.score if hit.why.similarity is None else hit.why.similarity
+            )
+            for hit in hits
+        ]
         return sorted(found, key=lambda one: -one.score)
 
-    def listed(self, *, type_: str | None = None, category: str | None = None, limit: int | None = 20) -> Memories:
+    def listed(
+        self, *, type_: str | None = None, category: str | None = None, limit: int | None = 20
+    ) -> Memories:
         """Active memories, newest first."""
         if limit is not None and limit < 1:
             raise InvalidInput(f"limit must be at least 1, not {limit}.")
@@ -253,7 +308,9 @@ class RoleMemory:
         return memories if limit is None else memories[:limit]
 
     def procedures(self) -> str:
-        """The learned procedures as a section for the system prompt; empty when there are none or none can be read."""
+        """The learned procedures as a section for the system prompt; empty when there are none or
+        none can be read.
+        """
         if not self.config.procedural.enabled:
             return ""
         try:
@@ -264,7 +321,9 @@ class RoleMemory:
 
     @property
     def recall_is_off(self) -> bool:
-        """Whether nothing is to be brought up unasked, because somebody wanted that. Procedures are still followed."""
+        """Whether nothing is to be brought up unasked, because somebody wanted that. Procedures are
+        still followed.
+        """
         return self.exists and self.hf.store.profile(self.scope).get("proactive_recall") is False
 
     @property
@@ -272,8 +331,12 @@ class RoleMemory:
         """How many memories wait for a person."""
         return len(self.hf.proposals()) if self.exists else 0
 
-    def capture(self, content: str, *, category: str, metadata: Mapping[str, Any] | None = None) -> Memory | None:
-        """Stores an episode on the agent's behalf. Never raises: a failure is logged, and None comes back."""
+    def capture(
+        self, content: str, *, category: str, metadata: Mapping[str, Any] | None = None
+    ) -> Memory | None:
+        """Stores an episode on the agent's behalf. Never raises: a failure is logged, and None
+        comes back.
+        """
         if not self.config.episodic.enabled:
             return None
         try:
@@ -285,7 +348,10 @@ class RoleMemory:
     @property
     def waiting(self) -> bool:
         """Whether there are episodes that the end of a session would consolidate."""
-        due = self.config.consolidation.enabled and self.config.consolidation.interval == "after_session"
+        due = (
+            self.config.consolidation.enabled
+            and self.config.consolidation.interval == "after_session"
+        )
         try:
             return due and self.exists and bool(unread(self.hf.store, self.scope, 1))
         except HoldfastError:
@@ -293,7 +359,9 @@ class RoleMemory:
 
     @property
     def complete(self) -> Complete | None:
-        """The model that works on what the agent remembers, made when it is asked; None where nobody gave one."""
+        """The model that works on what the agent remembers, made when it is asked; None where
+        nobody gave one.
+        """
         made = self._complete
         if made is None:
             return None
@@ -304,7 +372,8 @@ class RoleMemory:
         return complete
 
     def consolidate(self, *, force: bool = False) -> Consolidated:
-        """Turns unread episodes into facts. Never raises: what went wrong is the reason in what comes back.
+        """Turns unread episodes into facts. Never raises: what went wrong is the reason in what
+        comes back.
 
         Does nothing where the role has it disabled, unless forced.
         """
@@ -312,26 +381,36 @@ class RoleMemory:
         if complete is None or self.incognito or not (force or self.config.consolidation.enabled):
             return Consolidated()
         try:
-            done = self.hf.consolidate(complete, limit=self.config.consolidation.max_episodes_per_run)
+            done = self.hf.consolidate(
+                complete, limit=self.config.consolidation.max_episodes_per_run
+            )
             if done.created:
                 self.keep_within_caps("semantic", "episodic")
                 self.embed()
         except Exception as error:  # whatever a provider's client may raise
             if not force:  # whoever asks for it is told by what comes back
-                log.warning("the episodes of %s wait, because consolidating them failed: %s", self.role.name, error)
+                log.warning(
+                    "the episodes of %s wait, because consolidating them failed: %s",
+                    self.role.name,
+                    error,
+                )
             return Consolidated(reason=f"{error}" or type(error).__name__)
         return done
 
     # Sessions
 
     def open_session(self, mode: str) -> str:
-        """Begins a session and returns its id. Never raises: one that cannot be written down goes on without."""
+        """Begins a session and returns its id. Never raises: one that cannot be written down goes
+        on without.
+        """
         session = sessions.new_session_id()
         self._quietly("a session was not begun", lambda: self._append(session, (), mode))
         return session
 
     def save(self, session: str, messages: Iterable[sessions.Body]) -> bool:
-        """Adds messages to a session; False, and a warning, when they could not be written. Never raises."""
+        """Adds messages to a session; False, and a warning, when they could not be written. Never
+        raises.
+        """
         if self.paused:
             return True
         return self._quietly(
@@ -341,49 +420,71 @@ class RoleMemory:
 
     def _append(self, session: str, messages: Sequence[sessions.Body], mode: str) -> None:
         scope, at, name = self.hf.scopes[0], self.clock(), self.role.name
-        # Not by the verb, which guards every text: which of them were said is known here, and signatures are not.
+        # Not by the verb, which guards every text: which of them were said is known here, and
+        # signatures are not.
         self.hf.write(
             "append",
-            lambda writer: append(writer, scope, session, messages, at=at, agent=name, metadata={"mode": mode}),
+            lambda writer: append(
+                writer, scope, session, messages, at=at, agent=name, metadata={"mode": mode}
+            ),
         )
 
     def latest(self) -> list[sessions.Body] | None:
-        """The end of the agent's last conversation, as much of it as the role allows; None when there is none."""
-        return sessions.latest(self.hf, self.role.name, self.config.max_resume_messages) if self.exists else None
+        """The end of the agent's last conversation, as much of it as the role allows; None when
+        there is none.
+        """
+        return (
+            sessions.latest(self.hf, self.role.name, self.config.max_resume_messages)
+            if self.exists
+            else None
+        )
 
     def prune_sessions(self) -> None:
         """Removes the oldest sessions beyond what the role allows. Never raises."""
         keep = self.config.max_sessions
-        self._quietly("old sessions were not removed", lambda: sessions.prune(self.hf, self.role.name, keep))
+        self._quietly(
+            "old sessions were not removed", lambda: sessions.prune(self.hf, self.role.name, keep)
+        )
 
     def remove_session(self, session: str) -> None:
-        """Removes a session that nothing is to be kept of, with all that was said in it. Never raises."""
+        """Removes a session that nothing is to be kept of, with all that was said in it. Never
+        raises.
+        """
         if self.exists:
             self._quietly("the session was not removed", lambda: self.hf.purge_sessions(session))
 
     def end_session(self, session: str, *, reason: str, consolidate: bool) -> list[str]:
-        """The one way a session ends: marked as ended, old ones removed, episodes consolidated if that is due.
+        """The one way a session ends: marked as ended, old ones removed, episodes consolidated if
+        that is due.
 
         Never raises; what a person may want to know of it comes back as lines.
         """
         if not self.exists:
             return []  # nothing was ever kept, so there is nothing to end
-        self._quietly("the session was not marked as ended", lambda: self.hf.end_session(session, reason=reason))
+        self._quietly(
+            "the session was not marked as ended",
+            lambda: self.hf.end_session(session, reason=reason),
+        )
         self.prune_sessions()
-        return told(self.consolidate()) if consolidate else []
+        return describe_consolidation(self.consolidate()) if consolidate else []
 
     def _quietly(self, what: str, work: Callable[[], object]) -> bool:
         try:
             work()
-        except Exception as error:  # a conversation must not end because its record cannot be written
+        except (
+            Exception
+        ) as error:  # a conversation must not end because its record cannot be written
             log.warning("%s: %s", what, error)
             return False
         return True
 
     # Models
 
-    def reembed(self, *, progress: Callable[[str, int], None] = lambda model, done: None) -> dict[str, int]:
-        """Gives every memory a vector of the role's models and forgets those of others: the way to change models.
+    def reembed(
+        self, *, progress: Callable[[str, int], None] = lambda model, done: None
+    ) -> dict[str, int]:
+        """Gives every memory a vector of the role's models and forgets those of others: the way to
+        change models.
 
         Stopped anywhere it goes on where it stopped; the old vectors go last.
         """
@@ -392,22 +493,34 @@ class RoleMemory:
         try:
             done = self.hf.reembed(progress=progress)
         except EmbedderError:
-            if not self._drop_misfits():  # how long a server's vectors are is known once it has made one
+            if (
+                not self._drop_misfits()
+            ):  # how long a server's vectors are is known once it has made one
                 raise
             done = self.hf.reembed(progress=progress)
-        for identity in self.hf.store.dimensions([self.scope]).keys() - {one.identity for one in self.tiers}:
+        for identity in self.hf.store.dimensions([self.scope]).keys() - {
+            one.identity for one in self.tiers
+        }:
             self.hf.store.drop_vectors(identity, [self.scope])
         return done
 
     def _drop_misfits(self) -> bool:
-        """Drops the vectors of models that make longer or shorter ones now; whether there were any."""
+        """Drops the vectors of models that make longer or shorter ones now; whether there were
+        any.
+        """
         there = self.hf.store.dimensions([self.scope])
-        misfits = [one.identity for one in self.tiers if one.dimensions not in (None, there.get(one.identity))]
+        misfits = [
+            one.identity
+            for one in self.tiers
+            if one.dimensions not in (None, there.get(one.identity))
+        ]
         return sum(self.hf.store.drop_vectors(identity, [self.scope]) for identity in misfits) > 0
 
 
-def told(done: Consolidated) -> list[str]:
-    """What a consolidation did, for a person; nothing when it did nothing. What went wrong is in the log."""
+def describe_consolidation(done: Consolidated) -> list[str]:
+    """What a consolidation did, for a person; nothing when it did nothing. What went wrong is in
+    the log.
+    """
     return [f"Created {done.created} semantic memories from episodic data."] if done.created else []
 
 
@@ -420,9 +533,12 @@ def place(role: Role, settings: config.Settings) -> str | Path:
     if is_server(wanted):
         return wanted
     path, home = role.beside(wanted), config.agent_store(role.name).parent.parent
-    if role.spec.security.tools.restrict_db_paths and not path.resolve().is_relative_to(home.resolve()):
+    if role.spec.security.tools.restrict_db_paths and not path.resolve().is_relative_to(
+        home.resolve()
+    ):
         raise InvalidInput(
-            f"Store path '{path}' is outside {home}. Put it there, or set spec.security.tools.restrict_db_paths: false."
+            f"Store path '{path}' is outside {home}. Put it there, or set "
+            "spec.security.tools.restrict_db_paths: false."
         )
     return path
 
@@ -447,7 +563,9 @@ def kinds_of(layer: Layer) -> tuple[Kind, ...]:
 
 
 def kinds_named(name: str) -> tuple[Kind, ...]:
-    """The kinds of memory that a name stands for, of a type or of one of our kinds; InvalidInput otherwise."""
+    """The kinds of memory that a name stands for, of a type or of one of our kinds; InvalidInput
+    otherwise.
+    """
     return tuple(kind for kind in KINDS if kind == name) or kinds_of(layer_of(name))
 
 
@@ -462,7 +580,8 @@ def cap(memory: MemoryConfig, layer: Layer) -> int:
 
 
 def tidy(category: str) -> str:
-    """A category as it is stored: lower case, letters and digits of any script, the rest as underscores.
+    """A category as it is stored: lower case, letters and digits of any script, the rest as
+    underscores.
 
     >>> tidy("My Notes"), tidy("---"), tidy("Настройки / UI")
     ('my_notes', 'general', 'настройки_ui')

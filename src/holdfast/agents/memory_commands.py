@@ -1,8 +1,9 @@
 """What a person does to their memory from inside a conversation: in plain words, or with /memory.
 
-A command is answered before any model is asked: nothing is retrieved for it, no reply is generated, and the words are
-not kept as part of the conversation. Whatever is lost by it is asked about first. What was asked lives with the session
-in the store, so that an answer after a restart is still understood; forgetting is archiving, so that it can be undone.
+A command is answered before any model is asked: nothing is retrieved for it, no reply is generated,
+and the words are not kept as part of the conversation. Whatever is lost by it is asked about first.
+What was asked lives with the session in the store, so that an answer after a restart is still
+understood; forgetting is archiving, so that it can be undone.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ PENDING = "pending_action"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What was asked and waits for an answer: about these memories, all of a sort, or events older than some days."""
+    """What was asked and waits for an answer: about these memories, all of a sort, or events older
+    than some days.
+    """
 
     type: Literal["delete", "delete_options", "clear", "purge"]
     ids: tuple[str, ...] = ()
@@ -77,7 +80,12 @@ class Pending:
     @classmethod
     def of(cls, stored: object) -> Pending | None:
         """What a session's metadata say is pending."""
-        if not isinstance(stored, Mapping) or stored.get("type") not in ("delete", "delete_options", "clear", "purge"):
+        if not isinstance(stored, Mapping) or stored.get("type") not in (
+            "delete",
+            "delete_options",
+            "clear",
+            "purge",
+        ):
             return None
         ids, days = tuple(map(str, stored.get("ids", ()))), int(stored.get("days", 0))
         return cls(stored["type"], ids, str(stored.get("sort", "")), days)
@@ -87,7 +95,12 @@ class Control:
     """One conversation's way to its memory; `memory` is None where there is none."""
 
     def __init__(
-        self, memory: RoleMemory | None, *, session: str, actor: str, forgot: Callable[[], object] = lambda: None
+        self,
+        memory: RoleMemory | None,
+        *,
+        session: str,
+        actor: str,
+        forgot: Callable[[], object] = lambda: None,
     ) -> None:
         self._memory, self._session, self._actor, self._forgot = memory, session, actor, forgot
         self._pending: Pending | None = None
@@ -122,7 +135,8 @@ class Control:
             self._turn_began = self._memory.clock()
 
     def hear(self, text: str) -> str | None:
-        """The reply to an utterance that is about memory; None when it is not, and the agent is to answer.
+        """The reply to an utterance that is about memory; None when it is not, and the agent is to
+        answer.
 
         A message may ask for more than that: then `rest` is what the agent is to answer.
         """
@@ -131,7 +145,9 @@ class Control:
             return reply
         if self._run and answer(text) == "undo":
             return self._undo()
-        asked = understood(text, self._memory.settings.vocabulary) if self._memory else understood(text)
+        asked = (
+            understood(text, self._memory.settings.vocabulary) if self._memory else understood(text)
+        )
         if asked is None:
             return None
         if self._memory is None:
@@ -152,7 +168,9 @@ class Control:
                 asked = Command("list", sort=sort)
             case ["recall", ("on" | "off") as wanted]:
                 asked = Command("recall_on" if wanted == "on" else "recall_off")
-            case ["forget", ("fact" | "session" | "rule") as one, number] if number.lstrip("#").isdecimal():
+            case ["forget", ("fact" | "session" | "rule") as one, number] if number.lstrip(
+                "#"
+            ).isdecimal():
                 asked = Command("forget_number", number=int(number.lstrip("#")), sort=f"{one}s")
             case ["clear", ("facts" | "sessions" | "rules" | "all") as sort]:
                 asked = Command("wipe", sort="" if sort == "all" else sort)
@@ -186,9 +204,13 @@ class Control:
 
     def _status(self, _: Command) -> str:
         counts = [counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
-        # An agent brings up what it remembers unless that was switched off: what is not set is on here.
+        # An agent brings up what it remembers unless that was switched off: what is not set is on
+        # here.
         state = "off" if self._its().recall_is_off else "on"
-        return f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall is {state}."
+        return (
+            f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall "
+            f"is {state}."
+        )
 
     def _list(self, asked: Command) -> str:
         lists = {sort: self._numbered(sort) for sort in ([asked.sort] if asked.sort else SORTS)}
@@ -201,10 +223,15 @@ class Control:
         if asked.sort:
             listed, word = self._numbered(asked.sort), asked.sort.removesuffix("s")
             if not 1 <= asked.number <= len(listed):
-                return f"{word.capitalize()} #{asked.number} does not exist (only {len(listed)} {word}(s))."
+                return (
+                    f"{word.capitalize()} #{asked.number} does not exist (only {len(listed)} "
+                    f"{word}(s))."
+                )
             return self._offer([listed[asked.number - 1]])
         lists = [self._numbered(sort) for sort in SORTS]
-        return self._offer([listed[asked.number - 1] for listed in lists if 1 <= asked.number <= len(listed)])
+        return self._offer(
+            [listed[asked.number - 1] for listed in lists if 1 <= asked.number <= len(listed)]
+        )
 
     def _forget_about(self, asked: Command) -> str:
         return self._offer(matching(self._hf, asked.about) if self._exists else [])
@@ -226,19 +253,30 @@ class Control:
         if not count:
             return _none(sort)
         self._set(Pending("clear", sort=sort))
-        what = f"all {TITLES[sort][1]} ({count})" if sort else f"everything I know of you ({counted(count, 'memory')})"
+        what = (
+            f"all {TITLES[sort][1]} ({count})"
+            if sort
+            else f"everything I know of you ({counted(count, 'memory')})"
+        )
         return f"This forgets {what}. Type clear to go ahead; anything else cancels."
 
     def _ask_to_purge(self, days: int = DAYS) -> str:
         """Safety events are no memories: only how many there are is said here."""
         with closing(self._events()) as events:
             now = self._its().clock()
-            due = [one for one in events.list() if one.at <= now - days * DAY and (one.keep_until or 0) <= now]
+            due = [
+                one
+                for one in events.list()
+                if one.at <= now - days * DAY and (one.keep_until or 0) <= now
+            ]
         if not due:
             return f"There are no safety events older than {counted(days, 'day')}."
         self._set(Pending("purge", days=days))
         many, age = counted(len(due), "safety event"), counted(days, "day")
-        return f"This erases {many} older than {age} for good. Type purge to go ahead; anything else cancels."
+        return (
+            f"This erases {many} older than {age} for good. Type purge to go ahead; anything "
+            "else cancels."
+        )
 
     def _purge(self, days: int) -> str:
         with closing(self._events()) as events:
@@ -248,7 +286,9 @@ class Control:
         return open_audit(self._its().place, clock=self._its().clock)
 
     def _remember(self, asked: Command) -> str | None:
-        """Stores what a person said; None where this agent does not keep such things, so that it can say so itself."""
+        """Stores what a person said; None where this agent does not keep such things, so that it
+        can say so itself.
+        """
         memory = self._its()
         kind: Kind = "rule" if asked.name == "remember_rule" else "fact"
         if not (memory.config.procedural if kind == "rule" else memory.config.semantic).enabled:
@@ -260,12 +300,18 @@ class Control:
         if barred:
             return f"I won't keep that: {barred}."
         draft = Draft(
-            content=candidate.content, kind=kind, category=candidate.category, quote=turn.content,
-            triple=candidate.triple, source="conversation",
-        )  # fmt: skip
+            content=candidate.content,
+            kind=kind,
+            category=candidate.category,
+            quote=turn.content,
+            triple=candidate.triple,
+            source="conversation",
+        )
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
         decision = approval.decided(self._hf.store, new, at=at)
-        stored = self._hf.write("remember", lambda writer: approval.admit(writer, new, decision, at=at))
+        stored = self._hf.write(
+            "remember", lambda writer: approval.admit(writer, new, decision, at=at)
+        )
         self._run = self._hf.last_run
         memory.keep_within_caps(new.layer)
         memory.embed()
@@ -278,7 +324,9 @@ class Control:
         if not left:
             self._forgot()
             return "Okay, I won't keep that."
-        return f"Okay, I won't keep that. I forgot {_memories(len(self._forget(left)))} of it. {UNDO}"
+        return (
+            f"Okay, I won't keep that. I forgot {_memories(len(self._forget(left)))} of it. {UNDO}"
+        )
 
     def _forget_session(self) -> str:
         """Forgets what this conversation has left behind, and keeps nothing more of it."""
@@ -301,26 +349,47 @@ class Control:
     # Asking back, and what is answered
 
     def _offer(self, found: Memories) -> str:
-        """Asks about memories that are to be forgotten: whether it is the one, or which of several."""
+        """Asks about memories that are to be forgotten: whether it is the one, or which of
+        several.
+        """
         if not found:
             return NO_MATCH
         if len(found) == 1:
             self._set(Pending("delete", (found[0].id,)))
-            return f"Forget this {WORDS.get(found[0].kind, 'memory')}? {_short(found[0])}\nSay yes to forget it [y/N]."
+            return (
+                f"Forget this {WORDS.get(found[0].kind, 'memory')}? {_short(found[0])}\nSay "
+                "yes to forget it [y/N]."
+            )
         offered = found[:OPTIONS]
         self._set(Pending("delete_options", tuple(one.id for one in offered)))
-        more = f"\n… and {len(found) - OPTIONS} more: say more precisely what you mean." if len(found) > OPTIONS else ""
-        head = f"I found {len(found)} memories. Which one shall I forget? Say its number, all, or no."
+        more = (
+            f"\n… and {len(found) - OPTIONS} more: say more precisely what you mean."
+            if len(found) > OPTIONS
+            else ""
+        )
+        head = (
+            f"I found {len(found)} memories. Which one shall I forget? Say its number, all, or no."
+        )
         return f"{_listed(head, offered)}{more}"
 
     def _settle(self, pending: Pending, text: str) -> str | None:
-        """The reply to an answer; None when it is none. What was asked is settled either way, but for a bad number."""
+        """The reply to an answer; None when it is none. What was asked is settled either way, but
+        for a bad number.
+        """
         said = answer(text)
         self._set(None)
         if pending.type in ("clear", "purge"):
             if text.strip() in (pending.type, "purge"):
-                return self._wipe(pending.sort) if pending.type == "clear" else self._purge(pending.days)
-            return CANCELLED if said is not None or text.strip().lower() in ("", "clear", "purge") else None
+                return (
+                    self._wipe(pending.sort)
+                    if pending.type == "clear"
+                    else self._purge(pending.days)
+                )
+            return (
+                CANCELLED
+                if said is not None or text.strip().lower() in ("", "clear", "purge")
+                else None
+            )
         if pending.type == "delete_options" and (isinstance(said, int) or said in ("yes", "all")):
             return self._choose(pending, said)
         if said == "yes":
@@ -389,7 +458,11 @@ class Control:
 
     def _all(self, sort: str) -> Memories:
         """Everything that may be recalled or become so: of a sort, or of any."""
-        return self._hf.list(kinds=[SORTS[sort]] if sort else (), statuses=LIVE) if self._exists else []
+        return (
+            self._hf.list(kinds=[SORTS[sort]] if sort else (), statuses=LIVE)
+            if self._exists
+            else []
+        )
 
     def _forget(self, memories: Sequence[Memory]) -> Memories:
         forgotten = self._hf.forget(*(one.id for one in memories))
@@ -398,14 +471,18 @@ class Control:
         return forgotten
 
     def _sources(self, memories: Sequence[Memory]) -> Memories:
-        """The turns that memories were learned from: they would be recalled, and tell it all again."""
+        """The turns that memories were learned from: they would be recalled, and tell it all
+        again.
+        """
         hf = self._hf
         ids = [source for one in memories for source in rests_on(hf.store, one)]
         found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
         return [one for one in found if one.kind == "turn" and one.status in LIVE]
 
     def _left_behind(self, since: int | None) -> Memories:
-        """What was stored since then, in the last turn or all of the conversation, by the agent or at one's word."""
+        """What was stored since then, in the last turn or all of the conversation, by the agent or
+        at one's word.
+        """
         memory, ours = self._its(), (self._its().hf.actor, self._actor)
         if since is None or not self._exists:
             return []
@@ -413,7 +490,10 @@ class Control:
         ids = [
             event.target
             for event in events
-            if event.noun == "memory" and event.before is None and event.at >= since and event.actor in ours
+            if event.noun == "memory"
+            and event.before is None
+            and event.at >= since
+            and event.actor in ours
         ]
         return [one for one in memory.hf.store.get([memory.scope], ids) if one.status in LIVE]
 
@@ -427,11 +507,20 @@ class Control:
 
         def work(writer: Writer) -> None:
             begun = Session(
-                self._session, memory.scope, at, at, memory.role.name, metadata={"mode": sessions.INTERACTIVE}
+                self._session,
+                memory.scope,
+                at,
+                at,
+                memory.role.name,
+                metadata={"mode": sessions.INTERACTIVE},
             )
             known = writer.session(memory.scope, self._session) or begun
             kept = {key: value for key, value in known.metadata.items() if key != PENDING}
-            writer.put_session(replace(known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)))
+            writer.put_session(
+                replace(
+                    known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)
+                )
+            )
 
         memory.hf.write("ask", work)
         self._stored = pending is not None
@@ -446,11 +535,18 @@ def _turn(said: str) -> Draft:
 
 
 def _candidate(turn: Memory, kind: Kind) -> Candidate:
-    """What was said, as a statement: in the extractor's words if it reads all of it, otherwise as it was said."""
+    """What was said, as a statement: in the extractor's words if it reads all of it, otherwise as
+    it was said.
+    """
     found = [one for one in rules().extract([turn]) if one.kind == kind]
     if len(found) == 1 and len(found[0].quote) >= MOSTLY * len(turn.content):
         return found[0]
-    return Candidate(turn.content, turn.content, kind=kind, category="instruction" if kind == "rule" else "general")
+    return Candidate(
+        turn.content,
+        turn.content,
+        kind=kind,
+        category="instruction" if kind == "rule" else "general",
+    )
 
 
 def _listed(head: str, memories: Sequence[Memory]) -> str:

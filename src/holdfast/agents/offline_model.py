@@ -1,7 +1,8 @@
 """A scripted agent that needs no model: it saves what it is told and answers questions from memory.
 
-It is what `provider: offline` runs, so that a role works on a laptop without a key or a network. It understands a
-question by its mark or its first word, an instruction by words such as "always", and takes the rest as a fact.
+It is what `provider: offline` runs, so that a role works on a laptop without a key or a network. It
+understands a question by its mark or its first word, an instruction by words such as "always", and
+takes the rest as a fact.
 """
 
 from __future__ import annotations
@@ -31,10 +32,18 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(
-    r"^\s*(?:please\s+)?(?:always|never|from now on|make sure|immer|niemals|toujours|siempre|всегда)\b", re.I
+    (
+        r"^\s*(?:please\s+)?(?:always|never|from now on|make "
+        r"sure|immer|niemals|toujours|siempre|всегда)\b"
+    ),
+    re.I,
 )
-_ASKED_TO_SAVE = re.compile(r"^\s*(?:please\s+)?(?:remember|note|keep in mind|don't forget)(?:\s+that|:)?\s+", re.I)
-_PREFERENCE = re.compile(r"\b(?:prefer\w*|like[sd]?|love[sd]?|hate[sd]?|favou?rite|rather|enjoy\w*)\b", re.I)
+_ASKED_TO_SAVE = re.compile(
+    r"^\s*(?:please\s+)?(?:remember|note|keep in mind|don't forget)(?:\s+that|:)?\s+", re.I
+)
+_PREFERENCE = re.compile(
+    r"\b(?:prefer\w*|like[sd]?|love[sd]?|hate[sd]?|favou?rite|rather|enjoy\w*)\b", re.I
+)
 _EPISODE = re.compile(r"^- \[(?P<category>[^\]]+)\] \((?P<at>[^)]+)\) (?P<content>.+)$", re.M)
 # What still holds tomorrow: how things are, what somebody wants, what was decided and why.
 _DURABLE = re.compile(
@@ -59,26 +68,38 @@ def _respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart(answer) if isinstance(answer, str) else answer])
 
 
-async def _stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+async def _stream(
+    messages: list[ModelMessage], info: AgentInfo
+) -> AsyncIterator[str | DeltaToolCalls]:
     answer = decide(messages, {tool.name for tool in info.function_tools})
     if isinstance(answer, str):
         for word in re.findall(r"\S+\s*|\s+", answer) or [""]:
             yield word
     else:
-        yield {0: DeltaToolCall(answer.tool_name, answer.args_as_json_str(), tool_call_id=answer.tool_call_id)}
+        yield {
+            0: DeltaToolCall(
+                answer.tool_name, answer.args_as_json_str(), tool_call_id=answer.tool_call_id
+            )
+        }
 
 
 def decide(messages: Sequence[ModelMessage], tools: set[str]) -> Answer:
     """What the scripted agent does next: call a tool, or answer."""
     last = messages[-1]
     returned = (
-        [part for part in last.parts if isinstance(part, ToolReturnPart)] if isinstance(last, ModelRequest) else []
+        [part for part in last.parts if isinstance(part, ToolReturnPart)]
+        if isinstance(last, ModelRequest)
+        else []
     )
     said = _last_prompt(messages)
     if returned:
         return _after(said, returned[-1], tools)
     if not tools:
-        return "\n".join(_durable(said)) if _EPISODE.search(said) else "Without memory there is nothing to answer from."
+        return (
+            "\n".join(_durable(said))
+            if _EPISODE.search(said)
+            else "Without memory there is nothing to answer from."
+        )
     if "recall" not in tools or not said.strip() or vocabulary("general").is_small_talk(said):
         return "Tell me something to remember, or ask about what you told me."
     return _first_call(said, tools)
@@ -108,7 +129,11 @@ def _first_call(said: str, tools: set[str]) -> ToolCallPart:
 def _after(said: str, returned: ToolReturnPart, tools: set[str]) -> Answer:
     text = _answer(returned)
     if "finish_task" in tools and returned.tool_name != "finish_task":
-        summary = text if returned.tool_name == "recall" else f"Was told: {_ASKED_TO_SAVE.sub('', said).strip()}"
+        summary = (
+            text
+            if returned.tool_name == "recall"
+            else f"Was told: {_ASKED_TO_SAVE.sub('', said).strip()}"
+        )
         return ToolCallPart("finish_task", {"summary": summary, "status": "completed"})
     return text
 
@@ -125,11 +150,15 @@ def _answer(returned: ToolReturnPart) -> str:
         if (found := _FOUND.match(block))
     ]
     best = max((score for score, _ in blocks), default=0.0)
-    return "From memory:\n" + "\n".join(f"- {text}" for score, text in blocks if score >= _WORTH_SAYING * best)
+    return "From memory:\n" + "\n".join(
+        f"- {text}" for score, text in blocks if score >= _WORTH_SAYING * best
+    )
 
 
 def _durable(prompt: str) -> Iterator[str]:
-    """What is worth keeping of the episodes in a consolidation prompt, in the form that it asks for."""
+    """What is worth keeping of the episodes in a consolidation prompt, in the form that it asks
+    for.
+    """
     for episode in _EPISODE.finditer(prompt):
         for sentence in _SENTENCE.split(episode["content"]):
             if _DURABLE.search(sentence):

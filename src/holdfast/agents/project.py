@@ -1,7 +1,9 @@
-"""The memory of the project that a conversation is held in: told to the agent, built meanwhile, seen to with /memory.
+"""The memory of the project that a conversation is held in: told to the agent, built meanwhile,
+seen to with /memory.
 
-All of it is read once, when the conversation begins, so that the system prompt is the same until it ends. What is built
-meanwhile is for the next one. Nothing that goes wrong here keeps anybody from talking.
+All of it is read once, when the conversation begins, so that the system prompt is the same until it
+ends. What is built meanwhile is for the next one. Nothing that goes wrong here keeps anybody from
+talking.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from ..text.spoken_commands import answer as meant
 from ..text.terminal import counted
 from .memory_commands import GUEST
 from .role import OFFLINE
-from .session_export import keep, transcript_of
+from .session_export import export_session, transcript_of
 
 if TYPE_CHECKING:
     from .runner import RoleAgent
@@ -45,7 +47,9 @@ PATIENCE = 3.0  # seconds for a build to be given back: between two steps it tak
 
 
 class ProjectMemory:
-    """One conversation's share in the memory of the project around it. Nothing is opened before it is needed."""
+    """One conversation's share in the memory of the project around it. Nothing is opened before it
+    is needed.
+    """
 
     def __init__(self, agent: RoleAgent, folder: Path, *, session: str) -> None:
         self._agent, self._folder, self._session = agent, folder, session
@@ -58,7 +62,9 @@ class ProjectMemory:
 
     @cached_property
     def enabled(self) -> bool:
-        """Whether this is a project that wants its memory built and told without being asked for."""
+        """Whether this is a project that wants its memory built and told without being asked
+        for.
+        """
         try:
             if not self._lasts:
                 return False
@@ -82,18 +88,25 @@ class ProjectMemory:
         return not self._has_store or self._project.is_on
 
     def switch(self, on: bool) -> str:
-        """Switches the memory of this project on or off, for this conversation and for all that follow."""
+        """Switches the memory of this project on or off, for this conversation and for all that
+        follow.
+        """
         if not self._lasts:
             return GUEST
         return _tried("switch", lambda: self._switched(on=on))
 
     def _switched(self, *, on: bool) -> str:
         scope = self._project.scope
-        self._project.memory.write("profile", lambda writer: owner_profile.change(writer, scope, {"enabled": on}))
+        self._project.memory.write(
+            "profile", lambda writer: owner_profile.change(writer, scope, {"enabled": on})
+        )
         self.enabled = on
         if on:
             self.begin()
-            return f"Memory of {self._project.scope} is on: its past sessions are read, and told to the agent."
+            return (
+                f"Memory of {self._project.scope} is on: its past sessions are read, and told "
+                "to the agent."
+            )
         self._end_building()
         self._heard.clear()
         self._tell("")
@@ -109,9 +122,12 @@ class ProjectMemory:
         memory = self._agent.memory
         assert memory is not None
         hf = Holdfast.open(
-            scope=f"user:{config.login()}", settings=memory.settings, clock=memory.clock, background=False,
+            scope=f"user:{config.login()}",
+            settings=memory.settings,
+            clock=memory.clock,
+            background=False,
             actor=f"agent:{memory.role.name}",
-        )  # fmt: skip
+        )
         scripted = memory.role.spec.model.provider == OFFLINE
         return project_at(hf, self._folder, session_model=None if scripted else memory.complete)
 
@@ -122,7 +138,8 @@ class ProjectMemory:
     # While it lasts
 
     def begin(self, *, build: bool = True) -> None:
-        """Tells the agent what past sessions taught, and reads those that are new in the background.
+        """Tells the agent what past sessions taught, and reads those that are new in the
+        background.
 
         Where that is not wanted, or cannot be, nothing happens; `/memory diagnose` says why.
         """
@@ -134,7 +151,9 @@ class ProjectMemory:
             self._failed(error)
             return
         if build:
-            self._builder = threading.Thread(target=self._build, name="holdfast-project", daemon=True)
+            self._builder = threading.Thread(
+                target=self._build, name="holdfast-project", daemon=True
+            )
             self._builder.start()
 
     def _tell(self, guidance: str) -> None:
@@ -145,17 +164,23 @@ class ProjectMemory:
     def _build(self) -> None:
         try:
             self._project.without(self._session).build(stop=self._stop)
-        except Exception as error:  # nobody waits for it, and a warning would go into what is being typed
+        except (
+            Exception
+        ) as error:  # nobody waits for it, and a warning would go into what is being typed
             self._trouble = f"{type(error).__name__}: {error}"
             log.info("building the memory of %s", self._folder, exc_info=True)
 
     def hear(self, messages: Sequence[ModelMessage]) -> None:
-        """What was just said: when the conversation ends it is a past session of the project, as others are."""
+        """What was just said: when the conversation ends it is a past session of the project, as
+        others are.
+        """
         if self.enabled:
             self._heard += messages
 
     def unhear(self) -> None:
-        """Something that was said is not to be remembered: nothing of the conversation so far is."""
+        """Something that was said is not to be remembered: nothing of the conversation so far
+        is.
+        """
         self._heard.clear()
 
     def _keep_heard(self) -> None:
@@ -164,12 +189,16 @@ class ProjectMemory:
             if heard and self._project.is_on:
                 name = self._agent.role.name
                 told = transcript_of(heard, session=self._session, agent=name, folder=self._folder)
-                keep(self._project.memory, self._project.scope, told)
-        except Exception as error:  # a conversation that has ended is not failed by what becomes of it
+                export_session(self._project.memory, self._project.scope, told)
+        except (
+            Exception
+        ) as error:  # a conversation that has ended is not failed by what becomes of it
             self._failed(error)
 
     def end(self) -> None:
-        """Gives back what is being built, for the next session to do, and closes what was opened."""
+        """Gives back what is being built, for the next session to do, and closes what was
+        opened.
+        """
         self._end_building()
         self._keep_heard()
         if "_project" in vars(self) and not (self._builder and self._builder.is_alive()):
@@ -195,9 +224,11 @@ class ProjectMemory:
     # What a person says to it
 
     def slash(self, rest: str) -> str | None:
-        """The reply to `/memory …` where that names something of the project; None where it does not.
+        """The reply to `/memory …` where that names something of the project; None where it does
+        not.
 
-        One word is the project's if it is one of ours; no word at all is `view` where memories are enabled.
+        One word is the project's if it is one of ours; no word at all is `view` where memories are
+        enabled.
         """
         self.waiting = False
         words = rest.lower().split()
@@ -217,11 +248,15 @@ class ProjectMemory:
 
     @property
     def usage(self) -> str:
-        """What is said of a word that names nothing, where memories are enabled; elsewhere empty."""
+        """What is said of a word that names nothing, where memories are enabled; elsewhere
+        empty.
+        """
         return USAGE if self.enabled else ""
 
     def answer(self, text: str) -> str | None:
-        """The reply to an answer to what was asked; None when it is none, and nothing is cleared."""
+        """The reply to an answer to what was asked; None when it is none, and nothing is
+        cleared.
+        """
         asked, self.waiting = self.waiting, False
         said = meant(text) if asked else None
         if said == "yes":
@@ -239,7 +274,8 @@ class ProjectMemory:
         self.waiting = True
         return (
             f"This takes away what {stands.outputs} of {sessions} taught this project: MEMORY.md, "
-            "memory_summary.md, skills. The sessions stay, and so does all that the agent remembers. "
+            "memory_summary.md, skills. The sessions stay, and so does all that the agent "
+            "remembers. "
             "Say yes to clear it [y/N]."
         )
 

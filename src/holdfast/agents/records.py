@@ -1,4 +1,6 @@
-"""The tool by which an agent that works in a project writes down what it was told to remember, as a record."""
+"""The tool by which an agent that works in a project writes down what it was told to remember, as a
+record.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,20 @@ class RecordTools:
 
     def __init__(self, memory: RoleMemory, folder: Path) -> None:
         self._memory = memory
-        self._places = places_around(folder, config.login(), config.default_store(memory.environ).parent)
+        self._places = places_around(
+            folder, config.login(), config.default_store(memory.environ).parent
+        )
 
     @property
     def in_project(self) -> bool:
         """Whether there is a project to work in, and anything may be written down."""
         return not self._memory.incognito and any(place.name == "project" for place in self._places)
 
-    def add_record(self, content: str, category: str, title: str = "", scope: str = "project") -> str:
-        """Write down what should be known in every session from now on, as a record that people can read and edit.
+    def add_record(
+        self, content: str, category: str, title: str = "", scope: str = "project"
+    ) -> str:
+        """Write down what should be known in every session from now on, as a record that people can
+        read and edit.
 
         Args:
             content: What to remember, in sentences that can be understood on their own.
@@ -36,7 +43,8 @@ class RecordTools:
         """
         if from_outside.get():
             raise Refused(
-                "Not written down: this task came from outside, and everybody who works on the project relies on its "
+                "Not written down: this task came from outside, and everybody who works on the "
+                "project relies on its "
                 "records. Only the people who run the agent may have one added."
             )
         with Holdfast.open(

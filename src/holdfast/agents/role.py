@@ -1,6 +1,7 @@
 """Role files: an agent, or several that work together, described in YAML.
 
-Reading a file checks all of it before anything is done with it: a key that nobody knows is a mistake, not a wish.
+Reading a file checks all of it before anything is done with it: a key that nobody knows is a
+mistake, not a wish.
 """
 
 from __future__ import annotations
@@ -228,7 +229,8 @@ class Metadata(Strict):
 class Role(Strict):
     """A whole role file."""
 
-    apiVersion: ApiVersion  # noqa: N815 (the file's own spelling)
+    # The file's own spelling.
+    apiVersion: ApiVersion  # noqa: N815
     kind: Literal["Agent"]
     metadata: Metadata
     spec: Spec
@@ -245,7 +247,9 @@ class Role(Strict):
         return self._file
 
     def beside(self, path: str) -> Path:
-        """A path of this role: `~` opened, and relative to the file rather than to wherever the command was run."""
+        """A path of this role: `~` opened, and relative to the file rather than to wherever the
+        command was run.
+        """
         return self._file.parent / Path(path).expanduser()
 
     def with_memory(self, memory: MemoryConfig | None) -> Role:
@@ -255,7 +259,9 @@ class Role(Strict):
         return changed
 
     def sharing(self, store_path: str, max_memories: int | None, scope: str | None = None) -> Role:
-        """The same agent in a memory that others use too; one that had none gets one. Without a cap its own stays."""
+        """The same agent in a memory that others use too; one that had none gets one. Without a cap
+        its own stays.
+        """
         memory = self.spec.memory or MemoryConfig()
         shared: dict[str, Any] = {"store_path": store_path, "scope": scope}
         if max_memories is not None:
@@ -297,7 +303,9 @@ class ComposeSpec(Strict):
         for name, service in self.services.items():
             for other in (*service.depends_on, *(service.sink.targets if service.sink else ())):
                 if other not in self.services:
-                    raise ValueError(f"service {name!r} names {other!r}, but there is no such service")
+                    raise ValueError(
+                        f"service {name!r} names {other!r}, but there is no such service"
+                    )
         return self
 
 
@@ -317,7 +325,9 @@ class Compose(Strict):
 
 
 def load_role(path: str | Path) -> Role:
-    """The role in a file; InvalidInput names the first thing that is wrong with it and what to do."""
+    """The role in a file; InvalidInput names the first thing that is wrong with it and what to
+    do.
+    """
     return _load(Path(path).expanduser(), Role)
 
 
@@ -330,16 +340,24 @@ def _load(path: Path, kind: type[M]) -> M:
     try:
         data = YAML(typ="safe").load(path.read_text("utf-8"))
     except FileNotFoundError as error:
-        raise InvalidInput(f"There is no file {path}. `holdfast init --name NAME` writes one.") from error
+        raise InvalidInput(
+            f"There is no file {path}. `holdfast init --name NAME` writes one."
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"Cannot read {path}: {reason(error)}. Nothing was started.") from error
     except (YAMLError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid YAML: {reason(error)}. Mend it and try again.") from error
+        raise InvalidInput(
+            f"{path} is not valid YAML: {reason(error)}. Mend it and try again."
+        ) from error
     if not isinstance(data, dict):
-        raise InvalidInput(f"{path} describes no agent: it should begin with apiVersion: holdfast/v1.")
+        raise InvalidInput(
+            f"{path} describes no agent: it should begin with apiVersion: holdfast/v1."
+        )
     expected = kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]
     if data.get("kind") not in (None, expected):
-        raise InvalidInput(f"{path} is of kind {data['kind']!r}; this command takes a file of kind {expected!r}.")
+        raise InvalidInput(
+            f"{path} is of kind {data['kind']!r}; this command takes a file of kind {expected!r}."
+        )
     try:
         loaded = kind.model_validate(data)
     except ValidationError as error:
@@ -365,7 +383,10 @@ def _explained(error: ValidationError, kind: type[BaseModel]) -> str:
             expected = first["ctx"].get("expected") or first["ctx"]["expected_tags"]
             told = f"{where} must be {expected}, not {first['ctx'].get('tag') or given!r}."
         case "string_pattern_mismatch" if where.endswith("name"):
-            told = f"{where} may have lower-case letters, digits, '-' and '_'; {given!r} has something else."
+            told = (
+                f"{where} may have lower-case letters, digits, '-' and '_'; {given!r} has "
+                "something else."
+            )
         case "model_type" if where == "spec.model" and isinstance(given, str):
             provider, _, name = given.partition(":")
             told = f"spec.model must be written as {{provider: {provider}, name: {name or '…'}}}."
@@ -382,7 +403,9 @@ def _unknown(where: str, key: str, known: Sequence[str]) -> str:
 
 
 def _is_tag(place: Sequence[int | str], at: int) -> bool:
-    """Whether a part of a place is pydantic's name for a kind of trigger, which is no key of the file."""
+    """Whether a part of a place is pydantic's name for a kind of trigger, which is no key of the
+    file.
+    """
     return at > 1 and place[at - 2] == "triggers" and place[at] in ("cron", "file_watch", "webhook")
 
 

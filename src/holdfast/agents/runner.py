@@ -37,7 +37,9 @@ from .tools import memory_tools
 
 log = logging.getLogger(__name__)
 
-TOOL_RETRIES = 2  # a model that gets a tool's arguments wrong is told so, and may try again this often
+TOOL_RETRIES = (
+    2  # a model that gets a tool's arguments wrong is told so, and may try again this often
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who wants to see an answer while it is being made: its text as it comes, and the tools that are called."""
+    """Who wants to see an answer while it is being made: its text as it comes, and the tools that
+    are called.
+    """
 
     text: Callable[[str], None] = lambda piece: None
     tool: Callable[[str, str], None] = lambda name, arguments: None
@@ -59,12 +63,16 @@ class Watcher:
 class RoleAgent:
     """An agent that can be asked. Close it when done."""
 
-    def __init__(self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]) -> None:
+    def __init__(
+        self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]
+    ) -> None:
         self.role, self.memory, self._tools = role, memory, tools
         self.recalled = ""
         """What a resumed conversation is reminded of; part of the system prompt while it is set."""
         self.guidance = ""
-        """What past sessions of the project taught; part of the system prompt, and the same for a whole session."""
+        """What past sessions of the project taught; part of the system prompt, and the same for a
+        whole session.
+        """
         self.project_tools: Sequence[Tool[object]] = ()
         """What goes with it."""
         self._running: set[Future[Turn]] = set()
@@ -98,8 +106,8 @@ class RoleAgent:
     ) -> RoleAgent:
         """The agent of a role. What is missing, a key above all, is said before anything is done.
 
-        `model` stands in for the role's own; `chain` names the agents that handed down the task. `mode` and `user_id`
-        are how long its memory lasts and whose it is: see `RoleMemory`.
+        `model` stands in for the role's own; `chain` names the agents that handed down the task.
+        `mode` and `user_id` are how long its memory lasts and whose it is: see `RoleMemory`.
         """
         environ = config.environment()
         answering = model or models.answering(role, environ)
@@ -107,19 +115,40 @@ class RoleAgent:
         if use_memory and role.spec.memory is not None:
             complete = partial(_completing, role, model, environ)
             memory = RoleMemory(
-                role, clock=clock, settings=settings, environ=environ, complete=complete, mode=mode, user_id=user_id
+                role,
+                clock=clock,
+                settings=settings,
+                environ=environ,
+                complete=complete,
+                mode=mode,
+                user_id=user_id,
             )
             memory.check()
             if told := memory.left_behind:
                 log.warning("%s", told)
             if model is None and role.spec.memory.consolidation.enabled and not memory.incognito:
-                models.consolidating(role, environ)  # a key that it lacks is better known now than at the end
+                models.consolidating(
+                    role, environ
+                )  # a key that it lacks is better known now than at the end
 
         def open_agent(other: Role, chain: tuple[str, ...]) -> RoleAgent:
-            return cls.open(other, clock=clock, model=model, chain=chain, settings=settings, mode=mode, user_id=user_id)
+            return cls.open(
+                other,
+                clock=clock,
+                model=model,
+                chain=chain,
+                settings=settings,
+                mode=mode,
+                user_id=user_id,
+            )
 
         tools = memory_tools(memory) if memory else []
-        return cls(role, answering, memory, [*tools, *delegate_tools(role, chain=chain, open_agent=open_agent)])
+        return cls(
+            role,
+            answering,
+            memory,
+            [*tools, *delegate_tools(role, chain=chain, open_agent=open_agent)],
+        )
 
     def run(
         self,
@@ -131,8 +160,8 @@ class RoleAgent:
     ) -> Turn:
         """Asks the agent and waits for its answer; may be called from any thread.
 
-        ModelFailed when the model does not answer. An interrupted wait, by Ctrl-C, cancels the work;
-        `concurrent.futures.CancelledError` when `cancel` did.
+        ModelFailed when the model does not answer. An interrupted wait, by Ctrl-C, cancels the
+        work; `concurrent.futures.CancelledError` when `cancel` did.
         """
         timeout = self.role.spec.guardrails.timeout_seconds
         work = self.turn(prompt, history=history, watcher=watcher, more_tools=more_tools)
@@ -141,7 +170,9 @@ class RoleAgent:
         except (HoldfastError, CancelledError, BrokenPipeError):
             raise  # a pipe that broke is that of whoever reads the answer
         except TimeoutError as error:
-            raise ModelFailed(f"{self.role.name} did not answer within {timeout:g} seconds.") from error
+            raise ModelFailed(
+                f"{self.role.name} did not answer within {timeout:g} seconds."
+            ) from error
         except Exception as error:  # providers, their clients and pydantic-ai share no base
             raise ModelFailed(f"{self.role.name} could not answer: {_reason(error)}") from error
 
@@ -175,7 +206,8 @@ class RoleAgent:
 
     def _remembered(self) -> str:
         """What memory adds to the system prompt, asked for anew at every run."""
-        # What never changes goes first: providers keep the beginning of a prompt that they have seen.
+        # What never changes goes first: providers keep the beginning of a prompt that they have
+        # seen.
         blocks = (self.guidance, self.memory.procedures() if self.memory else "", self.recalled)
         return "\n\n".join(block for block in blocks if block)
 
@@ -185,10 +217,17 @@ class RoleAgent:
             self.memory.close()
 
 
-async def _follow(watcher: Watcher, context: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:  # noqa: ARG001
+async def _follow(
+    watcher: Watcher,
+    context: RunContext[object],  # noqa: ARG001
+    events: AsyncIterable[AgentStreamEvent],
+) -> None:
     async for event in events:
         match event:
-            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+            case (
+                PartStartEvent(part=TextPart(content=text))
+                | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ):
                 if text:
                     watcher.text(text)
             case FunctionToolCallEvent(part=call):
@@ -199,8 +238,15 @@ def _reason(error: Exception) -> str:
     """What went wrong, and, where the role set a limit, which."""
     told = str(error) or type(error).__name__
     if isinstance(error, UsageLimitExceeded):
-        limit = {"request": "max_request_limit", "tool": "max_tool_calls", "token": "max_tokens_per_run"}
-        name = next((key for word, key in limit.items() if word in told.partition("limit")[0]), "max_request_limit")
+        limit = {
+            "request": "max_request_limit",
+            "tool": "max_tool_calls",
+            "token": "max_tokens_per_run",
+        }
+        name = next(
+            (key for word, key in limit.items() if word in told.partition("limit")[0]),
+            "max_request_limit",
+        )
         return f"{told.partition('. ')[0]}. The role sets this limit as spec.guardrails.{name}."
     if isinstance(error, UnexpectedModelBehavior):
         return f"the model did not keep to what it was asked for ({told.partition('. ')[0]})."

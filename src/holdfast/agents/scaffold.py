@@ -19,7 +19,17 @@ _MODELS: Mapping[str, tuple[str, str]] = {
     "google": ("GOOGLE_API_KEY", "gemini-2.5-flash"),
     "ollama": ("", "llama3.2"),
 }
-_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")  # which mean something else to YAML
+_WORDS = (
+    "null",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "y",
+    "n",
+)  # which mean something else to YAML
 
 
 def write_role(
@@ -32,16 +42,23 @@ def write_role(
     environ: Mapping[str, str],
     force: bool = False,
 ) -> str:
-    """Writes a role file that runs here and now, and returns its provider: the one named, or one whose key is set.
+    """Writes a role file that runs here and now, and returns its provider: the one named, or one
+    whose key is set.
 
     An existing file is left alone unless forced.
     """
     if not re.fullmatch(NAME, name):
-        raise InvalidInput(f"{name!r} cannot be a name: use lower-case letters, digits, '-' and '_'.")
+        raise InvalidInput(
+            f"{name!r} cannot be a name: use lower-case letters, digits, '-' and '_'."
+        )
     if template not in TEMPLATES:
-        raise InvalidInput(f"There is no template {template!r}. Use one of: {', '.join(TEMPLATES)}.")
+        raise InvalidInput(
+            f"There is no template {template!r}. Use one of: {', '.join(TEMPLATES)}."
+        )
     if path.exists() and not force:
-        raise Refused(f"{path} is there already. Write elsewhere with --output, or over it with --force.")
+        raise Refused(
+            f"{path} is there already. Write elsewhere with --output, or over it with --force."
+        )
     chosen = provider or _with_key(environ)
     text = (files(__package__) / "templates" / f"{template}.yaml").read_text("utf-8")
     filled = text.replace("{name}", _quoted(name)).replace("{model}", _model_lines(chosen, model))
@@ -53,12 +70,18 @@ def write_role(
 
 
 def _with_key(environ: Mapping[str, str]) -> str:
-    return next((one for one, (variable, _) in _MODELS.items() if variable and environ.get(variable)), OFFLINE)
+    return next(
+        (one for one, (variable, _) in _MODELS.items() if variable and environ.get(variable)),
+        OFFLINE,
+    )
 
 
 def _model_lines(provider: str, model: str) -> str:
     if provider == OFFLINE:
-        return "    provider: offline        # answers from memory, no model; or openai, anthropic, google, ollama, …"
+        return (
+            "    provider: offline        # answers from memory, no model; or openai, "
+            "anthropic, google, ollama, …"
+        )
     name = model or _MODELS.get(provider, ("", ""))[1]
     if not name:
         raise InvalidInput(f"Which model of {provider}? Name it with --model.")
@@ -67,4 +90,6 @@ def _model_lines(provider: str, model: str) -> str:
 
 def _quoted(text: str) -> str:
     """A text as YAML takes it for a text: 007 and null are names too."""
-    return text if re.fullmatch(r"[a-z][a-z0-9_-]*", text) and text not in _WORDS else json.dumps(text)
+    return (
+        text if re.fullmatch(r"[a-z][a-z0-9_-]*", text) and text not in _WORDS else json.dumps(text)
+    )

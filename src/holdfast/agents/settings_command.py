@@ -1,4 +1,6 @@
-"""What `/settings` shows and switches from inside a conversation: memory, recall, and the memory of the project."""
+"""What `/settings` shows and switches from inside a conversation: memory, recall, and the memory of
+the project.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ USAGE = """\
 
 
 class Switch(NamedTuple):
-    """Something that can be on or off: whether it is, how it is set, and what that means for whom."""
+    """Something that can be on or off: whether it is, how it is set, and what that means for
+    whom.
+    """
 
     title: str
     is_on: Callable[[], bool]
@@ -32,7 +36,9 @@ def switches(conversation: Conversation) -> Mapping[str, Switch]:
     return {
         "memory": Switch("memory of this conversation", lambda: not memory.paused, control.keep),
         "recall": Switch("recall unasked", lambda: not memory.recall_is_off, control.recall),
-        "project memory": Switch("memory of this project", lambda: project.enabled and project.is_on, project.switch),
+        "project memory": Switch(
+            "memory of this project", lambda: project.enabled and project.is_on, project.switch
+        ),
     }
 
 
@@ -45,7 +51,8 @@ def settings(conversation: Conversation, rest: str) -> str:
     words = rest.lower().replace("-", " ").split()
     if not words:
         told = [
-            f"{one.title}: {'on' if one.is_on() else 'off'} (/settings {name} on|off)" for name, one in known.items()
+            f"{one.title}: {'on' if one.is_on() else 'off'} (/settings {name} on|off)"
+            for name, one in known.items()
         ]
         return "\n".join(told)
     *name, wanted = words

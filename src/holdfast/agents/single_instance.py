@@ -22,7 +22,9 @@ except ImportError:  # Windows has no such locks; there a second daemon is not n
 
 @contextmanager
 def alone(file: Path) -> Iterator[None]:
-    """Holds the right to run the triggers of a file; Conflict names the process that has it already."""
+    """Holds the right to run the triggers of a file; Conflict names the process that has it
+    already.
+    """
     if fcntl is None:
         yield
         return
@@ -35,7 +37,8 @@ def alone(file: Path) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             raise Conflict(
-                f"{file} is running already, as process {lock.read().strip() or 'unknown'}: a second one would do "
+                f"{file} is running already, as process {lock.read().strip() or 'unknown'}: a "
+                "second one would do "
                 "everything twice. Nothing was started. Stop that one first, or run another file."
             ) from None
         lock.truncate(0)

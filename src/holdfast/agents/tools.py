@@ -1,6 +1,8 @@
-"""The tools that an agent with memory has: five at most, by what its role enables, and one more in a project.
+"""The tools that an agent with memory has: five at most, by what its role enables, and one more in
+a project.
 
-Names, parameters and answers are what prompts written for them rely on, so they are kept to the letter.
+Names, parameters and answers are what prompts written for them rely on, so they are kept to the
+letter.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pydantic_ai import ModelRetry, Tool
 from ..errors import InvalidInput, Refused
 from ..text.fences import neutralise
 from ..types import Memory, iso
-from .memory import Found, RoleMemory
+from .memory import RoleMemory, ScoredMemory
 from .records import record_functions
 
 P = ParamSpec("P")
@@ -56,7 +58,9 @@ class MemoryTools:
         found = self._memory.recall(query, top_k=top_k, types=memory_types)
         return "\n\n---\n\n".join(map(_found, found)) or NOTHING_RELEVANT
 
-    def list_memories(self, category: str | None = None, limit: int = 20, memory_type: str | None = None) -> str:
+    def list_memories(
+        self, category: str | None = None, limit: int = 20, memory_type: str | None = None
+    ) -> str:
         """List the most recent memories.
 
         Args:
@@ -67,7 +71,10 @@ class MemoryTools:
         if not self._memory.exists:
             return NOTHING_STORED
         listed = self._memory.listed(type_=memory_type, category=category, limit=limit)
-        lines = (f"[{m.layer}:{m.category}] ({iso(m.created_at)}) {neutralise(m.content)}" for m in listed)
+        lines = (
+            f"[{m.layer}:{m.category}] ({iso(m.created_at)}) {neutralise(m.content)}"
+            for m in listed
+        )
         return "\n".join(lines) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:
@@ -92,7 +99,9 @@ class MemoryTools:
 
 
 def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
-    """The tools of a role's memory. `recall` and `list_memories` are always there; `add_record` where records are."""
+    """The tools of a role's memory. `recall` and `list_memories` are always there; `add_record`
+    where records are.
+    """
     tools, enabled = MemoryTools(memory), memory.config
     functions: tuple[tuple[Callable[..., str], bool], ...] = (
         (tools.remember, enabled.semantic.enabled),
@@ -102,7 +111,10 @@ def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
         (tools.record_episode, enabled.episodic.enabled),
     )
     more = record_functions(memory, Path.cwd())
-    return [Tool(retried(function), takes_ctx=False) for function in [*(f for f, wanted in functions if wanted), *more]]
+    return [
+        Tool(retried(function), takes_ctx=False)
+        for function in [*(f for f, wanted in functions if wanted), *more]
+    ]
 
 
 def _told(done: str, stored: Memory) -> str:
@@ -111,9 +123,12 @@ def _told(done: str, stored: Memory) -> str:
     return f"{done} (id={stored.seq}, category={stored.category})"
 
 
-def _found(found: Found) -> str:
+def _found(found: ScoredMemory) -> str:
     memory = found.memory
-    head = f"Type: {memory.layer} | Category: {memory.category} | Score: {found.score:.3f} | {iso(memory.created_at)}"
+    head = (
+        f"Type: {memory.layer} | Category: {memory.category} | Score: {found.score:.3f} | "
+        f"{iso(memory.created_at)}"
+    )
     return f"[{head}]\n{neutralise(memory.content)}"
 
 

@@ -1,4 +1,6 @@
-"""What a message asks of memory: as a whole, by the cues of commands, or in one of its sentences, by the grammar."""
+"""What a message asks of memory: as a whole, by the cues of commands, or in one of its sentences,
+by the grammar.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +11,42 @@ from ..extraction.vocabulary import vocabulary
 from ..text.spoken_commands import READ, Command, Name, command, dismissive, only_courtesies
 
 _READ_AS: Mapping[str, Name] = {
-    "forget_topic": "forget_about", "remember": "remember_fact", "list": "list", "forget_last": "forget_last",
-    "forget_session": "forget_session", "pause": "pause", "resume": "resume",
-}  # fmt: skip
+    "forget_topic": "forget_about",
+    "remember": "remember_fact",
+    "list": "list",
+    "forget_last": "forget_last",
+    "forget_session": "forget_session",
+    "pause": "pause",
+    "resume": "resume",
+}
 _KINDS: Mapping[str, str] = {
-    "forget_about": "forget_topic", "remember_fact": "remember", "remember_rule": "remember", "status": "list",
-}  # fmt: skip
-_ASKS = re.compile(r"[?？](?:\s|$)|[かの][。]?$")  # a question in the rest of a message is for the agent
+    "forget_about": "forget_topic",
+    "remember_fact": "remember",
+    "remember_rule": "remember",
+    "status": "list",
+}
+_ASKS = re.compile(
+    r"[?？](?:\s|$)|[かの][。]?$"
+)  # a question in the rest of a message is for the agent
 
 
 def understood(text: str, words: str = "general") -> Command | None:
     """What an utterance asks of memory: as a whole, or in one of its sentences.
 
-    The write policy's vocabulary knows how people say what is not to be kept, and what is only for this moment.
+    The write policy's vocabulary knows how people say what is not to be kept, and what is only for
+    this moment.
     """
     found, policy = command(text), vocabulary(words)
     read = policy.asked(text)
     if read is not None and (found is None or read.kind in READ):
-        # "Forget everything I told you today" is about this conversation rather than about all that is known.
+        # "Forget everything I told you today" is about this conversation rather than about all that
+        # is known.
         found = Command(_READ_AS.get(read.kind) or "list", read.topic)
-    if found is not None and found.name.startswith("remember") and policy.says("turn_scoped", found.about):
+    if (
+        found is not None
+        and found.name.startswith("remember")
+        and policy.says("turn_scoped", found.about)
+    ):
         return None
     if found is not None or dismissive(text):
         return found
@@ -38,7 +56,9 @@ def understood(text: str, words: str = "general") -> Command | None:
 
 
 def heard_as(text: str) -> tuple[str, str]:
-    """The kind of request that a conversation takes an utterance for, "none" for none, and what it is about."""
+    """The kind of request that a conversation takes an utterance for, "none" for none, and what it
+    is about.
+    """
     found = understood(text)
     return (_KINDS.get(found.name, found.name), found.about) if found else ("none", "")
 

@@ -8,8 +8,13 @@ import sys
 
 def main() -> None:
     """The `holdfast` command."""
-    if sys.version_info < (3, 11):  # noqa: UP036 (who runs a checkout, or forced an installation, is told too)
-        sys.exit(f"Holdfast needs Python 3.11 or newer; this is {sys.version.split()[0]}. Nothing was changed.")
+    # Who runs a checkout, or forced an installation, is told too.
+    if sys.version_info < (3, 11):  # noqa: UP036
+        sys.exit(
+            f"Holdfast needs Python 3.11 or newer; this is {sys.version.split()[0]}. Nothing "
+            "was "
+            "changed."
+        )
     if sys.argv[1:] in (["--version"], ["-V"]):
         # Answered before anything is loaded: scripts and editors ask this often.
         from .. import __version__
@@ -28,11 +33,13 @@ def main() -> None:
 
 
 def _settle_streams() -> None:
-    """A stream that was closed before we began is there and empty. A terminal that lacks a character shows its number
-    instead; what is piped in and is no text is refused, even where the locale would let broken characters through."""
+    """A stream that was closed before we began is there and empty. A terminal that lacks a
+    character shows its number instead; what is piped in and is no text is refused, even where the
+    locale would let broken characters through."""
     for name, mode, errors in (("stdin", "r", "strict"), ("stdout", "w", ""), ("stderr", "w", "")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 (for as long as we live)
+            # For as long as we live.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors=errors or "backslashreplace")
 

@@ -15,11 +15,19 @@ import typer
 from .. import __version__
 from ..errors import HoldfastError, InvalidInput
 from .exit_codes import outcome
-from .open_store import here, moment, open_memory, text_or_stdin, way_back
+from .open_store import here, open_memory, parse_time, text_or_stdin, undo_command
 from .output import json_time, when
 
 # What commands begin and end with is found here too, beside their options.
-__all__ = ["here", "json_time", "moment", "open_memory", "text_or_stdin", "way_back", "when"]
+__all__ = [
+    "here",
+    "json_time",
+    "open_memory",
+    "parse_time",
+    "text_or_stdin",
+    "undo_command",
+    "when",
+]
 
 app = typer.Typer(
     name="holdfast",
@@ -34,7 +42,9 @@ START, WRITING, READING, UPKEEP = "Start here", "Write", "Read", "Look after"
 
 
 def complete_ids(incomplete: str) -> list[tuple[str, str]]:
-    """Ids that start with what was typed, newest first, with their text, for the shell's completion."""
+    """Ids that start with what was typed, newest first, with their text, for the shell's
+    completion.
+    """
     try:
         with open_memory(None, None) as hf:
             every = hf.list(statuses=("active", "archived", "superseded"), limit=500)
@@ -54,7 +64,11 @@ def complete_scopes(incomplete: str) -> list[str]:
 
 Store = Annotated[
     str | None,
-    typer.Option("--store", metavar="PATH|URL", help="Memory file or postgresql:// URL. Default: the per-user file."),
+    typer.Option(
+        "--store",
+        metavar="PATH|URL",
+        help="Memory file or postgresql:// URL. Default: the per-user file.",
+    ),
 ]
 Scope = Annotated[
     str | None,
@@ -76,8 +90,12 @@ Scopes = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id or number of a memory.", autocompletion=complete_ids)]
-Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="Id or number of a memory.", autocompletion=complete_ids)
+]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)
+]
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
@@ -85,7 +103,9 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise InvalidInput(f"{question} Nobody can be asked here, so nothing was done. Add --yes if you mean it.")
+        raise InvalidInput(
+            f"{question} Nobody can be asked here, so nothing was done. Add --yes if you mean it."
+        )
     return typer.confirm(question, default=False)
 
 
@@ -96,45 +116,50 @@ def _tell_version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", "-V", is_eager=True, callback=_tell_version, help="Print the version and stop.")
+    bool,
+    typer.Option(
+        "--version", "-V", is_eager=True, callback=_tell_version, help="Print the version and stop."
+    ),
 ]
 
 
 @app.callback()
-def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 (its callback answers)
+# Its callback answers.
+def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001
     if context.invoked_subcommand is None:
         from .overview import tell
 
         tell()
 
 
-# The commands of each module, in the order in which help shows them. A group is named by every module that adds to it.
+# The commands of each module, in the order in which help shows them. A group is named by every
+# module that adds to it.
 COMMANDS: dict[str, str] = {
     "demo": "demo",
-    "writing": "remember capture correct confirm archive restore forget undo",
+    "write": "remember capture correct confirm archive restore forget undo",
     "record": "record",
-    "evidence": "record",
+    "record_verify": "record",
     "review": "review",
-    "erase": "purge",
+    "purge": "purge",
     "index": "index",
-    "extract": "extract",
+    "record_extract": "extract",
     "publish": "publish",
-    "reading": "recall list show history why log context stats",
-    "trust": "why-stored consider profile session",
-    "work": "work jobs",
-    "living": "maintain decay forecast entity",
+    "read": "recall list show history why log context stats",
+    "session": "why-stored consider profile session",
+    "worker": "work jobs",
+    "maintain": "maintain decay forecast entity",
     "agent": "init run chat compose",
     "hook": "hook",
     "exec": "exec",
-    "apart": "audit feedback",
+    "audit_feedback": "audit feedback",
     "serve": "serve",
     "mcp": "mcp",
     "memory": "memory",
     "project": "project",
-    "building": "project read",
+    "project_build": "project read",
     "watch": "watch",
-    "taking": "import",
-    "upkeep": "export doctor reembed settings",
+    "import_": "import",
+    "admin": "export doctor reembed settings",
     "sync": "sync",
     "store": "store",
     "bench": "bench",
@@ -144,7 +169,7 @@ COMMANDS: dict[str, str] = {
 def load_commands(*modules: str) -> None:
     """Adds the commands of these modules to the app, or those of all."""
     for module in modules or COMMANDS:
-        import_module(f".{module}", __package__)
+        import_module(f".commands.{module}", __package__)
     # A module may have been loaded before its turn, for its own command or by another one.
     order = " ".join(COMMANDS.values()).split()
     app.registered_commands.sort(key=lambda info: order.index(name_of(info)))
@@ -192,10 +217,14 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
     if isinstance(error, typer.Abort | EOFError):
         return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
-        if str(error).strip():  # else a group alone, whose help is printed already: an empty line would follow it
+        if (
+            str(error).strip()
+        ):  # else a group alone, whose help is printed already: an empty line would follow it
             error.show()  # a usage error, with its own hint
         is_before = hasattr(error, "option_name") and words[0].startswith("-")
-        return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(error.exit_code)
+        return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(
+            error.exit_code
+        )
     return None, 1
 
 
@@ -203,13 +232,20 @@ def output_file(path: str) -> Path:
     """The file to write, refusing a folder that is not there."""
     file = Path(path).expanduser()
     if file.is_dir():
-        raise InvalidInput(f"{file} is a folder. Nothing was written. Name a file, e.g. {file / 'memory.jsonl'}.")
+        raise InvalidInput(
+            f"{file} is a folder. Nothing was written. Name a file, e.g. {file / 'memory.jsonl'}."
+        )
     if not file.parent.is_dir():
-        raise InvalidInput(f"The folder {file.parent} does not exist. Nothing was written. Make it, or name another.")
+        raise InvalidInput(
+            f"The folder {file.parent} does not exist. Nothing was written. Make it, or name "
+            "another."
+        )
     return file
 
 
-def write_lines(file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None) -> int:
+def write_lines(
+    file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None
+) -> int:
     """Writes a file all at once, for its owner only, because it holds memories; how many lines."""
     from ..records.atomic_files import write_whole
 

@@ -32,6 +32,11 @@ def agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
 def _difference(change: Change) -> str:
     name = str(change.file)
     before, after = ((text or "").splitlines() for text in (change.before, change.after))
-    lines = unified_diff(list(before), list(after), name if change.before is not None else "(no file)",
-                         name if change.after is not None else "(no file)", lineterm="")  # fmt: skip
+    lines = unified_diff(
+        list(before),
+        list(after),
+        name if change.before is not None else "(no file)",
+        name if change.after is not None else "(no file)",
+        lineterm="",
+    )
     return "\n".join(plain(line) for line in lines)

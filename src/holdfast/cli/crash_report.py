@@ -1,4 +1,6 @@
-"""A fault of this program itself: told in a few lines, with a file that can be sent on because it quotes nobody."""
+"""A fault of this program itself: told in a few lines, with a file that can be sent on because it
+quotes nobody.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +15,55 @@ from ..errors import HoldfastError
 from ..text.terminal import plain, shorten
 
 EXIT_CODE = 70
-"""What scripts see: neither a thing that failed nor wrong usage. The number is the one of BSD's sysexits."""
+"""What scripts see: neither a thing that failed nor wrong usage. The number is the one of BSD's
+sysexits.
+"""
 
 
-def told(error: BaseException) -> str:
-    """What a person is told of a fault. Its details go into a file; none of them is a value, so no memory is quoted."""
+def report_crash(error: BaseException) -> str:
+    """What a person is told of a fault. Its details go into a file; none of them is a value, so no
+    memory is quoted.
+    """
     what = plain(shorten(f"{type(error).__name__}: {error}".rstrip(": "), 300))
     return (
         f"Error: Something is wrong in Holdfast itself ({what}).\n"
-        "Nothing that was stored is lost: a change is made whole or not at all. `holdfast doctor` makes sure.\n"
+        "Nothing that was stored is lost: a change is made whole or not at all. `holdfast doctor` "
+        "makes sure.\n"
         f"{_where(error)}"
     )
 
 
 def warn_in_lines() -> None:
-    """Lets what is logged in passing reach a person as a line, once, wherever nobody else takes care of the log."""
+    """Lets what is logged in passing reach a person as a line, once, wherever nobody else takes
+    care of the log.
+    """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Line())
         logging.lastResort.filters = [_Once()]
 
 
 class _Line(logging.Formatter):
-    """A warning with the error behind it, but not where it was raised: that is in the file, if the fault is ours."""
+    """A warning with the error behind it, but not where it was raised: that is in the file, if the
+    fault is ours.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[1] if record.exc_info else None
         said = f"Warning: {record.getMessage()}"
         if error is not None:
             said = f"{said.rstrip('.')}: {error or type(error).__name__}"
-            said += "" if isinstance(error, HoldfastError) else f" ({type(error).__name__}). {_where(error)}"
+            said += (
+                ""
+                if isinstance(error, HoldfastError)
+                else f" ({type(error).__name__}). {_where(error)}"
+            )
         return plain(said)
 
 
 class _Once(logging.Filter):
-    """Lets each message through once: what fails for one memory fails for the next in the same way."""
+    """Lets each message through once: what fails for one memory fails for the next in the same
+    way.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,20 +82,33 @@ def _where(error: BaseException) -> str:
 
         file = config.data_folder() / "fault.txt"
         _write(file, details(error))
-    except (OSError, ImportError):  # a home that cannot be written, or a broken installation, may be what is wrong
+    except (
+        OSError,
+        ImportError,
+    ):  # a home that cannot be written, or a broken installation, may be what is wrong
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return f"It was at {Path(last.filename).name}, line {last.lineno}, of Holdfast {__version__}. Please report it."
-    return f"Where it happened is in {file}, without a word of what you remember: please report it with that file."
+        return (
+            f"It was at {Path(last.filename).name}, line {last.lineno}, of Holdfast "
+            f"{__version__}. Please report it."
+        )
+    return (
+        f"Where it happened is in {file}, without a word of what you remember: please report "
+        "it with that file."
+    )
 
 
 def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+    with os.fdopen(
+        os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as out:
         out.write(text)
 
 
 def details(error: BaseException) -> str:
-    """Versions, and where in the code an error and those behind it were raised; no messages and no values."""
+    """Versions, and where in the code an error and those behind it were raised; no messages and no
+    values.
+    """
     lines = [f"Holdfast {__version__}, Python {platform.python_version()}, {platform.platform()}\n"]
     seen: list[BaseException] = []
     behind: BaseException | None = error

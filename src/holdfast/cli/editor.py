@@ -13,19 +13,25 @@ from ..errors import InvalidInput
 
 
 def edit(file: Path, *, untouched: str) -> None:
-    """Opens a file in $VISUAL or $EDITOR and waits; `untouched` says what did not happen if that fails."""
+    """Opens a file in $VISUAL or $EDITOR and waits; `untouched` says what did not happen if that
+    fails.
+    """
     environ = config.environment()
     editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
     try:
         ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
     except (OSError, ValueError) as error:  # no such program, or a quote that nobody closed
-        raise InvalidInput(f"{editor} could not be used ({error}). {untouched} Set $EDITOR to your editor.") from error
+        raise InvalidInput(
+            f"{editor} could not be used ({error}). {untouched} Set $EDITOR to your editor."
+        ) from error
     if ended:
         raise InvalidInput(f"{editor} ended with code {ended}. {untouched}")
 
 
 def edited(text: str, *, untouched: str, ending: str = ".txt") -> str:
-    """What comes of a text in the person's editor. The file is for nobody else, and gone afterwards."""
+    """What comes of a text in the person's editor. The file is for nobody else, and gone
+    afterwards.
+    """
     handle, name = tempfile.mkstemp(prefix="holdfast-", suffix=ending)
     file = Path(name)
     try:

@@ -1,7 +1,8 @@
-"""What a memory stands on here, for `holdfast doctor`: versions, extras, models, clients, the project, the disk.
+"""What a memory stands on here, for `holdfast doctor`: versions, extras, models, clients, the
+project, the disk.
 
-None of it is part of the store, and nothing that is missing here harms what is remembered; each note says what a
-thing would give, and how to get it.
+None of it is part of the store, and nothing that is missing here harms what is remembered; each
+note says what a thing would give, and how to get it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,21 @@ EXTRAS = {
 }
 """What each optional part of an installation gives."""
 
-NETWORKED = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "fuse.sshfs", "ceph", "glusterfs", "davfs"})
+NETWORKED = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "afs",
+        "9p",
+        "fuse.sshfs",
+        "ceph",
+        "glusterfs",
+        "davfs",
+    }
+)
 ROOM = 100_000_000  # bytes: less than that is soon full
 
 
@@ -89,7 +104,9 @@ def _packages(extra: str) -> list[str]:
     except PackageNotFoundError:  # run from its folder, not installed
         return [extra]
     of_extra = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
-    return [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in every if of_extra.search(line)]
+    return [
+        re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in every if of_extra.search(line)
+    ]
 
 
 def _installed(package: str) -> bool:
@@ -106,14 +123,22 @@ def _embedders(settings: config.Settings) -> Iterator[Note]:
         try:
             detail = _embedder(spec, settings)
         except HoldfastError as error:
-            meanwhile = " Until it answers, recall goes by words." if isinstance(error, EmbedderError) else ""
-            yield Note(f"embedding model {spec}", "wrong", f"{error}{meanwhile}", "holdfast settings")
+            meanwhile = (
+                " Until it answers, recall goes by words."
+                if isinstance(error, EmbedderError)
+                else ""
+            )
+            yield Note(
+                f"embedding model {spec}", "wrong", f"{error}{meanwhile}", "holdfast settings"
+            )
         else:
             yield Note(f"embedding model {spec}", "fine", detail)
 
 
 def _embedder(spec: str, settings: config.Settings) -> str:
-    """How an embedding model stands. One behind an address is asked for a vector, or nobody knows; it may raise."""
+    """How an embedding model stands. One behind an address is asked for a vector, or nobody knows;
+    it may raise.
+    """
     from ..models.embeddings.base import embedder_for
     from ..retrieval.embedding_status import LOCAL, PROBE
 
@@ -157,11 +182,19 @@ def _clients() -> Iterator[Note]:
     from ..server.mcp.install import standing
 
     project = project_folder(folder_here())
-    hooks = [(f"{one.tool} ({one.level})", one.problem) for one in installed(project) if one.events or one.problem]
+    hooks = [
+        (f"{one.tool} ({one.level})", one.problem)
+        for one in installed(project)
+        if one.events or one.problem
+    ]
     yield _given("hooks", hooks, "hook")
     if (late := lateness()).late:
-        yield Note("hooks in time", "wrong" if late.often else "fine", str(late), "holdfast hook log")
-    every = [standing(target(client, level, project)) for client in CLIENTS for level in levels(client)]
+        yield Note(
+            "hooks in time", "wrong" if late.often else "fine", str(late), "holdfast hook log"
+        )
+    every = [
+        standing(target(client, level, project)) for client in CLIENTS for level in levels(client)
+    ]
     servers = [
         (f"{one.client} ({one.level})", "" if one.state == "installed" else one.state)
         for one in every
@@ -189,10 +222,20 @@ def _project() -> Note:
     except HoldfastError as error:
         return Note("project", "wrong", str(error), "holdfast project status")
     if place is None:
-        return Note("project", "missing", "this folder is in none, so no records count here", "holdfast project init")
+        return Note(
+            "project",
+            "missing",
+            "this folder is in none, so no records count here",
+            "holdfast project init",
+        )
     records = sum(1 for _ in place.records.glob("*/*.md"))
     add = "" if records else 'holdfast record add --category decisions "…"'
-    return Note("project", "fine" if records else "missing", f"{place.scope} has {counted(records, 'record')}", add)
+    return Note(
+        "project",
+        "fine" if records else "missing",
+        f"{place.scope} has {counted(records, 'record')}",
+        add,
+    )
 
 
 def _file(file: Path) -> Iterator[Note]:
@@ -202,18 +245,29 @@ def _file(file: Path) -> Iterator[Note]:
     except OSError:
         there = None
     if there is not None and stat.S_IMODE(there.st_mode) & 0o077 and platform.system() != "Windows":
-        yield Note("privacy", "wrong", f"others on this machine can read {file}", f"chmod 600 '{file}'")
-    folder = next(parent for parent in (file.resolve().parent, *file.resolve().parents) if parent.is_dir())
+        yield Note(
+            "privacy", "wrong", f"others on this machine can read {file}", f"chmod 600 '{file}'"
+        )
+    folder = next(
+        parent for parent in (file.resolve().parent, *file.resolve().parents) if parent.is_dir()
+    )
     size, free = there.st_size if there else 0, shutil.disk_usage(folder).free
     told = f"{output.size(size)} at {file}, {output.size(free)} free"
     if free < max(ROOM, size):  # cleaning up writes the file anew beside the old one
-        yield Note("disk", "wrong", told, "free some space, or move the file and set HOLDFAST_STORE")
+        yield Note(
+            "disk", "wrong", told, "free some space, or move the file and set HOLDFAST_STORE"
+        )
     else:
         yield Note("disk", "fine", told)
     kind = _file_system(folder)
     if kind in NETWORKED:
         detail = f"{file} lies on {kind}, where locks of several machines cannot be relied on"
-        yield Note("file system", "wrong", detail, "keep the file on a disk of this machine, or use a Postgres store")
+        yield Note(
+            "file system",
+            "wrong",
+            detail,
+            "keep the file on a disk of this machine, or use a Postgres store",
+        )
 
 
 def _file_system(folder: Path) -> str:
@@ -222,6 +276,8 @@ def _file_system(folder: Path) -> str:
         mounts = Path("/proc/mounts").read_text("utf-8", errors="replace")
     except OSError:
         return ""
-    kinds = {line.split()[1]: line.split()[2] for line in mounts.splitlines() if len(line.split()) > 2}
+    kinds = {
+        line.split()[1]: line.split()[2] for line in mounts.splitlines() if len(line.split()) > 2
+    }
     above = (folder, *folder.parents)
     return next((kinds[str(one)] for one in above if str(one) in kinds), "")

@@ -11,13 +11,20 @@ from ..errors import HoldfastError, InvalidInput
 from ..text.terminal import plain
 
 PARTLY = 3
-"""The exit code of a command that did a part of what it was told, named what it could not do, and can be run again."""
+"""The exit code of a command that did a part of what it was told, named what it could not do, and
+can be run again.
+"""
 
-Told = tuple[str | None, int]
-"""What a person is told of an error, and the exit code; None for one that is a fault of this program."""
+ErrorText = tuple[str | None, int]
+"""What a person is told of an error, and the exit code; None for one that is a fault of this
+program.
+"""
 
 
-def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], Told] = lambda error: (None, 1)) -> int:
+def outcome(
+    work: Callable[[], Any],
+    told_otherwise: Callable[[BaseException], ErrorText] = lambda error: (None, 1),
+) -> int:
     """Runs a command and returns its exit code.
 
     0 fine, 1 not found or refused, 2 wrong usage, 3 partly done, 70 a fault of ours.
@@ -28,9 +35,12 @@ def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], T
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit) as error:
         # The library that parses turns a broken pipe into an exit of its own.
-        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+        if not isinstance(error, BrokenPipeError) and not isinstance(
+            error.__context__, BrokenPipeError
+        ):
             raise
-        # The reader of our output went away (`| head`): not our error, but nothing may be flushed any more.
+        # The reader of our output went away (`| head`): not our error, but nothing may be flushed
+        # any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
         return 0
     except (Exception, KeyboardInterrupt) as error:
@@ -38,24 +48,38 @@ def outcome(work: Callable[[], Any], told_otherwise: Callable[[BaseException], T
         if message is None:
             from . import crash_report
 
-            message, code = crash_report.told(error), crash_report.EXIT_CODE
+            message, code = crash_report.report_crash(error), crash_report.EXIT_CODE
         print(plain(message), end="\n" if message else "", file=sys.stderr)
         return code
 
 
-def _told(error: BaseException) -> Told | None:
+def _told(error: BaseException) -> ErrorText | None:
     match error:
         case HoldfastError():
             return f"Error: {error}", 2 if isinstance(error, InvalidInput) else 1
         case UnicodeDecodeError():
             return f"Error: What was given is not UTF-8 text ({error}). Nothing was stored.", 2
         case KeyboardInterrupt():
-            return "Stopped. What was finished is kept, and nothing is half done: run it again to go on.", 130
+            return (
+                (
+                    "Stopped. What was finished is kept, and nothing is half done: run it again "
+                    "to go "
+                    "on."
+                ),
+                130,
+            )
         case OSError(filename=str() | bytes() as name):
-            return f"Error: {os.fsdecode(name)} cannot be used: {error.strerror}. What was stored before is kept.", 1
+            return (
+                (
+                    f"Error: {os.fsdecode(name)} cannot be used: {error.strerror}. What was stored "
+                    "before is kept."
+                ),
+                1,
+            )
         case ModuleNotFoundError(name=str()):
             told = (
-                f"The Python package {error.name!r} is missing, so this installation is not whole. Nothing was changed."
+                f"The Python package {error.name!r} is missing, so this installation is not "
+                "whole. Nothing was changed."
             )
             return f"Error: {told} Install Holdfast again the way it was installed.", 1
     return None

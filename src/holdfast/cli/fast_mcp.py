@@ -1,4 +1,6 @@
-"""`holdfast mcp` by pipe, once its options are read. Clients start it at every launch, so it loads little."""
+"""`holdfast mcp` by pipe, once its options are read. Clients start it at every launch, so it loads
+little.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
     from ..memory import Holdfast
     from ..server.mcp.tools import Tool
 
-BY_HAND = "Waiting for a client on standard input. `holdfast mcp install CLIENT` sets one up; Ctrl-C ends this."
+BY_HAND = (
+    "Waiting for a client on standard input. `holdfast mcp install CLIENT` sets one up; "
+    "Ctrl-C ends this."
+)
 
 
 def mcp(*, store: str | None = None, scope: list[str] | None = None, graph: bool = False) -> None:
@@ -30,9 +35,13 @@ def mcp(*, store: str | None = None, scope: list[str] | None = None, graph: bool
 
 
 class Later:
-    """A memory that is opened when it is first needed, once, and closed with the rest; a failure is tried again."""
+    """A memory that is opened when it is first needed, once, and closed with the rest; a failure is
+    tried again.
+    """
 
-    def __init__(self, stack: ExitStack, open_: Callable[[], AbstractContextManager[Holdfast]]) -> None:
+    def __init__(
+        self, stack: ExitStack, open_: Callable[[], AbstractContextManager[Holdfast]]
+    ) -> None:
         self._stack, self._open = stack, open_
         self._lock = threading.Lock()
         self._memory: Holdfast | None = None

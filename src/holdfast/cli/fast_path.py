@@ -1,7 +1,9 @@
-"""The commands that agents run at every step, answered without the library that parses all the others.
+"""The commands that agents run at every step, answered without the library that parses all the
+others.
 
-Loading that library takes longer than such a command does. Only plain ways to write it are understood here; everything
-else, asking for help and mistakes among it, is left to the library, which reads it as always.
+Loading that library takes longer than such a command does. Only plain ways to write it are
+understood here; everything else, asking for help and mistakes among it, is left to the library,
+which reads it as always.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def _command(name: str) -> Callable[..., Any] | None:
 
 
 def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments that words on the command line stand for, by the types of a command's parameters; None if unsure.
+    """The arguments that words on the command line stand for, by the types of a command's
+    parameters; None if unsure.
 
     >>> def find(text: str, *, limit: int | None, tag: list[str] | None, why: bool) -> None: ...
     >>> understood(find, ["tea", "--limit", "3", "--tag", "hot", "--tag", "green", "--why"])
@@ -45,12 +48,20 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
     """
     typed = {name: type_ for name, type_ in command.__annotations__.items() if name != "return"}
     argument = next(iter(command.__code__.co_varnames[: command.__code__.co_argcount]), None)
-    known = {f"--{name.replace('_', '-')}": (name, type_) for name, type_ in typed.items() if name != argument}
+    known = {
+        f"--{name.replace('_', '-')}": (name, type_)
+        for name, type_ in typed.items()
+        if name != argument
+    }
     given: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
         name, type_ = known.get(word, (argument, "str"))
-        value = True if type_ == "bool" else _value(type_, word if name == argument else next(rest, "-"))
+        value = (
+            True
+            if type_ == "bool"
+            else _value(type_, word if name == argument else next(rest, "-"))
+        )
         if name is None or value is None or (name in given and not isinstance(value, list)):
             return None
         given[name] = [*given.get(name, ()), *value] if isinstance(value, list) else value

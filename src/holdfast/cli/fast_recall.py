@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from . import output
-from .open_store import moment, open_memory, text_or_stdin
+from .open_store import open_memory, parse_time, text_or_stdin
 
 if TYPE_CHECKING:
     from ..context.brief import Format
@@ -32,7 +32,9 @@ def recall(
     """Finds what helps to answer a question, and prints it."""
     chosen = _chosen(format)
     if chosen and (json or why):
-        raise InvalidInput(f"--format cannot be together with {'--json' if json else '--why'}: give one of them.")
+        raise InvalidInput(
+            f"--format cannot be together with {'--json' if json else '--why'}: give one of them."
+        )
     with open_memory(store, scope, make=False) as hf:
         asked = text_or_stdin(question, what="question")
         hits = hf.recall(
@@ -41,15 +43,17 @@ def recall(
             kinds=kind or (),
             categories=category or (),
             tags=tag or (),
-            since=moment(since),
-            until=moment(until, end=True),
-            as_of=moment(as_of, end=True),
+            since=parse_time(since),
+            until=parse_time(until, end=True),
+            as_of=parse_time(as_of, end=True),
             tokens=None if chosen else tokens,
         )
         if chosen:
             output.brief(hf.brief(hits, chosen, tokens=tokens), chosen)
         else:
-            output.emit([output.hit_json(hit) for hit in hits]) if json else output.hits(hits, reasons=why)
+            output.emit([output.hit_json(hit) for hit in hits]) if json else output.hits(
+                hits, reasons=why
+            )
         if not hits and not (json or chosen):
             from .hints import tell_why
 

@@ -1,4 +1,6 @@
-"""Why nothing was found, where a slip is likelier than an empty memory: a misspelt scope, another file, half an id."""
+"""Why nothing was found, where a slip is likelier than an empty memory: a misspelt scope, another
+file, half an id.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MOST_LOOKED_AT = 1_000  # memories whose ids are held against one that is not th
 
 
 def tell_why(hf: Holdfast, *, asked: str = "?", tokens: int | None = None) -> None:
-    """Says on standard error what to look at, when nothing was found for another reason than that nothing fits."""
+    """Says on standard error what to look at, when nothing was found for another reason than that
+    nothing fits.
+    """
     if not asked.strip():
         print("The question is empty, so nothing was looked for.", file=sys.stderr)
         return
@@ -37,7 +41,9 @@ def tell_why(hf: Holdfast, *, asked: str = "?", tokens: int | None = None) -> No
 
 
 def _about_scopes(hf: Holdfast, known: list[str]) -> str:
-    """Why scopes hold nothing at all: they are misspelt, the store is another one, or it is the first day."""
+    """Why scopes hold nothing at all: they are misspelt, the store is another one, or it is the
+    first day.
+    """
     asked = [str(scope) for scope in hf.scopes]
     if known:
         more = ", …" if len(known) > MOST_NAMED else ""
@@ -49,7 +55,9 @@ def _about_scopes(hf: Holdfast, known: list[str]) -> str:
 
 
 def add_nearest(hf: Holdfast, error: NotFound) -> None:
-    """Adds to an error about a memory what may have been meant: those whose ids begin with what was given."""
+    """Adds to an error about a memory what may have been meant: those whose ids begin with what was
+    given.
+    """
     given = error.fields.get("id")
     if not isinstance(given, str) or not str(error).startswith("No memory "):
         return

@@ -9,17 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, retention_mode
-from ..errors import HoldfastError, InvalidInput, NotFound, RowDamaged, StoreBusy, StoreFull, StoreReadOnly
+from ..errors import (
+    HoldfastError,
+    InvalidInput,
+    NotFound,
+    RowDamaged,
+    StoreBusy,
+    StoreFull,
+    StoreReadOnly,
+)
 from ..text.terminal import plain
 from ..types import Micros, from_datetime, system_clock
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
-    from ..records.roots import Place
+    from ..records.roots import RecordRoot
 
 
-def here() -> tuple[Place, ...]:
-    """The places whose records count where the command runs: the project's around this folder, and the person's own."""
+def here() -> tuple[RecordRoot, ...]:
+    """The places whose records count where the command runs: the project's around this folder, and
+    the person's own.
+    """
     from ..records.roots import places_here
 
     return places_here(folder_here())
@@ -38,11 +48,15 @@ def working_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        raise NotFound("The folder that you are in was removed. Nothing was changed. Go to another one.") from error
+        raise NotFound(
+            "The folder that you are in was removed. Nothing was changed. Go to another one."
+        ) from error
 
 
 def project_folder_here() -> Path:
-    """The top of the project in which the command runs, or of the repository, or the folder itself."""
+    """The top of the project in which the command runs, or of the repository, or the folder
+    itself.
+    """
     from ..records.roots import project_folder
 
     return project_folder(working_folder())
@@ -60,15 +74,18 @@ def open_memory(
     quiet: bool = False,
     project: bool = False,
 ) -> Iterator[Holdfast]:
-    """An open memory for one command; embedding in the `background` would only delay the end of a short one.
+    """An open memory for one command; embedding in the `background` would only delay the end of a
+    short one.
 
-    Into a store that is new or was deleted, what the project has indexed is indexed again, unless told otherwise.
-    A command that has no use for an empty store does not `make` one at a path that was given to it. What was left out,
-    or what recall went without, is said at the end, unless the command is `quiet` because it says so itself. One that
-    works on the `project` around it does so whatever the setting `scope` says: that is whose memory it is, not which
-    project.
+    Into a store that is new or was deleted, what the project has indexed is indexed again, unless
+    told otherwise. A command that has no use for an empty store does not `make` one at a path that
+    was given to it. What was left out, or what recall went without, is said at the end, unless the
+    command is `quiet` because it says so itself. One that works on the `project` around it does so
+    whatever the setting `scope` says: that is whose memory it is, not which project.
     """
-    from ..memory import Holdfast  # the database and numpy load here, so that help and completion do without
+    from ..memory import (
+        Holdfast,
+    )  # the database and numpy load here, so that help and completion do without
     from ..storage.damage import Damages
 
     Damages.logged = False
@@ -120,14 +137,18 @@ def _warnings(hf: Holdfast) -> list[str]:
 
 
 def _check_there(store: str) -> None:
-    """Raises NotFound for a path at which there is nothing: likelier a slip than a memory that is still empty."""
+    """Raises NotFound for a path at which there is nothing: likelier a slip than a memory that is
+    still empty.
+    """
     from ..storage.connect import check_place, is_server
 
     check_place(store)
     file = Path(store).expanduser().absolute()
     if not is_server(store) and store != ":memory:" and not file.exists():
         raise NotFound(
-            f"There is no store at {file}, and none was made. Name another with --store, or leave it out for your own."
+            f"There is no store at {file}, and none was made. Name another with --store, or "
+            "leave "
+            "it out for your own."
         )
 
 
@@ -136,17 +157,25 @@ def _index_again(hf: Holdfast) -> None:
 
     # A store that cannot be written can still be read.
     with suppress(StoreReadOnly, StoreBusy, StoreFull), progress("indexing") as bar:
-        hf.index(progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total))
+        hf.index(
+            progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total)
+        )
 
 
-def scopes_meant(given: Sequence[str], places: Sequence[Place]) -> list[str]:
-    """The scopes that words mean where a command runs: `project` and `assistant` are those of the places there.
+def scopes_meant(given: Sequence[str], places: Sequence[RecordRoot]) -> list[str]:
+    """The scopes that words mean where a command runs: `project` and `assistant` are those of the
+    places there.
 
-    No words mean the person's own scope, and for reading also that of their records, and in a project what is known
-    there. A repository of which past sessions were imported is such a project too, though it keeps no records.
+    No words mean the person's own scope, and for reading also that of their records, and in a
+    project what is known there. A repository of which past sessions were imported is such a project
+    too, though it keeps no records.
     """
     known: dict[str, str] = {place.name: str(place.scope) for place in places}
-    kept = [known["assistant"]] if "project" in known or any(place.records.is_dir() for place in places) else []
+    kept = (
+        [known["assistant"]]
+        if "project" in known or any(place.records.is_dir() for place in places)
+        else []
+    )
     if "project" not in known and (not given or "project" in given) and (noted := _noted_here()):
         known["project"] = noted
     if "project" in given and "project" not in known:
@@ -164,7 +193,9 @@ def doctor_of(hf: Holdfast, *words: str) -> str:
 
 
 def _noted_here() -> str:
-    """The scope of the project around this folder, if past sessions of it were taken in; else nothing."""
+    """The scope of the project around this folder, if past sessions of it were taken in; else
+    nothing.
+    """
     from ..records.roots import noted_place
 
     place = noted_place(folder_here(), config.data_folder())
@@ -177,8 +208,10 @@ def is_meant_here(scope: str) -> bool:
     return scope in scopes_meant([chosen] if chosen else [], here())
 
 
-def way_back(hf: Holdfast, scope: str = "") -> str:
-    """The command that takes back the last run, which wrote to `scope` or the first, as it can be typed here."""
+def undo_command(hf: Holdfast, scope: str = "") -> str:
+    """The command that takes back the last run, which wrote to `scope` or the first, as it can be
+    typed here.
+    """
     import shlex
 
     from ..storage.connect import location_of
@@ -192,8 +225,10 @@ def way_back(hf: Holdfast, scope: str = "") -> str:
     return shlex.join(words)
 
 
-def moment(text: str | None, *, end: bool = False) -> Micros | None:
-    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its `end`)."""
+def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
+    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its
+    `end`).
+    """
     if not text:
         return None
     from datetime import datetime, timedelta
@@ -207,16 +242,22 @@ def moment(text: str | None, *, end: bool = False) -> Micros | None:
         rest = text
         for span in found:
             rest = rest.replace(span.text, "")
-        if not found or any(map(str.isdigit, rest)):  # of a date that cannot be, the year alone is understood
+        if not found or any(
+            map(str.isdigit, rest)
+        ):  # of a date that cannot be, the year alone is understood
             raise InvalidInput(
-                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last week'."
+                f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last "
+                "week'."
             ) from None
         return found[0].end if end else found[0].start
     if end and len(text) == len("2026-03-31"):
         written += timedelta(days=1)  # a day ends when the next begins
     try:
         return from_datetime(written.astimezone())
-    except (OverflowError, ValueError):  # the first and last days there are have no local time everywhere
+    except (
+        OverflowError,
+        ValueError,
+    ):  # the first and last days there are have no local time everywhere
         return from_datetime(written)
 
 

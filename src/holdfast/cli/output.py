@@ -44,7 +44,9 @@ def emit(value: Any) -> None:
 
 
 def left_out(damaged: Sequence[object], doctor: str) -> None:
-    """Names the rows that could not be read, if there are any, and ends the command as one that was done in part."""
+    """Names the rows that could not be read, if there are any, and ends the command as one that was
+    done in part.
+    """
     for one in damaged:
         print(f"Left out, because it cannot be read: {plain(str(one))}.", file=sys.stderr)
     if damaged:
@@ -53,9 +55,15 @@ def left_out(damaged: Sequence[object], doctor: str) -> None:
 
 
 def tell_each(
-    changes: Iterable[Memory], json_of: Callable[[Memory], Any], say: Callable[[Memory], None], *, as_json: bool
+    changes: Iterable[Memory],
+    json_of: Callable[[Memory], Any],
+    say: Callable[[Memory], None],
+    *,
+    as_json: bool,
 ) -> None:
-    """Tells of each change as it is made; for scripts as one JSON document, a list if there are several."""
+    """Tells of each change as it is made; for scripts as one JSON document, a list if there are
+    several.
+    """
     if not as_json:
         for changed in changes:
             say(changed)
@@ -98,8 +106,12 @@ def edge_json(edge: Edge) -> dict[str, Any]:
     return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str, headed: bool = False) -> None:
-    """A table on a terminal; the same cells separated by tabs when piped, below their names if they are `headed`."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str, headed: bool = False
+) -> None:
+    """A table on a terminal; the same cells separated by tabs when piped, below their names if they
+    are `headed`.
+    """
     cells = [[plain(cell) for cell in row] for row in rows]
     if not cells:
         print(empty)
@@ -118,8 +130,14 @@ def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
 
     console = Console()
     widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
-    room = console.width - sum(width + 2 for name, width in zip(columns, widths, strict=True) if name not in LONG)
-    if any(min(width, LEAST) > room for name, width in zip(columns, widths, strict=True) if name in LONG):
+    room = console.width - sum(
+        width + 2 for name, width in zip(columns, widths, strict=True) if name not in LONG
+    )
+    if any(
+        min(width, LEAST) > room
+        for name, width in zip(columns, widths, strict=True)
+        if name in LONG
+    ):
         _stacked(console, columns, widths, rows)
         return
     grid = Table(box=None, pad_edge=False, header_style="bold")
@@ -130,8 +148,12 @@ def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
     console.print(grid)
 
 
-def _stacked(console: Console, columns: Sequence[str], widths: Sequence[int], rows: list[list[str]]) -> None:
-    """The same where it is narrow: what is long goes below the other cells, so that an id stays whole for copying."""
+def _stacked(
+    console: Console, columns: Sequence[str], widths: Sequence[int], rows: list[list[str]]
+) -> None:
+    """The same where it is narrow: what is long goes below the other cells, so that an id stays
+    whole for copying.
+    """
     from rich.cells import cell_len
     from rich.padding import Padding
     from rich.text import Text
@@ -171,17 +193,27 @@ def memories(found: Sequence[Memory]) -> None:
 
 
 def typed(memory: Memory, width: int) -> str:
-    """A memory of an agent in one line: number, type, category, when it was stored, and how it begins."""
+    """A memory of an agent in one line: number, type, category, when it was stored, and how it
+    begins.
+    """
     text = plain(" ".join(memory.content.split()))[:width]
-    return f"#{memory.seq} [{memory.layer}:{plain(memory.category)}] ({json_time(memory.created_at)}) {text}"
+    return (
+        f"#{memory.seq} [{memory.layer}:{plain(memory.category)}] "
+        f"({json_time(memory.created_at)}) {text}"
+    )
 
 
 def waiting(count: int, **options: str) -> str:
-    """That memories wait for a decision, in one line; `options` say where, if not in the usual place."""
+    """That memories wait for a decision, in one line; `options` say where, if not in the usual
+    place.
+    """
     from shlex import quote
 
     where = "".join(f" --{name} {quote(value)}" for name, value in options.items())
-    return f"{count} {'memory waits' if count == 1 else 'memories wait'} for you: holdfast review{where}"
+    return (
+        f"{count} {'memory waits' if count == 1 else 'memories wait'} for you: holdfast "
+        f"review{where}"
+    )
 
 
 def hits(found: Sequence[Hit], *, reasons: bool) -> None:
@@ -204,7 +236,11 @@ def hits(found: Sequence[Hit], *, reasons: bool) -> None:
 def _told(memory: Memory) -> str:
     """What a memory says on one line: who said it, and where it was read, if anywhere."""
     place = read_in(memory)
-    return f"{memory.author}: " * bool(memory.author) + shorten(memory.content, 10**6) + f" ({place})" * bool(place)
+    return (
+        f"{memory.author}: " * bool(memory.author)
+        + shorten(memory.content, 10**6)
+        + f" ({place})" * bool(place)
+    )
 
 
 def brief(text: str, format: str) -> None:
@@ -242,8 +278,15 @@ def progress(label: str, total: int | None = None) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
         bar.add_task(label, total=total)
         yield bar
 
@@ -258,7 +301,10 @@ def cost(asked: Spent) -> str:
     """What something would cost, for people: about how much a language model would be asked."""
     if not asked.calls:
         return "No language model would be asked."
-    return f"The language model would be asked {times(asked.calls)}, about {asked.tokens:,} tokens there and back."
+    return (
+        f"The language model would be asked {times(asked.calls)}, about {asked.tokens:,} "
+        "tokens there and back."
+    )
 
 
 def times(count: int) -> str:

@@ -1,4 +1,6 @@
-"""What `holdfast` alone prints: a map of what it can do, by what people want, with a command to start each with."""
+"""What `holdfast` alone prints: a map of what it can do, by what people want, with a command to
+start each with.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ WAYS = (
     ),
     Way("Records in a project", "holdfast project init", "record add, record list, publish, watch"),
     Way("Past sessions", "holdfast import --all", "project build, project context, index, extract"),
-    Way("An agent of your own", "holdfast init --name assistant", "run, chat, memory list, compose"),
+    Way(
+        "An agent of your own", "holdfast init --name assistant", "run, chat, memory list, compose"
+    ),
     Way("Agents you have", "holdfast mcp install claude-code", "hook install, exec, context"),
     Way("A page and a server", "holdfast serve --open", "serve keys, mcp, audit"),
     Way("Upkeep", "holdfast doctor", "export, sync, maintain, purge, store"),
@@ -36,7 +40,11 @@ WAYS = (
 def tell() -> None:
     """Prints the map: one screen, with colours only where a terminal wants them."""
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if _coloured() else ("", "", "")
-    print(f"{bold}holdfast {__version__}{plain}  long-term memory for AI agents: one file, no key, offline\n")
+    print(
+        f"{bold}holdfast {__version__}{plain}  long-term memory for AI agents: one file, no "
+        "key, "
+        "offline\n"
+    )
     for way in WAYS:
         print(f"  {way.wish:<22}{bold}{way.start}{plain}\n  {'':<22}{dim}then: {way.then}{plain}")
     print("\nEvery command: holdfast --help     One of them: holdfast recall --help")

@@ -1,4 +1,6 @@
-"""The records that count where a command runs: opened, found by id, offered to the shell, told to scripts."""
+"""The records that count where a command runs: opened, found by id, offered to the shell, told to
+scripts.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from .app import here, open_memory
 
 if TYPE_CHECKING:
     from ..memory import Holdfast
-    from ..records.roots import Place
+    from ..records.roots import RecordRoot
 
 GUIDES = {
     "decisions": "what was chosen and why, and what was turned down",
@@ -32,7 +34,9 @@ NO_PROJECT = "There is no project here or above. `holdfast project init` makes o
 
 @contextmanager
 def open_records(store: str | None) -> Iterator[Holdfast]:
-    """A memory of records only: the project's, if there is one around this folder, and the person's own."""
+    """A memory of records only: the project's, if there is one around this folder, and the person's
+    own.
+    """
     with open_memory(store, [str(place.scope) for place in here()]) as hf:
         if not hf.places:
             raise InvalidInput("This memory is incognito: records are neither read nor written.")
@@ -60,15 +64,17 @@ def _nearest(hf: Holdfast, ref: str) -> str:
     return f"The nearest: {told}." if near else "`holdfast record list` shows them all."
 
 
-def chosen_place(hf: Holdfast, name: str | None) -> Place:
-    """The place with that name; without one, the project's, or the person's own where there is no project."""
+def chosen_place(hf: Holdfast, name: str | None) -> RecordRoot:
+    """The place with that name; without one, the project's, or the person's own where there is no
+    project.
+    """
     for place in hf.places:
         if name in (None, place.name):
             return place
     raise InvalidInput(NO_PROJECT)
 
 
-def place_of(hf: Holdfast, record: Memory) -> Place:
+def place_of(hf: Holdfast, record: Memory) -> RecordRoot:
     """Where the file of a record lies."""
     return next(place for place in hf.places if place.scope == record.scope)
 
@@ -89,7 +95,9 @@ def headline(record: Memory) -> str:
 
 
 def record_json(hf: Holdfast, record: Memory, **more: Any) -> dict[str, Any]:
-    """A record for scripts: a memory like all others, with its file and the words it is found by."""
+    """A record for scripts: a memory like all others, with its file and the words it is found
+    by.
+    """
     aliases = list(record.metadata.get("aliases", ()))
     return output.memory_json(
         record,
@@ -108,7 +116,9 @@ def complete_records(incomplete: str) -> list[tuple[str, str]]:
     """Ids of records that start with what was typed, with their titles."""
     try:
         with open_records(None) as hf:
-            return [(one.id, headline(one)) for one in every_record(hf) if one.id.startswith(incomplete)][:50]
+            return [
+                (one.id, headline(one)) for one in every_record(hf) if one.id.startswith(incomplete)
+            ][:50]
     except HoldfastError:
         return []
 

@@ -1,4 +1,6 @@
-"""A conversation in the terminal: lines in, answers as they come, a few commands that start with a slash."""
+"""A conversation in the terminal: lines in, answers as they come, a few commands that start with a
+slash.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class _Hangup(BaseException):
 
 def converse(conversation: Conversation, *, resume: bool) -> bool:
     """Talks until the person ends it, then ends the session; whether every prompt was answered."""
-    for number in (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,):
+    for number in (
+        (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
+    ):
         signal.signal(number, _end)
     name = conversation.agent.role.name
     if resume:
@@ -76,7 +80,9 @@ def converse(conversation: Conversation, *, resume: bool) -> bool:
 
 
 class _Ended(NamedTuple):
-    """How a conversation ended: why, whether every prompt was answered, and the one that follows, if one does."""
+    """How a conversation ended: why, whether every prompt was answered, and the one that follows,
+    if one does.
+    """
 
     reason: str
     answered: bool
@@ -99,13 +105,17 @@ def _held(conversation: Conversation, read: Read) -> _Ended:
 
 
 def tell_waiting(memory: RoleMemory | None) -> None:
-    """Says in one line that memories wait for a decision, and how to make it; nothing where none do."""
+    """Says in one line that memories wait for a decision, and how to make it; nothing where none
+    do.
+    """
     try:
         count = memory.proposals if memory else 0
     except HoldfastError:
         return  # whoever uses the memory next will say what is wrong with it
     if memory and count:
-        print(output.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr)
+        print(
+            output.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr
+        )
 
 
 def _keeps(conversation: Conversation) -> bool:
@@ -114,7 +124,8 @@ def _keeps(conversation: Conversation) -> bool:
     return memory is not None and not memory.incognito
 
 
-def _end(number: int, frame: object) -> None:  # noqa: ARG001 (the shape of a signal handler)
+# The shape of a signal handler.
+def _end(number: int, frame: object) -> None:  # noqa: ARG001
     raise _Hangup
 
 
@@ -173,7 +184,9 @@ def _said(text: str) -> None:
 
 def _called(name: str, arguments: str) -> None:
     if sys.stderr.isatty():
-        print(f"\x1b[2m· {name} {shorten(plain(arguments), 100)}\x1b[0m", file=sys.stderr, flush=True)
+        print(
+            f"\x1b[2m· {name} {shorten(plain(arguments), 100)}\x1b[0m", file=sys.stderr, flush=True
+        )
 
 
 def _command(conversation: Conversation, name: str, rest: str) -> None:
@@ -207,8 +220,14 @@ def _tell_memory(conversation: Conversation, query: str) -> None:
             _tell_each(conversation.about(query)[:LATEST], nothing=conversation.project.usage)
             return
         listed = memory.listed(limit=None)
-        counts = {layer: sum(one.layer == layer for one in listed) for layer in ("semantic", "episodic", "procedural")}
-        print(f"{', '.join(f'{count} {layer}' for layer, count in counts.items())} in {memory.location}")
+        counts = {
+            layer: sum(one.layer == layer for one in listed)
+            for layer in ("semantic", "episodic", "procedural")
+        }
+        print(
+            f"{', '.join(f'{count} {layer}' for layer, count in counts.items())} in "
+            f"{memory.location}"
+        )
         if listed:
             _tell_each(listed[:LATEST])
     except HoldfastError as error:
@@ -223,7 +242,8 @@ def _tell_each(memories: Sequence[Memory], *, nothing: str = "") -> None:
 
 
 def reader(name: str, *, keep: bool) -> Read:
-    """How the next prompt is read: with history and editing from a person, line by line from a pipe.
+    """How the next prompt is read: with history and editing from a person, line by line from a
+    pipe.
 
     `keep` says whether what is typed may be kept for the next time.
     """
@@ -265,10 +285,14 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
         event.current_buffer.insert_text("\n")
 
     commands: Mapping[str, str] = {
-        "/memory": "what is remembered", "/search": "look for words", "/summary": "so far", "/export": "to a file",
+        "/memory": "what is remembered",
+        "/search": "look for words",
+        "/summary": "so far",
+        "/export": "to a file",
         "/settings": "on and off",
-        "/end": "end the session", "/help": "commands",
-    }  # fmt: skip
+        "/end": "end the session",
+        "/help": "commands",
+    }
     session: PromptSession[str] = PromptSession(
         history=_history(name) if keep else InMemoryHistory(),
         multiline=True,
@@ -281,7 +305,9 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
 
 
 def _history(name: str) -> History:
-    """What was typed before, without secrets, for its writer's eyes only; nothing where it cannot be kept."""
+    """What was typed before, without secrets, for its writer's eyes only; nothing where it cannot
+    be kept.
+    """
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     class Guarded(FileHistory):

@@ -1,4 +1,6 @@
-"""Files of other programs, such as their settings: read as they are, and changed only while they are still that."""
+"""Files of other programs, such as their settings: read as they are, and changed only while they
+are still that.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def read(file: Path) -> str | None:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}. Nothing was changed.") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise InvalidInput(f"{file} is not UTF-8 text: line {line}: {error.reason}. Nothing was changed.") from error
+        raise InvalidInput(
+            f"{file} is not UTF-8 text: line {line}: {error.reason}. Nothing was changed."
+        ) from error
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:
@@ -38,26 +42,37 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
-            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and try again."
+            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and "
+            "try "
+            "again."
         ) from error
 
 
 def put(change: Change) -> None:
     """Writes a text in the place of another, all of it or nothing.
 
-    Conflict when the file is not what it was thought to be. A link stays a link, and a file's permissions stay.
+    Conflict when the file is not what it was thought to be. A link stays a link, and a file's
+    permissions stay.
     """
     file, after = change.file.resolve(), change.after
     if read(file) != change.before:
-        raise Conflict(f"{file} was changed by somebody else just now. Nothing was written; try again.")
+        raise Conflict(
+            f"{file} was changed by somebody else just now. Nothing was written; try again."
+        )
     try:
         if after is None:
             file.unlink(missing_ok=True)
             _drop_if_empty(file.parent)
         else:
-            write_whole(file, [after.encode()], mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None)
+            write_whole(
+                file,
+                [after.encode()],
+                mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None,
+            )
     except OSError as error:
-        raise InvalidInput(f"Cannot write {file}: {error.strerror}. Nothing was changed.") from error
+        raise InvalidInput(
+            f"Cannot write {file}: {error.strerror}. Nothing was changed."
+        ) from error
 
 
 def _drop_if_empty(folder: Path) -> None:

@@ -1,7 +1,8 @@
-"""Entries added to and taken out of JSON text. Every other byte stays: what people and tools wrote is theirs.
+"""Entries added to and taken out of JSON text. Every other byte stays: what people and tools wrote
+is theirs.
 
-Adding is undone by taking out, to the byte. What is added to something empty is put between its brackets without
-white space, so that taking it out again leaves the brackets.
+Adding is undone by taking out, to the byte. What is added to something empty is put between its
+brackets without white space, so that taking it out again leaves the brackets.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def entries(text: str, at: int) -> list[Entry]:
 
 
 def member(text: str, at: int, key: str) -> int | None:
-    """Where the value of `key` begins in the object at `at`; the last one counts, as it does for every reader."""
+    """Where the value of `key` begins in the object at `at`; the last one counts, as it does for
+    every reader.
+    """
     return next((entry.value for entry in reversed(entries(text, at)) if entry.key == key), None)
 
 
@@ -85,17 +88,22 @@ def take_out(text: str, at: int, number: int) -> str:
 
 
 def prune(text: str, path: Sequence[tuple[int, str | int]], *, ours_from: int) -> str:
-    """`text` without the last of a path of entries, and without those before it that hold nothing else.
+    """`text` without the last of a path of entries, and without those before it that hold nothing
+    else.
 
-    A step of the path is where an object or array begins, and the key or number of an entry in it. What is empty
-    because we filled it goes; brackets that were somebody's stay, which is what `compact` tells. From the step
-    `ours_from` on everything is ours.
+    A step of the path is where an object or array begins, and the key or number of an entry in it.
+    What is empty because we filled it goes; brackets that were somebody's stay, which is what
+    `compact` tells. From the step `ours_from` on everything is ours.
     """
     *steps, (at, name) = path
-    while steps and len(entries(text, at)) == 1 and not (len(steps) < ours_from and compact(text, at)):
+    while (
+        steps and len(entries(text, at)) == 1 and not (len(steps) < ours_from and compact(text, at))
+    ):
         at, name = steps.pop()
     keys = [entry.key for entry in entries(text, at)]
-    return take_out(text, at, name if isinstance(name, int) else len(keys) - 1 - keys[::-1].index(name))
+    return take_out(
+        text, at, name if isinstance(name, int) else len(keys) - 1 - keys[::-1].index(name)
+    )
 
 
 def compact(text: str, at: int) -> bool:

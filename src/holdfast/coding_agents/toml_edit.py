@@ -1,4 +1,6 @@
-"""Entries added to and taken out of a config.toml as text: comments, order and every other byte stay."""
+"""Entries added to and taken out of a config.toml as text: comments, order and every other byte
+stay.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,28 @@ from typing import Any
 
 from ..errors import InvalidInput
 
-HEAD = "\n# Holdfast: memory for this agent. `holdfast hook uninstall codex` takes these entries out again.\n"
+HEAD = (
+    "\n# Holdfast: memory for this agent. `holdfast hook uninstall codex` takes these entries "
+    "out again.\n"
+)
 Entries = dict[str, list[dict[str, Any]]]
 
 
 def add(text: str, entries: Entries, what: str) -> str:
     """`text` with the entries behind it, as tables of their own."""
-    longer = text + HEAD + "".join(_table(event, handler) for event, one in entries.items() for handler in one)
+    longer = (
+        text
+        + HEAD
+        + "".join(_table(event, handler) for event, one in entries.items() for handler in one)
+    )
     try:
         tomllib.loads(longer)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
-            f"The hooks in {what} are written as one value, to which nothing can be added ({error}). Nothing was "
-            "changed. Write them as [[hooks.EVENT]] tables, or move them to a hooks.json beside it, and try again."
+            f"The hooks in {what} are written as one value, to which nothing can be added "
+            f"({error}). Nothing was "
+            "changed. Write them as [[hooks.EVENT]] tables, or move them to a hooks.json beside "
+            "it, and try again."
         ) from error
     return longer
 
@@ -32,7 +43,8 @@ def take_out(text: str, entries: Entries, what: str) -> str:
             table = _table(event, handler)
             if table not in text:
                 raise InvalidInput(
-                    f"The entry for {event} in {what} was rewritten ({_line(text, handler)}), so taking it out could "
+                    f"The entry for {event} in {what} was rewritten ({_line(text, handler)}), so "
+                    "taking it out could "
                     "take more than that. Nothing was changed. Delete its tables by hand."
                 )
             text = text.replace(table, "", 1)
@@ -41,7 +53,9 @@ def take_out(text: str, entries: Entries, what: str) -> str:
 
 def _table(event: str, handler: dict[str, Any]) -> str:
     # A JSON string is a TOML string.
-    values = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in handler.items())
+    values = "".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in handler.items()
+    )
     return f"\n[[hooks.{event}]]\n[[hooks.{event}.hooks]]\n{values}"
 
 

@@ -1,8 +1,10 @@
-"""What recall found, as a text for somebody else: a ranked line each, a block to paste into a prompt, or JSON.
+"""What recall found, as a text for somebody else: a ranked line each, a block to paste into a
+prompt, or JSON.
 
-Nothing is looked up here. Each memory goes out with its scope, where it comes from, its score, and, where it cites
-files, whether they still say what they said. A block is fenced and labelled, because memory is data and never an
-instruction; its budget holds, and where a text is cut or left out, the block says so.
+Nothing is looked up here. Each memory goes out with its scope, where it comes from, its score, and,
+where it cites files, whether they still say what they said. A block is fenced and labelled, because
+memory is data and never an instruction; its budget holds, and where a text is cut or left out, the
+block says so.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ LABEL = "recalled memory"
 LEAST = 25  # tokens of a text: cut shorter than this it tells nothing
 SHARE = 0.5  # of a block, at most, for one memory: a long one must not silence all others
 NOTE = 24  # tokens kept free for saying how many were left out
-# Without a word in common a memory must be at least this near by its vector: measured on records and unrelated
-# questions, which the quick model puts at 0.2 and below and the better one at 0.5.
+# Without a word in common a memory must be at least this near by its vector: measured on records
+# and unrelated questions, which the quick model puts at 0.2 and below and the better one at 0.5.
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.55}
 
 
@@ -76,10 +78,11 @@ def brief(
     freshness: Freshness | None = None,
     roots: Roots | None = None,
 ) -> str:
-    """The hits that fit what was asked, best first, in one of the three formats; within so many tokens, if given.
+    """The hits that fit what was asked, best first, in one of the three formats; within so many
+    tokens, if given.
 
-    Empty when there is nothing to say, but for JSON, which is an empty list then. Only a block for a prompt ever
-    shows a part of a text, and says so.
+    Empty when there is nothing to say, but for JSON, which is an empty list then. Only a block for
+    a prompt ever shows a part of a text, and says so.
     """
     chosen, marks, places = check_format(format), freshness or {}, roots or {}
     found = fitting(hits)
@@ -88,7 +91,9 @@ def brief(
     if chosen == "snippets":
         return "\n".join(_within((_snippet(hit, marks, places) for hit in found), tokens))
     kept = sum(1 for _ in _within((hit.memory.content for hit in found), tokens))
-    return json.dumps([_entry(hit, marks, places) for hit in found[:kept]], ensure_ascii=False, indent=2)
+    return json.dumps(
+        [_entry(hit, marks, places) for hit in found[:kept]], ensure_ascii=False, indent=2
+    )
 
 
 def fitting(hits: Iterable[Hit]) -> list[Hit]:
@@ -118,7 +123,9 @@ def _within(lines: Iterable[str], tokens: int | None) -> Iterator[str]:
 
 
 def source_of(memory: Memory, roots: Roots | None = None) -> str:
-    """Where a memory can be looked up: its file, the lines of the file it was read from and when, or its id."""
+    """Where a memory can be looked up: its file, the lines of the file it was read from and when,
+    or its id.
+    """
     file = memory.metadata.get("file")
     if isinstance(file, str):
         root = (roots or {}).get(memory.scope, "")
@@ -167,7 +174,8 @@ def _snippet(hit: Hit, freshness: Freshness, roots: Roots) -> str:
         f"{memory.kind}/{memory.category}",
         memory.id,
         source_of(memory, roots),
-        _doubts(freshness.get(memory.id, ()), before="[", after="] ") + shorten(text_of(memory), SNIPPET),
+        _doubts(freshness.get(memory.id, ()), before="[", after="] ")
+        + shorten(text_of(memory), SNIPPET),
     )
     return "\t".join(" ".join(plain(cell).split()) for cell in cells)
 
@@ -210,9 +218,13 @@ def _left_out(count: int) -> str:
 
 
 def _line(hit: Hit, room: float, freshness: Freshness, roots: Roots) -> str | None:
-    """A hit in a block, its text cut where it does not fit; None where not even its beginning does."""
+    """A hit in a block, its text cut where it does not fit; None where not even its beginning
+    does.
+    """
     memory = hit.memory
-    source = neutralise(source_of(memory, roots) + _doubts(freshness.get(memory.id, ()), before="; ", after=""))
+    source = neutralise(
+        source_of(memory, roots) + _doubts(freshness.get(memory.id, ()), before="; ", after="")
+    )
     label = neutralise(memory.category) if memory.category != "general" else memory.kind
     head = f"- [{memory.scope.kind} {label}, {hit.score:.2f}] "
     text, tail = neutralise(text_of(memory)), f" (source: {source})"
@@ -224,7 +236,9 @@ def _line(hit: Hit, room: float, freshness: Freshness, roots: Roots) -> str | No
 
 
 def _beginning(text: str, tokens: int) -> str:
-    """As much of a text as takes so many tokens at most, up to the end of a word where there is one near."""
+    """As much of a text as takes so many tokens at most, up to the end of a word where there is one
+    near.
+    """
     size = min(len(text), tokens * 4)
     while count_tokens(text[:size]) > tokens:
         size = size * 9 // 10

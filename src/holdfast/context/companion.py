@@ -1,8 +1,9 @@
-"""What a companion has in mind for one turn: a few facts, the sessions before, and the rules that always hold.
+"""What a companion has in mind for one turn: a few facts, the sessions before, and the rules that
+always hold.
 
-Five facts out of twenty that fit the prompt, two arcs of the last thirty days, and on the first turn of a session the
-latest arc, however old. Whether facts and arcs are volunteered is a matter of the owner's profile; rules hold in any
-case. A guest's session reads nothing.
+Five facts out of twenty that fit the prompt, two arcs of the last thirty days, and on the first
+turn of a session the latest arc, however old. Whether facts and arcs are volunteered is a matter of
+the owner's profile; rules hold in any case. A guest's session reads nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _DEMOTED = 0.3  # what another fact has taken the place of is no surer than this
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory:
-    """What is in mind for a turn: memories that may be spoken of, rules, and how they were found."""
+    """What is in mind for a turn: memories that may be spoken of, rules, and how they were
+    found.
+    """
 
     entries: tuple[Memory, ...] = ()
     """Facts, then arcs. Empty where the owner does not want them volunteered."""
@@ -63,7 +66,8 @@ def load_memory_for_turn(
     volunteers: bool,
     guest: bool = False,
 ) -> WorkingMemory:
-    """What is in mind for a prompt. `engine` is asked for only when there is something to look through.
+    """What is in mind for a prompt. `engine` is asked for only when there is something to look
+    through.
 
     `volunteers` says whether the owner wants facts and arcs brought up; a `guest` has none.
     """
@@ -96,7 +100,8 @@ def _summary(told: Mapping[str, Any], words: int) -> str:
     return (
         f"Retrieved {told['semantic_hits']} of {told['semantic_store_size']} semantic record(s) + "
         f"{told['episodic_hits']} of {told['episodic_store_size']} episodic record(s), "
-        f"{told['procedural_count']} procedural rule(s), recall={'on' if told['proactive_recall'] else 'off'} "
+        f"{told['procedural_count']} procedural rule(s), "
+        f"recall={'on' if told['proactive_recall'] else 'off'} "
         f"path={told['retrieval_path']} (query had {words} meaningful token(s))."
     )
 
@@ -106,7 +111,10 @@ def _found(engine: Engine, where: Filter, prompt: str, *, first_turn: bool) -> _
     hits = _fitting(prompt, recall(engine, Question(prompt, semantic, limit=CANDIDATES)).hits)
     facts = [hit.memory for hit in hits if not _replaced(engine.store, hit.memory)][:FACTS]
     lately = replace(where, kinds=("episode",), since=engine.clock() - ARC_AGE)
-    arcs = [hit.memory for hit in _fitting(prompt, recall(engine, Question(prompt, lately, limit=ARCS)).hits)]
+    arcs = [
+        hit.memory
+        for hit in _fitting(prompt, recall(engine, Question(prompt, lately, limit=ARCS)).hits)
+    ]
     if first_turn:
         latest = engine.store.list(replace(where, kinds=("episode",), categories=(ARC,)), limit=1)
         arcs += [one for one in latest if one.id not in {arc.id for arc in arcs}]
@@ -114,7 +122,9 @@ def _found(engine: Engine, where: Filter, prompt: str, *, first_turn: bool) -> _
 
 
 def _path(engine: Engine) -> str:
-    """By what was looked: words and meaning, or words alone, and whether a model that failed is why."""
+    """By what was looked: words and meaning, or words alone, and whether a model that failed is
+    why.
+    """
     if engine.tiers.errors:
         return "token_recall_after_embed_error"
     if next(iter(engine.tiers), None) is None:
@@ -136,8 +146,12 @@ def _fits(asked: set[str], hit: Hit) -> bool:
     shared = asked & own
     if (hit.why.similarity or 0.0) >= FITTING_MEANING:
         return True
-    covers = len(shared) >= FITTING_PART * len(set(query_terms(hit.memory.quote or hit.memory.content)))
-    return bool(shared) and (len(shared) >= FITTING_SHARE * len(asked) or (len(shared) >= FITTING_WORDS and covers))
+    covers = len(shared) >= FITTING_PART * len(
+        set(query_terms(hit.memory.quote or hit.memory.content))
+    )
+    return bool(shared) and (
+        len(shared) >= FITTING_SHARE * len(asked) or (len(shared) >= FITTING_WORDS and covers)
+    )
 
 
 def _replaced(store: Store, memory: Memory) -> bool:
@@ -151,8 +165,8 @@ def _replaced(store: Store, memory: Memory) -> bool:
 def format_working_memory_entries(entries: Iterable[Memory]) -> list[str]:
     """Memories as a model is told them, one line each.
 
-    `[relationship] User WORRIES_ABOUT work — "my boss is terrible"`, without a triple `Previously noted: …`, and
-    `Last session (theme, theme, APPROACH): summary [Label: value; …]` for an arc.
+    `[relationship] User WORRIES_ABOUT work — "my boss is terrible"`, without a triple `Previously
+    noted: …`, and `Last session (theme, theme, APPROACH): summary [Label: value; …]` for an arc.
     """
     return [_arc_line(one) if one.kind == "episode" else _fact_line(one) for one in entries]
 
@@ -162,7 +176,10 @@ def _fact_line(fact: Memory) -> str:
     if fact.triple is None:
         return f"Previously noted: {said}"
     subject = "User" if fold(fact.triple.subject) in _USERS else fact.triple.subject
-    triple = f"{neutralise(subject)} {neutralise(fact.triple.predicate)} {neutralise(fact.triple.object)}"
+    triple = (
+        f"{neutralise(subject)} {neutralise(fact.triple.predicate)} "
+        f"{neutralise(fact.triple.object)}"
+    )
     return f'[{neutralise(fact.category)}] {triple} — "{said}"'
 
 
@@ -173,7 +190,9 @@ def _arc_line(arc: Memory) -> str:
     label = ", ".join(theme for theme in themes if theme) or "untagged"
     context = told.get("approach_context")
     values = (
-        "; ".join(f"{_label(key)}: {value}" for key, value in context.items()) if isinstance(context, Mapping) else ""
+        "; ".join(f"{_label(key)}: {value}" for key, value in context.items())
+        if isinstance(context, Mapping)
+        else ""
     )
     line = f"Last session ({neutralise(label)}): {neutralise(arc.content)}"
     return f"{line} [{neutralise(values)}]" if values else line

@@ -1,8 +1,9 @@
 """What goes before a model: a block that is the same for a whole session, and one for this prompt.
 
-The stable block shows rules and the latest reflection as they were when the session began, so that it stays
-byte-identical and a provider's prompt cache holds. What is learned during the session reaches the turn block
-at once and the stable block of the next session: a rule when it helps, a reflection in any case.
+The stable block shows rules and the latest reflection as they were when the session began, so that
+it stays byte-identical and a provider's prompt cache holds. What is learned during the session
+reaches the turn block at once and the stable block of the next session: a rule when it helps, a
+reflection in any case.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from ..storage.protocol import Filter, Store
 from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
 from ..text.reference import BRANCH
-from ..types import MOST_HITS, MOST_RULES, OUTDATED_BY, STATUSES, Hit, Memory, Micros, Scope, to_datetime
+from ..types import (
+    MOST_HITS,
+    MOST_RULES,
+    OUTDATED_BY,
+    STATUSES,
+    Hit,
+    Memory,
+    Micros,
+    Scope,
+    to_datetime,
+)
 
 STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
 Line = tuple[Memory, str]
@@ -40,12 +51,18 @@ class Context:
 
 
 def context(
-    engine: Engine, where: Filter, prompt: str, *, session: str | None, tokens: int, limit: int = MOST_HITS
+    engine: Engine,
+    where: Filter,
+    prompt: str,
+    *,
+    session: str | None,
+    tokens: int,
+    limit: int = MOST_HITS,
 ) -> Context:
     """The blocks for a prompt; together they stay within `tokens`.
 
-    What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the turn block
-    recalls; rules and reflections stand whatever is asked for.
+    What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the
+    turn block recalls; rules and reflections stand whatever is asked for.
     """
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
@@ -58,7 +75,9 @@ def context(
     return Context(stable, turn, (*standing, *recalled))
 
 
-def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> tuple[str, list[Memory]]:
+def _stable(
+    engine: Engine, where: Filter, session: str | None, tokens: int
+) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
     rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES, order="latest")
@@ -67,19 +86,24 @@ def _stable(engine: Engine, where: Filter, session: str | None, tokens: int) -> 
 
 
 def _reflections(engine: Engine, where: Filter) -> list[Memory]:
-    """The latest reflection, if there is one. Read anew each time, so one by another process is seen at once."""
+    """The latest reflection, if there is one. Read anew each time, so one by another process is
+    seen at once.
+    """
     return engine.store.list(replace(where, kinds=("reflection",)), limit=1, order="latest")
 
 
 def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
-    """When the first turn of the session was stored, or None for a session that has not been heard of.
+    """When the first turn of the session was stored, or None for a session that has not been heard
+    of.
 
     Not when it was said: a conversation may be told long after, and what was known is what counts.
     """
     if session is None:
         return None
     turns = Filter(where.scopes, sessions=(session,), statuses=STATUSES)
-    return next((first.created_at for first in engine.store.list(turns, limit=1, order="oldest")), None)
+    return next(
+        (first.created_at for first in engine.store.list(turns, limit=1, order="oldest")), None
+    )
 
 
 def procedures(store: Store, scope: Scope, now: Micros) -> str:
@@ -90,7 +114,9 @@ def procedures(store: Store, scope: Scope, now: Micros) -> str:
 
 
 def _rules(rules: Iterable[Memory]) -> Section:
-    return "## Learned Procedures and Policies", ((m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules)
+    return "## Learned Procedures and Policies", (
+        (m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules
+    )
 
 
 def _insight(reflections: Iterable[Memory]) -> Section:
@@ -121,7 +147,8 @@ def _safe(text: str) -> str:
 def _block(
     sections: Sequence[Section], *, label: str, tokens: int | None, last_first: bool = False
 ) -> tuple[str, list[Memory]]:
-    """A fenced block of sections with as many lines as the budget allows, if there is one; empty when no line fits.
+    """A fenced block of sections with as many lines as the budget allows, if there is one; empty
+    when no line fits.
 
     With `last_first` the last section has its lines before the others get what is left.
     """

@@ -1,8 +1,9 @@
-"""What else has to go when memories are erased: earlier wordings of them, and what was made of them.
+"""What else has to go when memories are erased: earlier wordings of them, and what was made of
+them.
 
-A summary (a reflection, an episode, a skill) may tell what it was made of in any words, so it goes as soon as one of
-its sources does, and is made again of those that are left. A fact or rule stays while a source is left that says the
-same.
+A summary (a reflection, an episode, a skill) may tell what it was made of in any words, so it goes
+as soon as one of its sources does, and is made again of those that are left. A fact or rule stays
+while a source is left that says the same.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Fallout:
-    """What goes, what stays near it, and which memories have to be read again because something made of them goes."""
+    """What goes, what stays near it, and which memories have to be read again because something
+    made of them goes.
+    """
 
     going: tuple[Going, ...]
     kept: tuple[Kept, ...]
@@ -59,7 +62,9 @@ def fallout(writer: Writer, named: Iterable[Going]) -> Fallout:
 
 
 class _Trail:
-    """The way from memory to memory; a memory is judged again whenever one more of its sources goes."""
+    """The way from memory to memory; a memory is judged again whenever one more of its sources
+    goes.
+    """
 
     def __init__(self, writer: Writer, named: Iterable[Going]) -> None:
         self._writer = writer
@@ -80,12 +85,18 @@ class _Trail:
 
     def _follow(self, memory: Memory) -> None:
         for edge in self._writer.edges(memory.scope, memory.id):
-            other = self._writer.memory(memory.scope, edge.source if edge.target == memory.id else edge.target)
+            other = self._writer.memory(
+                memory.scope, edge.source if edge.target == memory.id else edge.target
+            )
             if other is None or other.id in self._going:
                 continue
             if edge.relation == "derived_from" and edge.target == memory.id:
                 self._judge(other)
-            elif edge.relation == "supersedes" and edge.source == memory.id and memory.source == "correction":
+            elif (
+                edge.relation == "supersedes"
+                and edge.source == memory.id
+                and memory.source == "correction"
+            ):
                 self._let_go(other, OLDER)
 
     def _judge(self, derived: Memory) -> None:
@@ -112,17 +123,30 @@ class _Trail:
         return gone, left
 
     def _staying_sources(self) -> dict[str, Kept]:
-        """What the named ones were made of; the sources of what goes with them have their own reasons to stay."""
+        """What the named ones were made of; the sources of what goes with them have their own
+        reasons to stay.
+        """
         named = [one.memory for one in self._going.values() if one.why == NAMED]
-        return {source.id: Kept(source, SOURCE_STAYS) for memory in named for source in self._sources(memory)[1]}
+        return {
+            source.id: Kept(source, SOURCE_STAYS)
+            for memory in named
+            for source in self._sources(memory)[1]
+        }
 
 
 def repeats(derived: Memory, gone: Sequence[Memory], left: Sequence[Memory]) -> bool:
     """Whether a memory says something that only those of its sources say which are to go."""
-    quotes = (fold_text(str(quote)) for quote in (derived.quote, *derived.metadata.get("quotes", ())) if quote)
+    quotes = (
+        fold_text(str(quote))
+        for quote in (derived.quote, *derived.metadata.get("quotes", ()))
+        if quote
+    )
     if any(_within(quote, gone) and not _within(quote, left) for quote in quotes):
         return True
-    words, known = set(query_terms(derived.content)), {term for one in left for term in query_terms(one.content)}
+    words, known = (
+        set(query_terms(derived.content)),
+        {term for one in left for term in query_terms(one.content)},
+    )
     return any(words & set(query_terms(one.content)) - known for one in gone)
 
 

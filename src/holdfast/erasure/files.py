@@ -1,4 +1,6 @@
-"""Erasing for good where memories are files as well: the files go too, and the receipt says what may be left."""
+"""Erasing for good where memories are files as well: the files go too, and the receipt says what
+may be left.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from ..projects.build import enqueue, file_set
 from ..projects.stage1_outputs import outputs
 from ..records import atomic_files
 from ..records.atomic_files import Changes
-from ..records.file_backed_store import Filed
-from ..records.roots import Place
+from ..records.file_backed_store import FileBackedStore
+from ..records.roots import RecordRoot
 from ..records.scan import Listing
 from ..storage import protocol
 from ..storage.protocol import Author
@@ -25,10 +27,15 @@ from .purge import Target
 from .receipt import Receipt
 
 
-def erase(files: Filed, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float) -> Receipt:
+def erase(
+    files: FileBackedStore, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float
+) -> Receipt:
     """Erases as `erasure/purge.py` does, and the files of the records among it."""
     changes = Changes()
-    store, place = files.as_store(), next((one for one in files.places if one.scope == scopes[0]), None)
+    store, place = (
+        files.as_store(),
+        next((one for one in files.places if one.scope == scopes[0]), None),
+    )
     before = len(files.deleted)
     try:
         if target.owner and place is not None:
@@ -40,17 +47,21 @@ def erase(files: Filed, scopes: Sequence[Scope], target: Target, author: Author,
         raise
     deleted = [*changes.deleted, *files.deleted[before:]]
     told = [_told(deleted, files.places)] if deleted else []
-    told += [made for scope in scopes if (made := _made_again(store, scope, target, author)) is not None]
+    told += [
+        made for scope in scopes if (made := _made_again(store, scope, target, author)) is not None
+    ]
     logged = erase_from_log(scopes[0], target, receipt)
     told += [logged] if logged is not None else []
     return replace(receipt, places=(*receipt.places, *told)) if told else receipt
 
 
-def _made_again(store: protocol.Store, scope: Scope, target: Target, author: Author) -> protocol.Place | None:
+def _made_again(
+    store: protocol.Store, scope: Scope, target: Target, author: Author
+) -> protocol.ErasureTarget | None:
     """The memory that was built of a project, without what was erased; None where none was built.
 
-    It is put together by rules at once, whoever wrote it before, and again in the usual way by the next build. Of an
-    owner that is gone nothing is.
+    It is put together by rules at once, whoever wrote it before, and again in the usual way by the
+    next build. Of an owner that is gone nothing is.
     """
     building = Building(config.data_folder())
     folder = building.folder(scope)
@@ -58,23 +69,35 @@ def _made_again(store: protocol.Store, scope: Scope, target: Target, author: Aut
         return None
     if target.owner:
         remove_files(folder)
-        return protocol.Place("built memory", "clean", "The files built of the project's sessions were deleted.")
+        return protocol.ErasureTarget(
+            "built memory", "clean", "The files built of the project's sessions were deleted."
+        )
     kept = outputs(store, scope, building.settings.max_raw_memories_for_global)
     replace_files(folder, file_set(kept, building, scope), author.run)
     enqueue(store, scope, author)
-    return protocol.Place("built memory", "clean", "The files built of the project's sessions were made again.")
+    return protocol.ErasureTarget(
+        "built memory", "clean", "The files built of the project's sessions were made again."
+    )
 
 
-def _delete_all(place: Place, changes: Changes) -> None:
+def _delete_all(place: RecordRoot, changes: Changes) -> None:
     for path in Listing(place).records([]):
         content = atomic_files.read(place.root / path)
         if content is not None:
             changes.delete(place.root / path, content)
 
 
-def _told(deleted: Sequence[Path], places: Sequence[Place]) -> protocol.Place:
+def _told(deleted: Sequence[Path], places: Sequence[RecordRoot]) -> protocol.ErasureTarget:
     # Their names hold words of what was erased, so they are not told.
     count = f"{len(deleted)} file{'s' if len(deleted) > 1 else ''} deleted."
-    shared = any(place.name == "project" and file.is_relative_to(place.root) for file in deleted for place in places)
-    copies = " The history of git, and other checkouts, may still have what was in them." if shared else ""
-    return protocol.Place("record files", "beyond" if shared else "clean", count + copies)
+    shared = any(
+        place.name == "project" and file.is_relative_to(place.root)
+        for file in deleted
+        for place in places
+    )
+    copies = (
+        " The history of git, and other checkouts, may still have what was in them."
+        if shared
+        else ""
+    )
+    return protocol.ErasureTarget("record files", "beyond" if shared else "clean", count + copies)

@@ -1,4 +1,6 @@
-"""The log of hooks reached by an erasure: lines that name a session, a project or memories that are gone."""
+"""The log of hooks reached by an erasure: lines that name a session, a project or memories that are
+gone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 
 from .. import config
 from ..storage.connect import location_of
-from ..storage.protocol import Place
+from ..storage.protocol import ErasureTarget
 from ..text.terminal import counted
 from ..types import Scope
 from .purge import Target
@@ -21,10 +23,11 @@ Line = dict[str, Any]
 PERSONAL = ("user", "assistant")  # kinds of scopes that are a person
 
 
-def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> Place | None:
+def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTarget | None:
     """Takes out of the log what an erasure was about; None when it holds nothing of that.
 
-    Lines of a session or a project that is gone go whole. Of other lines, the ids of memories that are gone do.
+    Lines of a session or a project that is gone go whole. Of other lines, the ids of memories that
+    are gone do.
     """
     if receipt.store != location_of(config.load().store or config.default_store()):
         return None  # hooks work on another store, so their log is about that one
@@ -33,13 +36,20 @@ def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> Place | No
     try:
         changed = sum(_rewritten(file, is_gone, gone) for file in config.hook_logs())
     except OSError as error:
-        return Place("hook log", "pending", f"{config.hook_logs()[0]}: {error.strerror}. Delete it.")
-    return Place("hook log", "clean", f"{counted(changed, 'line')} erased.") if changed else None
+        return ErasureTarget(
+            "hook log", "pending", f"{config.hook_logs()[0]}: {error.strerror}. Delete it."
+        )
+    return (
+        ErasureTarget("hook log", "clean", f"{counted(changed, 'line')} erased.")
+        if changed
+        else None
+    )
 
 
 def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
     """Tells which lines of the log go whole."""
-    # The log is that of the person at the keyboard, so all of it goes when all that is kept of them does.
+    # The log is that of the person at the keyboard, so all of it goes when all that is kept of them
+    # does.
     everything = target.owner and scope.kind in PERSONAL and scope.key == config.login()
     project = target.owner and scope.kind == "project"
 
@@ -47,7 +57,8 @@ def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
         if everything:
             return True
         if project:
-            # A hook that was late, or had nothing to do, may not know its project: its line may be of this one.
+            # A hook that was late, or had nothing to do, may not know its project: its line may be
+            # of this one.
             return bool(line.get("project", scope.key) == scope.key)
         return target.session is not None and line.get("session") == target.session
 
@@ -67,7 +78,9 @@ def _rewritten(file: Path, is_gone: Callable[[Line], bool], gone: Collection[str
     return changed
 
 
-def _kept(lines: list[str], is_gone: Callable[[Line], bool], gone: Collection[str]) -> Iterator[str]:
+def _kept(
+    lines: list[str], is_gone: Callable[[Line], bool], gone: Collection[str]
+) -> Iterator[str]:
     for text in lines:
         try:
             line = json.loads(text)
@@ -81,7 +94,9 @@ def _kept(lines: list[str], is_gone: Callable[[Line], bool], gone: Collection[st
 
 
 def _replace(file: Path, text: str) -> None:
-    """A whole new file in the place of the old one. A line that a hook adds meanwhile may be lost with it."""
+    """A whole new file in the place of the old one. A line that a hook adds meanwhile may be lost
+    with it.
+    """
     fresh = file.with_name(f"{file.name}.new")
     try:
         out = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)

@@ -1,8 +1,9 @@
 """Erasing for good: a memory, a session or an owner, from every place there is, with a receipt.
 
-Truth goes in one transaction: the rows, what was made of them, and each word of theirs in the journal. The same
-transaction leaves a job, so that a crash right after it is made good by any worker. Then the files are scrubbed, which
-can be repeated at any time. A plan is that very transaction, taken back before its end, so it cannot differ.
+Truth goes in one transaction: the rows, what was made of them, and each word of theirs in the
+journal. The same transaction leaves a job, so that a crash right after it is made good by any
+worker. Then the files are scrubbed, which can be repeated at any time. A plan is that very
+transaction, taken back before its end, so it cannot differ.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import HoldfastError, InvalidInput, NotFound, StoreBusy, StoreError
 from ..extraction.job_types import LEASE, Kind, Output, Task, worker_name
-from ..storage.protocol import WAIT, Author, Filter, Place, Places, Store, Writer, rests_on
+from ..storage.protocol import WAIT, Author, ErasureTarget, Filter, Places, Store, Writer, rests_on
 from ..storage.schema import entity_names, fold_text
 from ..storage.scrub import session_entry
 from ..text.tokens import query_terms
@@ -25,25 +26,40 @@ from .receipt import Item, Receipt, seal
 
 SCRUB_KIND, SCRUB_KEY = "scrub", "files"
 ERASED = "(erased)"
-LONG_ENOUGH = 12  # bytes: a shorter text, such as 'tea', is looked for only where it is all that is said
+LONG_ENOUGH = (
+    12  # bytes: a shorter text, such as 'tea', is looked for only where it is all that is said
+)
 LOOKED_AT = 50  # of the memories that go, for which others with the same words are looked for
 SAME_WORDS = "says the same words"
 IN_SESSION = "said in the session"
 NAME_STAYS = (
-    "The name {scope} stays with one entry of the journal that says all of it was erased, so that a store that is kept "
+    "The name {scope} stays with one entry of the journal that says all of it was erased, so that "
+    "a store that is kept "
     "equal to this one erases it as well."
 )
 RETRY = 60_000_000
 
 ROWS = (
-    "memories", "journal", "messages", "sessions", "entities", "names", "links", "vectors", "jobs", "profiles", "files",
+    "memories",
+    "journal",
+    "messages",
+    "sessions",
+    "entities",
+    "names",
+    "links",
+    "vectors",
+    "jobs",
+    "profiles",
+    "files",
     "spend",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be erased: memories by id, one session, or everything of one owner. Exactly one of them."""
+    """What is to be erased: memories by id, one session, or everything of one owner. Exactly one of
+    them.
+    """
 
     refs: tuple[str | int, ...] = ()
     session: str | None = None
@@ -53,12 +69,17 @@ class Target:
 
     def __post_init__(self) -> None:
         if (bool(self.refs), self.session is not None, self.owner).count(True) != 1:
-            raise InvalidInput("Say what to erase: ids of memories, or a session, or the owner. Nothing was erased.")
+            raise InvalidInput(
+                "Say what to erase: ids of memories, or a session, or the owner. Nothing was "
+                "erased."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an erasure takes away, what is made again, and what stays near it. Nothing was changed."""
+    """What an erasure takes away, what is made again, and what stays near it. Nothing was
+    changed.
+    """
 
     scope: Scope
     counts: Mapping[str, int]
@@ -101,14 +122,21 @@ def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) 
     raise AssertionError("a rehearsal always ends by an exception")
 
 
-def erase(store: Store, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float = WAIT) -> Receipt:
-    """Erases, cleans up behind it, and says what was done. NotFound when there is nothing of that name."""
+def erase(
+    store: Store, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float = WAIT
+) -> Receipt:
+    """Erases, cleans up behind it, and says what was done. NotFound when there is nothing of that
+    name.
+    """
     nonce = secrets.token_hex(16)
     done = store.write(author, lambda writer: _work(writer, scopes, target, author, nonce=nonce))
     kept = (*done.fallout.kept, *_same_words(store, done.fallout))
-    places = [*(Place(name, "clean") for name in ROWS), *finish(store, done.scope, author, wait=wait)]
+    places = [
+        *(ErasureTarget(name, "clean") for name in ROWS),
+        *finish(store, done.scope, author, wait=wait),
+    ]
     if target.owner:
-        places.append(Place("owner's name", "beyond", NAME_STAYS.format(scope=done.scope)))
+        places.append(ErasureTarget("owner's name", "beyond", NAME_STAYS.format(scope=done.scope)))
     return Receipt(
         id=new_id("receipt", author.at),
         at=author.at,
@@ -126,13 +154,22 @@ def erase(store: Store, scopes: Sequence[Scope], target: Target, author: Author,
 
 
 def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) -> Places:
-    """Cleans up what erasing left behind in files; the job that stands for it is done when everything is clean."""
-    job = store.claim([SCRUB_KIND], keys=[SCRUB_KEY], scopes=[scope], worker=worker_name(), now=author.at, lease=LEASE)
+    """Cleans up what erasing left behind in files; the job that stands for it is done when
+    everything is clean.
+    """
+    job = store.claim(
+        [SCRUB_KIND],
+        keys=[SCRUB_KEY],
+        scopes=[scope],
+        worker=worker_name(),
+        now=author.at,
+        lease=LEASE,
+    )
     try:
         places = store.scrub(wait=wait)
     except StoreError as error:
         # The rows are gone; that cleaning up failed must not look as if they were not.
-        places = [Place("files", "pending", f"{error} Run `holdfast purge --finish`.")]
+        places = [ErasureTarget("files", "pending", f"{error} Run `holdfast purge --finish`.")]
     waiting = [place for place in places if place.state == "pending"]
     if job is not None:
         with suppress(HoldfastError):  # the receipt says it, and whoever works next tries again
@@ -146,14 +183,20 @@ def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) ->
 # One transaction
 
 
-def _work(writer: Writer, scopes: Sequence[Scope], target: Target, author: Author, *, nonce: str) -> _Erased:
+def _work(
+    writer: Writer, scopes: Sequence[Scope], target: Target, author: Author, *, nonce: str
+) -> _Erased:
     if target.owner:
         return _everything(writer, scopes[0], author, nonce)
     of_session = target.session is not None
-    named = list(_of_session(writer, scopes[0], target) if of_session else _by_ref(writer, scopes, target))
+    named = list(
+        _of_session(writer, scopes[0], target) if of_session else _by_ref(writer, scopes, target)
+    )
     scope = named[0].memory.scope if named else scopes[0]
     found = fallout(writer, named)
-    if elsewhere := list(_made_elsewhere(writer, scopes, [one.memory for one in found.going], target.session)):
+    if elsewhere := list(
+        _made_elsewhere(writer, scopes, [one.memory for one in found.going], target.session)
+    ):
         found = fallout(writer, [*named, *elsewhere])
     going = [one.memory for one in found.going]
     going += [left for one in going for left in _left_behind(writer, scopes, one)]
@@ -193,10 +236,14 @@ def _by_ref(writer: Writer, scopes: Sequence[Scope], target: Target) -> Iterator
 
 def _found(writer: Writer, scopes: Sequence[Scope], ref: str | int) -> Memory:
     for scope in scopes:
-        memory = writer.memory(scope, ref) or (writer.removed(scope, ref) if isinstance(ref, str) else None)
+        memory = writer.memory(scope, ref) or (
+            writer.removed(scope, ref) if isinstance(ref, str) else None
+        )
         if memory is not None:
             return memory
-    raise NotFound(f"No memory {ref!r} in {', '.join(map(str, scopes))}. Nothing was erased.", id=ref)
+    raise NotFound(
+        f"No memory {ref!r} in {', '.join(map(str, scopes))}. Nothing was erased.", id=ref
+    )
 
 
 def _left_behind(writer: Writer, scopes: Sequence[Scope], memory: Memory) -> Iterator[Memory]:
@@ -220,23 +267,33 @@ def _of_session(writer: Writer, scope: Scope, target: Target) -> Iterator[Going]
     assert target.session is not None
     members = writer.of_session(scope, target.session)
     if not members and writer.session(scope, target.session) is None:
-        raise NotFound(f"No session {target.session!r} in {scope}. Nothing was erased.", id=target.session)
+        raise NotFound(
+            f"No session {target.session!r} in {scope}. Nothing was erased.", id=target.session
+        )
     for memory in members:
         if memory.session == target.session:
             yield Going(memory, IN_SESSION)
         elif not any(edge.source == memory.id for edge in writer.edges(scope, memory.id)):
-            yield Going(memory, ALONE)  # it names the session and nothing else that it could rest on
+            yield Going(
+                memory, ALONE
+            )  # it names the session and nothing else that it could rest on
 
 
-def _made_elsewhere(writer: Writer, scopes: Sequence[Scope], going: Memories, session: str | None) -> Iterator[Going]:
-    """Records in other scopes that were made of what goes: no link leads there, but they name the session and quote it.
+def _made_elsewhere(
+    writer: Writer, scopes: Sequence[Scope], going: Memories, session: str | None
+) -> Iterator[Going]:
+    """Records in other scopes that were made of what goes: no link leads there, but they name the
+    session and quote it.
 
-    So a preference that a project's session taught, and that is kept for all projects, goes with the session.
+    So a preference that a project's session taught, and that is kept for all projects, goes with
+    the session.
     """
     said: dict[tuple[Scope, str], str] = {}
     for one in going:
         if one.session:
-            said[one.scope, one.session] = said.get((one.scope, one.session), "") + f"\n{fold_text(one.content)}"
+            said[one.scope, one.session] = (
+                said.get((one.scope, one.session), "") + f"\n{fold_text(one.content)}"
+            )
     for (home, name), words in said.items():
         for scope in scopes:
             for record in writer.of_session(scope, name) if scope != home else ():
@@ -273,7 +330,9 @@ def _text_of(memories: Sequence[Memory]) -> str:
 
 def _purge_session(writer: Writer, scope: Scope, session: str, nonce: str) -> list[Item]:
     items = [Item("session", "", seal(nonce, session))]
-    items += [Item("message", "", seal(nonce, body)) for body in writer.message_bodies(scope, session)]
+    items += [
+        Item("message", "", seal(nonce, body)) for body in writer.message_bodies(scope, session)
+    ]
     if writer.session(scope, session) is not None:
         writer.purge_session(scope, session)
     writer.redact(scope, {session_entry(session): session_entry(ERASED)})
@@ -281,7 +340,9 @@ def _purge_session(writer: Writer, scope: Scope, session: str, nonce: str) -> li
 
 
 def instead(memories: Sequence[Memory]) -> dict[str, str]:
-    """What to write where words of these memories are quoted; short ones count only where nothing else is said."""
+    """What to write where words of these memories are quoted; short ones count only where nothing
+    else is said.
+    """
     found: dict[str, str] = {}
     for memory in memories:
         for text in filter(None, (memory.content, memory.quote, memory.title)):
@@ -294,7 +355,9 @@ def instead(memories: Sequence[Memory]) -> dict[str, str]:
 
 
 def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
-    """Marks what is left of the sources of a summary that goes as unread, so that its pipeline makes a new one."""
+    """Marks what is left of the sources of a summary that goes as unread, so that its pipeline
+    makes a new one.
+    """
     again: dict[str, None] = {}
     for memory in found.unread:
         session = writer.session(memory.scope, memory.session) if memory.session else None
@@ -303,9 +366,13 @@ def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
             again["A conversation is read again without what goes: `holdfast maintain`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             writer.change(memory, consolidated_at=None, outcome="")
-            again["Episodes are consolidated again without what goes, when that is next done."] = None
+            again["Episodes are consolidated again without what goes, when that is next done."] = (
+                None
+            )
     if any(one.memory.kind == "reflection" for one in found.going):
-        again["A reflection is made again when the week is next looked back on: `holdfast maintain`."] = None
+        again[
+            "A reflection is made again when the week is next looked back on: `holdfast maintain`."
+        ] = None
     return tuple(again)
 
 
@@ -336,4 +403,6 @@ def _run(task: Task) -> Output | None:
 
 
 SCRUB = Kind(SCRUB_KIND, due=lambda worker: (), run=_run)
-"""One job for each scope in which something was erased and files may still hold it; the erasure itself leaves it."""
+"""One job for each scope in which something was erased and files may still hold it; the erasure
+itself leaves it.
+"""

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..storage.protocol import Place
+from ..storage.protocol import ErasureTarget
 from ..types import Micros, from_iso, iso
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that was erased: what it was, its id where that says nothing, and the seal of its text."""
+    """One thing that was erased: what it was, its id where that says nothing, and the seal of its
+    text.
+    """
 
     noun: str
     id: str
@@ -26,8 +28,9 @@ class Item:
 class Receipt:
     """What was erased, by whom, when and where, and whether every place is clean of it.
 
-    Each item is sealed with HMAC-SHA-256 under the receipt's own nonce: who knows the text can check that it was among
-    what was erased, and who does not learns nothing that a guess would not have to name word for word.
+    Each item is sealed with HMAC-SHA-256 under the receipt's own nonce: who knows the text can
+    check that it was among what was erased, and who does not learns nothing that a guess would not
+    have to name word for word.
     """
 
     id: str
@@ -39,7 +42,7 @@ class Receipt:
     nonce: str
     counts: Mapping[str, int]
     items: tuple[Item, ...]
-    places: tuple[Place, ...]
+    places: tuple[ErasureTarget, ...]
     again: tuple[str, ...] = ()
     """What is made again of what is left, and when."""
     kept: Mapping[str, str] | None = None
@@ -51,7 +54,7 @@ class Receipt:
         return self.counts.get("memories", 0)
 
     @property
-    def pending(self) -> tuple[Place, ...]:
+    def pending(self) -> tuple[ErasureTarget, ...]:
         """The places that another try, `holdfast purge --finish`, has to clean."""
         return tuple(place for place in self.places if place.state == "pending")
 
@@ -70,11 +73,15 @@ class Receipt:
             "store": self.store,
             "scope": self.scope,
             "erased": dict(self.counts),
-            "places": [{"place": one.name, "state": one.state, "detail": one.detail} for one in self.places],
+            "places": [
+                {"place": one.name, "state": one.state, "detail": one.detail} for one in self.places
+            ],
             "again": list(self.again),
             "kept": dict(self.kept or {}),
             "nonce": self.nonce,
-            "items": [{"noun": item.noun, "id": item.id, "sha256": item.sha256} for item in self.items],
+            "items": [
+                {"noun": item.noun, "id": item.id, "sha256": item.sha256} for item in self.items
+            ],
         }
 
     @classmethod
@@ -83,11 +90,21 @@ class Receipt:
         known = json.loads(text)
         at = from_iso(known["at"])
         return cls(
-            known["receipt"], at, known["actor"], known["run"], known["store"], known["scope"], known["nonce"],
-            known["erased"], tuple(Item(**item) for item in known["items"]),
-            tuple(Place(one["place"], one["state"], one["detail"]) for one in known["places"]),
-            tuple(known["again"]), known["kept"],
-        )  # fmt: skip
+            known["receipt"],
+            at,
+            known["actor"],
+            known["run"],
+            known["store"],
+            known["scope"],
+            known["nonce"],
+            known["erased"],
+            tuple(Item(**item) for item in known["items"]),
+            tuple(
+                ErasureTarget(one["place"], one["state"], one["detail"]) for one in known["places"]
+            ),
+            tuple(known["again"]),
+            known["kept"],
+        )
 
 
 def seal(nonce: str, text: str) -> str:
@@ -96,4 +113,6 @@ def seal(nonce: str, text: str) -> str:
     >>> seal("n", "tea") == seal("n", "tea") != seal("m", "tea")
     True
     """
-    return hmac.new(nonce.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return hmac.new(
+        nonce.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256
+    ).hexdigest()

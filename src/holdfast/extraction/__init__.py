@@ -1,4 +1,5 @@
-"""From conversations to memories: candidates, the write policy, reconciliation, promotion, summaries.
+"""From conversations to memories: candidates, the write policy, reconciliation, promotion,
+summaries.
 
 Submodules are imported on first use, as in `extraction.approval`, to keep start-up short.
 """

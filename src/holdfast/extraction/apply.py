@@ -1,7 +1,8 @@
-"""What becomes of candidates: each is compared with what is known, then committed, held, proposed or dropped.
+"""What becomes of candidates: each is compared with what is known, then committed, held, proposed
+or dropped.
 
-Reading and comparing come before the transaction, because they take their time; a `Scribe` then writes all of it down
-inside one, and looks again at whatever may have changed meanwhile.
+Reading and comparing come before the transaction, because they take their time; a `Scribe` then
+writes all of it down inside one, and looks again at whatever may have changed meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any
 from ..errors import Nothing, TooLarge
 from ..ingest import commit, entity_linking
 from ..ingest.commit import Draft
-from ..maintenance.decay import RATE
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
 from ..storage.protocol import Filter, Store, Writer, rests_on
@@ -22,7 +22,7 @@ from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from . import approval, permission_checks
 from .candidate import Candidate, Extractor, grounded
 from .episodes import SOURCE
-from .policy import Judged, Policy, Verdict, short
+from .policy import JudgedCandidate, Policy, Verdict, short
 from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide
 from .similarity.dedup import merge_batch
 from .similarity.known_memories import sharing_words
@@ -30,6 +30,8 @@ from .similarity.llm_compare import Matter, collisions, compared
 
 PAGE = 30  # turns that are read together
 OF_A_SORT = 200  # of its category that are looked through for the same subject and predicate
+# of facts that were extracted or told to an agent: full confidence fades in thirty days without use
+DECAY_RATE = 0.1
 DEMOTED_CONFIDENCE, DEMOTED_RATE = 0.3, 0.5  # of a fact that another has taken the place of
 IMMEDIATE, SESSION_END, PROMOTION, WAITING = "immediate", "session_end", "promotion", "held"
 """When a candidate was committed; the last one waits."""
@@ -45,10 +47,14 @@ def pages(turns: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
 
 
 def found_in(turns: Sequence[Memory], extractor: Extractor) -> list[Candidate]:
-    """What an extractor finds in turns and the turns bear out, said once each: a model's promise is checked."""
+    """What an extractor finds in turns and the turns bear out, said once each: a model's promise is
+    checked.
+    """
     texts = {turn.id: turn for turn in turns}
     found = [one for page in pages(turns) for one in extractor.extract(page)]
-    sound = [one for one in found if one.source in texts and grounded(one, texts[one.source].content)]
+    sound = [
+        one for one in found if one.source in texts and grounded(one, texts[one.source].content)
+    ]
     return merge_batch(sound)
 
 
@@ -58,9 +64,14 @@ def near(store: Store, scope: Scope, candidate: Candidate) -> Memories:
 
 
 def decided(
-    store: Store, scope: Scope, candidates: Sequence[tuple[Candidate, Micros]], complete: Complete | None
+    store: Store,
+    scope: Scope,
+    candidates: Sequence[tuple[Candidate, Micros]],
+    complete: Complete | None,
 ) -> list[Decision]:
-    """What to do with each candidate, said at a time, given what is known; a model is asked where it is not plain."""
+    """What to do with each candidate, said at a time, given what is known; a model is asked where
+    it is not plain.
+    """
     compares = [(one, near(store, scope, one), said_at) for one, said_at in candidates]
     decisions = [decide(one, known, said_at) for one, known, said_at in compares]
     if complete is None:
@@ -73,7 +84,9 @@ def decided(
 
 
 def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories) -> Memories:
-    """The newest facts of a candidate's category besides those that share words with it: perhaps about the same."""
+    """The newest facts of a candidate's category besides those that share words with it: perhaps
+    about the same.
+    """
     if candidate.triple is None:
         return []
     where = Filter((scope,), kinds=(candidate.kind,), categories=(candidate.category,))
@@ -85,7 +98,7 @@ def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories
 
 
 @dataclass(frozen=True, slots=True)
-class Scribe:
+class DecisionWriter:
     """Writes down what was decided about a session, inside one transaction."""
 
     writer: Writer
@@ -115,16 +128,18 @@ class Scribe:
         self._stands(new, decision)
         return True
 
-    def hold(self, judged: Judged) -> Memory | None:
+    def hold(self, judged: JudgedCandidate) -> Memory | None:
         """Stores a candidate that waits for the end of its session; nothing recalls it."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None:
             return None
-        held = self.writer.add(memory.with_(status="held", status_at=self.at, status_reason=judged.verdict.reason))
+        held = self.writer.add(
+            memory.with_(status="held", status_at=self.at, status_reason=judged.verdict.reason)
+        )
         self._rests_on(held, [judged.candidate.source])
         return held
 
-    def propose(self, judged: Judged) -> Memory | None:
+    def propose(self, judged: JudgedCandidate) -> Memory | None:
         """Stores a candidate that waits for a person."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
@@ -134,9 +149,18 @@ class Scribe:
         return proposed
 
     def promote(
-        self, held: Memory, decision: Decision, turns: Iterable[str], *, timing: str, reason: str, **fields: Any
+        self,
+        held: Memory,
+        decision: Decision,
+        turns: Iterable[str],
+        *,
+        timing: str,
+        reason: str,
+        **fields: Any,
     ) -> bool:
-        """Lets a held memory, which rests on these turns, join what is known; whether it is a new one."""
+        """Lets a held memory, which rests on these turns, join what is known; whether it is a new
+        one.
+        """
         if isinstance(decision, Ignore):
             self.refuse(held, decision.reason)
             return False
@@ -151,10 +175,18 @@ class Scribe:
         before = held.metadata.get("policy", {})
         told_why = short(f"{reason}; it was held because {before.get('reason', '')}")
         policy = {**before, "timing": timing, "reason": told_why}
-        told = held.with_(metadata={**held.metadata, **fields.pop("metadata", {}), "policy": policy}, **fields)
+        told = held.with_(
+            metadata={**held.metadata, **fields.pop("metadata", {}), "policy": policy}, **fields
+        )
         if self.policy.needs_person(held.kind):
             told = approval.proposal(told, by=self.actor)
-            self.writer.change(held, status="proposed", status_at=self.at, status_reason=reason, metadata=told.metadata)
+            self.writer.change(
+                held,
+                status="proposed",
+                status_at=self.at,
+                status_reason=reason,
+                metadata=told.metadata,
+            )
             return False
         active = commit.set_status(self.writer, held, "active", at=self.at, reason=reason)
         new = self.writer.change(active, metadata=told.metadata, confidence=told.confidence)
@@ -178,7 +210,9 @@ class Scribe:
         self.writer.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
 
     def withdraw(self, turns: Mapping[str, str]) -> int:
-        """Puts away turns that are not to be remembered, and all that rests on nothing else; how many memories went."""
+        """Puts away turns that are not to be remembered, and all that rests on nothing else; how
+        many memories went.
+        """
         for turn, reason in turns.items():
             self.note(turn, Verdict("drop", reason))
             fresh = self.writer.memory(self.session.scope, turn)
@@ -187,9 +221,17 @@ class Scribe:
         gone = 0
         for one in self.writer.of_session(self.session.scope, self.session.id) if turns else ():
             rests = set(rests_on(self.writer, one))
-            if one.kind == "turn" or one.protected or one.status == "archived" or not rests or not rests <= set(turns):
+            if (
+                one.kind == "turn"
+                or one.protected
+                or one.status == "archived"
+                or not rests
+                or not rests <= set(turns)
+            ):
                 continue
-            commit.set_status(self.writer, one, "archived", at=self.at, reason="asked not to be remembered")
+            commit.set_status(
+                self.writer, one, "archived", at=self.at, reason="asked not to be remembered"
+            )
             gone += 1
         return gone
 
@@ -197,12 +239,20 @@ class Scribe:
         """Whether a person has turned the same words down; then that is noted on the turn."""
         if not permission_checks.is_turned_down(self.writer, memory, "model"):
             return False
-        self.note(candidate.source, verdict.instead("drop", "a person has turned the same words down"), candidate)
+        self.note(
+            candidate.source,
+            verdict.instead("drop", "a person has turned the same words down"),
+            candidate,
+        )
         return True
 
     def waiting(self) -> Memories:
         """What of this session is held."""
-        return [one for one in self.writer.of_session(self.session.scope, self.session.id) if one.status == "held"]
+        return [
+            one
+            for one in self.writer.of_session(self.session.scope, self.session.id)
+            if one.status == "held"
+        ]
 
     def _known(self, decision: Decision) -> Memory | None:
         """What says the same as it is inside this transaction; None when there is none any more."""
@@ -218,7 +268,9 @@ class Scribe:
     def _rests_on(self, memory: Memory, turns: Iterable[str]) -> None:
         self._link(memory, turns)
         if memory.status == "active":
-            entity_linking.link(self.writer, memory, recognition().recognise(memory.content, "local"), at=self.at)
+            entity_linking.link(
+                self.writer, memory, recognition().recognise(memory.content, "local"), at=self.at
+            )
 
     def _link(self, memory: Memory, turns: Iterable[str]) -> None:
         for turn in turns:
@@ -236,7 +288,9 @@ class Scribe:
                 pass
 
     def _built(self, candidate: Candidate, verdict: Verdict, timing: str) -> Memory | None:
-        """The memory of a candidate; None when nothing is left of it without secrets, or it is no statement."""
+        """The memory of a candidate; None when nothing is left of it without secrets, or it is no
+        statement.
+        """
         source = self.sources[candidate.source]
         draft = Draft(
             content=candidate.content,
@@ -245,7 +299,7 @@ class Scribe:
             author=candidate.author,
             event_time=source.event_time,
             confidence=candidate.confidence,
-            decay_rate=RATE if candidate.kind == "fact" else 0.0,
+            decay_rate=DECAY_RATE if candidate.kind == "fact" else 0.0,
             source=SOURCE,
             trust="external" if source.trust == "external" else "derived",
             quote=candidate.quote,
@@ -267,7 +321,9 @@ class Scribe:
 
 
 def demote(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
-    """Retires a fact because another has taken its place; should it come back, it is hardly sure and fades quickly."""
+    """Retires a fact because another has taken its place; should it come back, it is hardly sure
+    and fades quickly.
+    """
     fresh = writer.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         fresh = writer.change(

@@ -1,9 +1,10 @@
-"""Memories that wait for a person: proposed, weighed against what is known, approved, rejected or expired.
+"""Memories that wait for a person: proposed, weighed against what is known, approved, rejected or
+expired.
 
 Whoever proposes does not decide: who may is in `permissions.py`.
 
-What is approved joins what is known as anything said by a person does: it renews what says the same, and takes the
-place of what it contradicts, unless a person has confirmed that.
+What is approved joins what is known as anything said by a person does: it renews what says the
+same, and takes the place of what it contradicts, unless a person has confirmed that.
 """
 
 from __future__ import annotations
@@ -24,25 +25,43 @@ from .candidate import as_candidate
 from .reconcile import Add, Bump, Coexist, Decision, Supersede, decide
 from .similarity.known_memories import sharing_words
 
-ALIKE = 0.2  # of the words in common: below it, a diff would show two texts that have nothing to do with each other
+# of the words in common: below it, a diff would show two texts that have nothing to do with each
+# other
+ALIKE = 0.2
 AKIN = 0.55  # cosine of the vectors, for the same when the words differ
 WAITING = ("proposed", "held")
 # When a candidate of the write policy was committed, its decision says at what moment.
 COMMITTED = ("immediate", "session_end", "promotion")
 REJECTED = "rejected"
 REPLACES = "replaces"
-"""Where a proposal keeps the id of the memory that it is to take the place of, whatever protects that."""
+"""Where a proposal keeps the id of the memory that it is to take the place of, whatever protects
+that.
+"""
 DECIDED = ("policy", "proposed_by", "proposed_at", "approved_by", "approved_at", REPLACES)
 """What the metadata of a memory say of how it came to be active."""
 _KEPT = (
-    "kind", "category", "title", "author", "role", "event_time", "valid_from", "valid_until", "confidence",
-    "decay_rate", "source", "quote", "tags", "metadata",
-)  # fmt: skip
+    "kind",
+    "category",
+    "title",
+    "author",
+    "role",
+    "event_time",
+    "valid_from",
+    "valid_until",
+    "confidence",
+    "decay_rate",
+    "source",
+    "quote",
+    "tags",
+    "metadata",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What approving a proposal would do to what is known, and the memory that is nearest to it, if one is near."""
+    """What approving a proposal would do to what is known, and the memory that is nearest to it, if
+    one is near.
+    """
 
     decision: Decision
     nearest: Memory | None
@@ -92,16 +111,33 @@ def grounds(memory: Memory) -> str:
 def proposal(memory: Memory, *, by: str, reason: str = "") -> Memory:
     """A new memory as a proposal of somebody."""
     known = memory.metadata.get("policy")
-    policy = dict(known) if isinstance(known, Mapping) else {"action": "propose", "reason": without_secrets(reason)}
-    told = {**memory.metadata, "policy": policy, "proposed_by": by, "proposed_at": iso(memory.created_at)}
+    policy = (
+        dict(known)
+        if isinstance(known, Mapping)
+        else {"action": "propose", "reason": without_secrets(reason)}
+    )
+    told = {
+        **memory.metadata,
+        "policy": policy,
+        "proposed_by": by,
+        "proposed_at": iso(memory.created_at),
+    }
     return memory.with_(status="proposed", status_at=memory.created_at, metadata=told)
 
 
 def said_before(store: Store, memory: Memory) -> Memory | None:
-    """The memory that makes the same claim and leaves nothing to decide: known, waiting already, or turned down."""
-    where = Filter((memory.scope,), kinds=(memory.kind,), statuses=("active", "proposed", "archived"))
-    twins = [one for one in sharing_words(store, where, memory.content) if claim(one) == claim(memory)]
-    settled = [one for one in twins if one.status != "archived" or one.status_reason.startswith(REJECTED)]
+    """The memory that makes the same claim and leaves nothing to decide: known, waiting already, or
+    turned down.
+    """
+    where = Filter(
+        (memory.scope,), kinds=(memory.kind,), statuses=("active", "proposed", "archived")
+    )
+    twins = [
+        one for one in sharing_words(store, where, memory.content) if claim(one) == claim(memory)
+    ]
+    settled = [
+        one for one in twins if one.status != "archived" or one.status_reason.startswith(REJECTED)
+    ]
     order = ("active", "proposed", "archived")
     return min(settled, key=lambda one: order.index(one.status), default=None)
 
@@ -138,8 +174,16 @@ def _replaced(store: Store, memory: Memory) -> Memory | None:
 def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
     where = Filter((memory.scope,), kinds=("fact", "rule", "reflection", "skill", "episode"))
     hits = recall_.recall(engine, recall_.Question(memory.content, where, limit=5)).hits
-    close = [hit for hit in hits if _alike(memory, hit.memory) >= ALIKE or (hit.why.similarity or 0.0) >= AKIN]
-    return max(close, key=lambda hit: _alike(memory, hit.memory), default=close[0]).memory if close else None
+    close = [
+        hit
+        for hit in hits
+        if _alike(memory, hit.memory) >= ALIKE or (hit.why.similarity or 0.0) >= AKIN
+    ]
+    return (
+        max(close, key=lambda hit: _alike(memory, hit.memory), default=close[0]).memory
+        if close
+        else None
+    )
 
 
 def _alike(one: Memory, other: Memory) -> float:
@@ -155,7 +199,9 @@ def edited(proposed: Memory, content: str, *, at: Micros, max_bytes: int) -> Mem
     if content.strip() == proposed.content:
         return None
     kept = {name: getattr(proposed, name) for name in _KEPT}
-    return commit.build(commit.Draft(content=content, **kept), proposed.scope, at=at, max_bytes=max_bytes)
+    return commit.build(
+        commit.Draft(content=content, **kept), proposed.scope, at=at, max_bytes=max_bytes
+    )
 
 
 def approve(
@@ -168,7 +214,8 @@ def approve(
     edited: Memory | None = None,
     sources: Sequence[str] = (),
 ) -> Memory:
-    """Lets a proposal, as it is or `edited`, join what is known; the memory that says it from now on comes back.
+    """Lets a proposal, as it is or `edited`, join what is known; the memory that says it from now
+    on comes back.
 
     That one rests on the proposal's `sources`, whichever it is.
     """
@@ -176,9 +223,19 @@ def approve(
     known = _known(writer, edited or proposed, decision)
     if known is not None:
         renewed = commit.renew(writer, known, confidence=proposed.confidence, at=at)
-        _retire(writer, proposed, renewed, sources, at=at, reason=f"approved: {renewed.id} says the same")
+        _retire(
+            writer,
+            proposed,
+            renewed,
+            sources,
+            at=at,
+            reason=f"approved: {renewed.id} says the same",
+        )
         return renewed
-    stands = {"trust": "user", "metadata": {**proposed.metadata, "approved_by": by, "approved_at": iso(at)}}
+    stands = {
+        "trust": "user",
+        "metadata": {**proposed.metadata, "approved_by": by, "approved_at": iso(at)},
+    }
     if edited is None:
         new = commit.set_status(writer, proposed, "active", at=at, reason=f"approved by {by}")
         new = writer.change(new, **stands)
@@ -192,7 +249,9 @@ def approve(
 def check_waiting(memory: Memory) -> None:
     """Conflict unless a memory waits for a decision."""
     if memory.status != "proposed":
-        raise Conflict(f"{memory.id} does not wait for a decision: it is {memory.status}.", id=memory.id)
+        raise Conflict(
+            f"{memory.id} does not wait for a decision: it is {memory.status}.", id=memory.id
+        )
 
 
 def _known(writer: Writer, memory: Memory, decision: Decision) -> Memory | None:
@@ -205,8 +264,12 @@ def _known(writer: Writer, memory: Memory, decision: Decision) -> Memory | None:
     return writer.same_content([memory]).get(memory.id)
 
 
-def _retire(writer: Writer, proposed: Memory, by: Memory, sources: Sequence[str], *, at: Micros, reason: str) -> None:
-    """Puts a proposal behind the memory that says it now, which rests on the same sources from now on."""
+def _retire(
+    writer: Writer, proposed: Memory, by: Memory, sources: Sequence[str], *, at: Micros, reason: str
+) -> None:
+    """Puts a proposal behind the memory that says it now, which rests on the same sources from now
+    on.
+    """
     for source in sources:
         writer.link(Edge(by.scope, by.id, source, "derived_from", at))
     commit.set_status(writer, proposed, "superseded", at=at, reason=reason)
@@ -225,13 +288,17 @@ def _settle(writer: Writer, new: Memory, decision: Decision, *, at: Micros) -> N
             if fresh is not None and fresh.status == "active" and (named or not fresh.protected):
                 if fresh.protected:
                     commit.confirm(writer, new, at=at)
-                commit.supersede(writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}")
+                commit.supersede(
+                    writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}"
+                )
         case Coexist(_, old, reason):
             writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
 
 
 def admit(writer: Writer, memory: Memory, decision: Decision, *, at: Micros) -> Memory:
-    """Stores what a person has just said among what is known; the memory that says it from now on comes back."""
+    """Stores what a person has just said among what is known; the memory that says it from now on
+    comes back.
+    """
     known = _known(writer, memory, decision)
     if known is not None:
         return commit.renew(writer, known, confidence=memory.confidence, at=at)
@@ -249,16 +316,28 @@ def reject(writer: Writer, proposed: Memory, *, at: Micros, reason: str = "") ->
 
 def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) -> Memories:
     """The proposals that have waited longer than these days."""
-    return [memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY]
+    return [
+        memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY
+    ]
 
 
-def expire_stale(store: Store, scopes: Sequence[Scope], author: Author, *, days: int = PROPOSAL_DAYS) -> Memories:
-    """Puts away the proposals of these scopes that nobody decided on in time. Doing it twice equals once."""
+def expire_stale(
+    store: Store, scopes: Sequence[Scope], author: Author, *, days: int = PROPOSAL_DAYS
+) -> Memories:
+    """Puts away the proposals of these scopes that nobody decided on in time. Doing it twice equals
+    once.
+    """
     found = stale(waiting(store, scopes), author.at, days)
-    return store.write(author, lambda writer: expire(writer, found, at=author.at, days=days)) if found else []
+    return (
+        store.write(author, lambda writer: expire(writer, found, at=author.at, days=days))
+        if found
+        else []
+    )
 
 
-def expire(writer: Writer, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS) -> Memories:
+def expire(
+    writer: Writer, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS
+) -> Memories:
     """Puts away proposals that nobody decided on in time; who does it again finds none."""
     fresh = [writer.memory(memory.scope, memory.id) for memory in proposals]
     why = f"expired: nobody decided within {counted(days, 'day')}"

@@ -1,4 +1,6 @@
-"""Candidates: what a text says that may be worth remembering, before anybody has decided that it is."""
+"""Candidates: what a text says that may be worth remembering, before anybody has decided that it
+is.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from ..types import Kind, Memory, Triple
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a model would do with a candidate, and why: advice that the write policy takes or clamps."""
+    """What a model would do with a candidate, and why: advice that the write policy takes or
+    clamps.
+    """
 
     action: str
     reason: str = ""
@@ -19,7 +23,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement and the exact words it rests on. It can be understood on its own, whoever reads it."""
+    """A statement and the exact words it rests on. It can be understood on its own, whoever reads
+    it.
+    """
 
     content: str
     quote: str
@@ -35,14 +41,20 @@ class Candidate:
 
 
 class Extractor(Protocol):
-    """Finds candidates in what was said. Each quote occurs in the text of its source, word for word."""
+    """Finds candidates in what was said. Each quote occurs in the text of its source, word for
+    word.
+    """
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates of these turns, in their order. Turns without anything durable yield none."""
+        """The candidates of these turns, in their order. Turns without anything durable yield
+        none.
+        """
 
 
 def grounded(candidate: Candidate, text: str) -> bool:
-    """Whether the candidate's words occur in a text; spacing does not count, everything else does."""
+    """Whether the candidate's words occur in a text; spacing does not count, everything else
+    does.
+    """
     quote = " ".join(candidate.quote.split())
     return bool(quote) and quote in " ".join(text.split())
 

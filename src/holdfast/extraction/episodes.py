@@ -1,8 +1,8 @@
 """Turning episodes into durable facts: a model reads what happened and says what is worth keeping.
 
-The model only writes lines; which episodes were read, what became of them and where each fact comes from is noted
-by this code, in the transaction that stores the facts. A lease keeps two processes from reading the same episodes
-at once, so nothing is learned twice.
+The model only writes lines; which episodes were read, what became of them and where each fact comes
+from is noted by this code, in the transaction that stores the facts. A lease keeps two processes
+from reading the same episodes at once, so nothing is learned twice.
 """
 
 from __future__ import annotations
@@ -27,14 +27,22 @@ EXTRACTED, NO_OUTPUT = "extracted", "no_output"
 SOURCE = "consolidation"
 BUSY = "Another process is consolidating these episodes at this moment."
 
-_LINE = re.compile(r"^\s*(?:[-*•]+|\d+[.)])?\s*\**(?P<category>[^\W\d][\w /-]{0,39}?)\**\s*[:：]\**\s*(?P<content>.+)$")
-# What models write around their answer, and the beginnings of addresses, look like categories but are none.
-_NO_CATEGORIES = frozenset(("note", "notes", "nb", "output", "answer", "category", "none", "http", "https", "file"))
+_LINE = re.compile(
+    r"^\s*(?:[-*•]+|\d+[.)])?\s*\**(?P<category>[^\W\d][\w "
+    r"/-]{0,39}?)\**\s*[:：]\**\s*(?P<content>.+)$"
+)
+# What models write around their answer, and the beginnings of addresses, look like categories but
+# are none.
+_NO_CATEGORIES = frozenset(
+    ("note", "notes", "nb", "output", "answer", "category", "none", "http", "https", "file")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """What a consolidation did: facts that are new, episodes that were read, and why it stopped short if it did."""
+    """What a consolidation did: facts that are new, episodes that were read, and why it stopped
+    short if it did.
+    """
 
     created: int = 0
     episodes: int = 0
@@ -59,11 +67,12 @@ def consolidate(
     actor: str = "consolidation",
     max_bytes: int = 100_000,
 ) -> Consolidated:
-    """Reads up to `limit` episodes that have not been read, oldest first, and stores what the model makes of them.
+    """Reads up to `limit` episodes that have not been read, oldest first, and stores what the model
+    makes of them.
 
-    All or nothing: when the model or the store fails, the error is raised, noted on the job, and the episodes wait for
-    the next time. Episodes that yield nothing are marked with the outcome `no_output`, so that the next ones get their
-    turn.
+    All or nothing: when the model or the store fails, the error is raised, noted on the job, and
+    the episodes wait for the next time. Episodes that yield nothing are marked with the outcome
+    `no_output`, so that the next ones get their turn.
     """
     if not unread(store, scope, limit):
         return Consolidated()
@@ -71,7 +80,9 @@ def consolidate(
     if job is None:
         return Consolidated(reason=BUSY)
     try:
-        episodes = unread(store, scope, limit)  # another process may have read some while we came for the lease
+        episodes = unread(
+            store, scope, limit
+        )  # another process may have read some while we came for the lease
         insights = list(parse(complete(asked(episodes)))) if episodes else []
         author = Author(actor, new_id("run", clock()), clock(), KIND)
         facts = _facts(insights, scope, author, max_bytes)
@@ -90,18 +101,25 @@ def unread(store: Store, scope: Scope, limit: int) -> Memories:
 
 def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:
     known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == (KIND, KEY)]
-    store.enqueue(scope, KIND, KEY, watermark=max(known, default=0) + 1)  # asked for again, so tried again
-    return store.claim([KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=clock(), lease=LEASE)
+    store.enqueue(
+        scope, KIND, KEY, watermark=max(known, default=0) + 1
+    )  # asked for again, so tried again
+    return store.claim(
+        [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=clock(), lease=LEASE
+    )
 
 
 def asked(episodes: Sequence[Memory]) -> str:
     """The prompt for these episodes."""
-    lines = (f"- [{one.category}] ({iso(one.created_at)}) {neutralise(one.content)}" for one in episodes)
+    lines = (
+        f"- [{one.category}] ({iso(one.created_at)}) {neutralise(one.content)}" for one in episodes
+    )
     return prompt("consolidate_episodes", episodes="\n".join(lines))
 
 
 def parse(answer: str) -> Iterator[Insight]:
-    """The lines of an answer that have the form `CATEGORY: content`; what a model writes around them is passed over.
+    """The lines of an answer that have the form `CATEGORY: content`; what a model writes around
+    them is passed over.
 
     >>> [insight.category for insight in parse("Here you are:\\n- preference: Likes tea.\\nhttps://example.com")]
     ['preference']
@@ -126,17 +144,26 @@ def _facts(insights: Sequence[Insight], scope: Scope, author: Author, max_bytes:
             trust="derived",
             metadata={"source": SOURCE},
         )
-        with suppress(Nothing):  # nothing was left of the line, as of one that only repeats what memory had injected
+        with suppress(
+            Nothing
+        ):  # nothing was left of the line, as of one that only repeats what memory had injected
             facts.append(commit.build(draft, scope, at=author.at, max_bytes=max_bytes))
     return facts
 
 
-def _keep(writer: Writer, job: Job, episodes: Memories, facts: Memories, author: Author) -> Consolidated:
+def _keep(
+    writer: Writer, job: Job, episodes: Memories, facts: Memories, author: Author
+) -> Consolidated:
     if any(writer.memory(one.scope, one.id) is None for one in episodes):
         # What the model made of it may repeat what was purged.
-        raise Conflict("An episode was removed while it was read. Nothing was kept; the others are read again.")
+        raise Conflict(
+            "An episode was removed while it was read. Nothing was kept; the others are read again."
+        )
     known = writer.same_content(facts)
-    new = {fact.id: fact for fact in commit.remember(writer, [fact for fact in facts if fact.id not in known])}
+    new = {
+        fact.id: fact
+        for fact in commit.remember(writer, [fact for fact in facts if fact.id not in known])
+    }
     for fact in (*new, *{fact.id for fact in known.values()}):
         for episode in episodes:
             writer.link(Edge(episode.scope, fact, episode.id, "derived_from", author.at))

@@ -1,6 +1,8 @@
-"""What a maintenance job is to the code that does it: a task at hand, and a kind that says what is due and how it goes.
+"""What a maintenance job is to the code that does it: a task at hand, and a kind that says what is
+due and how it goes.
 
-A pipeline describes its kind of job here and nothing else; `work.py` plans, claims, finishes and fails them all.
+A pipeline describes its kind of job here and nothing else; `work.py` plans, claims, finishes and
+fails them all.
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     from .coding.project_settings import Building
     from .policy import Policy
 
-LEASE: Micros = 300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
-REVIVAL: Micros = 3_600_000_000  # when a job that used up its tries gets new ones, though nothing else has changed
+LEASE: Micros = (
+    300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
+)
+# when a job that used up its tries gets new ones, though nothing else has changed
+REVIVAL: Micros = 3_600_000_000
 
 
 class Stopping(Exception):
@@ -45,7 +50,9 @@ def worker_name() -> str:
 
 @dataclass(frozen=True)
 class Worker:
-    """Who works, with what, and for which scopes; None stands for all of them, which needs rights of upkeep."""
+    """Who works, with what, and for which scopes; None stands for all of them, which needs rights
+    of upkeep.
+    """
 
     store: Store
     tiers: Tiers
@@ -53,15 +60,21 @@ class Worker:
     scopes: Sequence[Scope] | None = None
     name: str = field(default_factory=worker_name)
     extractor: Extractor | None = None
-    """What finds facts in conversations; None stands for the model, or for rules where there is none."""
+    """What finds facts in conversations; None stands for the model, or for rules where there is
+    none.
+    """
     complete: Complete | None = None
-    """The language model; None where there is none. A job asks the `complete` of its task, which keeps to the caps."""
+    """The language model; None where there is none. A job asks the `complete` of its task, which
+    keeps to the caps.
+    """
     meter: Meter | None = None
     """What holds models to the caps; None where whoever gives the models sees to that."""
     policy: Policy | None = None
     """What of it is kept, and when; None stands for the usual one."""
     recognition: Recognition | None = None
-    """What finds people, places and projects; None stands for ours, spaCy where it is installed, and the model."""
+    """What finds people, places and projects; None stands for ours, spaCy where it is installed,
+    and the model.
+    """
     threshold: float | None = None
     """Below which confidence a fact fades; None stands for the usual one."""
     building: Building | None = None
@@ -81,29 +94,41 @@ class Task:
 
     @property
     def complete(self) -> Complete | None:
-        """The worker's language model, asked on the account of the job's owner; None where there is none."""
+        """The worker's language model, asked on the account of the job's owner; None where there is
+        none.
+        """
         complete, meter = self.worker.complete, self.worker.meter
         return complete if meter is None else meter.through(complete, self.job.scope)
 
     def heartbeat(self) -> None:
-        """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must be no other step."""
+        """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must
+        be no other step.
+        """
         if self.worker.stop.is_set():
             raise Stopping
         if not self.worker.store.heartbeat(self.job, now=self.worker.clock(), lease=self.lease):
             raise LeaseLost
 
     def write(self, work: Output) -> None:
-        """Writes what a step of the job has come to, in a transaction of its own, while the job goes on."""
+        """Writes what a step of the job has come to, in a transaction of its own, while the job
+        goes on.
+        """
         at = self.worker.clock()
-        self.worker.store.write(Author(f"worker:{self.worker.name}", new_id("run", at), at, self.job.kind), work)
+        self.worker.store.write(
+            Author(f"worker:{self.worker.name}", new_id("run", at), at, self.job.kind), work
+        )
 
     @contextmanager
     def beating(self, every: float) -> Iterator[None]:
-        """Keeps the job during a step that takes longer than its lease, by a heartbeat every so many seconds."""
+        """Keeps the job during a step that takes longer than its lease, by a heartbeat every so
+        many seconds.
+        """
         over = threading.Event()
 
         def beat() -> None:
-            with suppress(Stopping, LeaseLost, StoreError):  # what became of it shows when the step is over
+            with suppress(
+                Stopping, LeaseLost, StoreError
+            ):  # what became of it shows when the step is over
                 while not over.wait(every):
                     self.heartbeat()
 
@@ -117,7 +142,9 @@ class Task:
 
 
 class Due(NamedTuple):
-    """Something to be done: the job's scope and key, and a number that has grown when there is more to do."""
+    """Something to be done: the job's scope and key, and a number that has grown when there is more
+    to do.
+    """
 
     scope: Scope
     key: str
@@ -127,8 +154,8 @@ class Due(NamedTuple):
 Output = Callable[[Writer], object]
 """What a job has to write; it is committed together with the job's end, or not at all.
 
-What comes back, if it can be called, is called last of all, while the job is still held: for files that must not change
-under somebody else's hands. If it raises, nothing is committed.
+What comes back, if it can be called, is called last of all, while the job is still held: for files
+that must not change under somebody else's hands. If it raises, nothing is committed.
 """
 
 
@@ -140,16 +167,18 @@ class Terms:
     retry: Micros | None = None
     """Until the next try; None: a while that doubles with each."""
     revival: Micros | None = REVIVAL
-    """Until a job that used up its tries gets new ones; None: when there is more to do, not before."""
+    """Until a job that used up its tries gets new ones; None: when there is more to do, not
+    before.
+    """
 
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of job.
 
-    `due` finds what is to be done in the worker's scopes. `run` does one job, in steps with a heartbeat between them;
-    an error it raises fails the job. `keys` names the jobs that a worker is able to do, the most urgent first; without
-    it any worker can do any of them.
+    `due` finds what is to be done in the worker's scopes. `run` does one job, in steps with a
+    heartbeat between them; an error it raises fails the job. `keys` names the jobs that a worker is
+    able to do, the most urgent first; without it any worker can do any of them.
     """
 
     name: str

@@ -21,7 +21,8 @@ _SEVERAL = re.compile(
     r"|freunde\w?|freundinnen|kollegen|дет\w+|родител\w+|брать\w+|с[её]стры|друз\w+|сыновь\w+|дочери)",
     re.IGNORECASE,
 )
-# Words with a capital that stand after "my brother" and are no name: days, months, feasts, languages.
+# Words with a capital that stand after "my brother" and are no name: days, months, feasts,
+# languages.
 _NO_NAMES = words(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -38,14 +39,16 @@ _NO_NAMES = words(
     """
 )
 _NO_NAME = re.compile(r"I['’]|(?:[A-Z]{2,4}|[A-Z]\w*\d\w*)$")  # "I'll", "CEO", "PS5"
-# After these the next name may be what somebody gets: "I bought my son Lego sets". An article after it says that it is
-# not: "I gave my sister Ines a book".
+# After these the next name may be what somebody gets: "I bought my son Lego sets". An article after
+# it says that it is not: "I gave my sister Ines a book".
 _GIVES = re.compile(
     r"\b(?:buy|bought|give|gave|get|got|getting|giving|buying|make|made|cook|cooked|teach|taught|teaching|lend|lent|owe"
     r"|owed|order|ordered|bring|brought|send|sent|read)\s+$",
     re.IGNORECASE,
 )
-_THING_NEXT = re.compile(r"\s+(?:an?|the|some|my|our|his|her|their|this|that|to|two|three|\d+)\b", re.IGNORECASE)
+_THING_NEXT = re.compile(
+    r"\s+(?:an?|the|some|my|our|his|her|their|this|that|to|two|three|\d+)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,19 @@ def _is_aside(sentence: str, found: re.Match[str]) -> bool:
 
 def _is_given(sentence: str, found: re.Match[str]) -> bool:
     aside = _is_aside(sentence, found)
-    return not aside and bool(_GIVES.search(sentence[: found.start()])) and not _THING_NEXT.match(sentence, found.end())
+    return (
+        not aside
+        and bool(_GIVES.search(sentence[: found.start()]))
+        and not _THING_NEXT.match(sentence, found.end())
+    )
 
 
 def _is_title(language: Language, sentence: str, found: re.Match[str]) -> bool:
     """Whether all of it is one name: "My Neighbor Totoro"."""
     inside = sentence[: found.start()].strip() and found[0][0].isupper()
-    written_as_a_name = language.retold and found["kin"][0].isupper() and found["kin"].lower() not in TITLES_OF_KIN
+    written_as_a_name = (
+        language.retold and found["kin"][0].isupper() and found["kin"].lower() not in TITLES_OF_KIN
+    )
     return bool(inside) or written_as_a_name
 
 

@@ -1,8 +1,9 @@
-"""Extraction by a language model: one call for each page of turns, and nothing believed that the turns do not say.
+"""Extraction by a language model: one call for each page of turns, and nothing believed that the
+turns do not say.
 
-One call with a fixed answer, rather than an agent with tools: a small model manages it, it costs one request, and
-what is read, stored and ticked off is decided by code. An answer that is not quite JSON is mended where that is
-possible; an element whose quote does not occur in its turn is dropped.
+One call with a fixed answer, rather than an agent with tools: a small model manages it, it costs
+one request, and what is read, stored and ticked off is decided by code. An answer that is not quite
+JSON is mended where that is possible; an element whose quote does not occur in its turn is dropped.
 """
 
 from __future__ import annotations
@@ -28,17 +29,27 @@ DEFAULT_CONFIDENCE = 0.8
 class LLMExtractor:
     """Asks a model for what is worth remembering of a page of turns."""
 
-    def __init__(self, complete: Complete, words: Vocabulary | None = None, history: Sequence[Memory] = ()) -> None:
-        """`words` are those to remember in; `history` is what was said before, shown but not read."""
+    def __init__(
+        self, complete: Complete, words: Vocabulary | None = None, history: Sequence[Memory] = ()
+    ) -> None:
+        """`words` are those to remember in; `history` is what was said before, shown but not
+        read.
+        """
         self._complete, self._history = complete, history
         self._words = words or vocabulary("general")
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates that the model found and the turns bear out; what the model raises is raised."""
+        """The candidates that the model found and the turns bear out; what the model raises is
+        raised.
+        """
         if not turns:
             return []
         answer = self._complete(self._asked(turns))
-        found = [candidate for one in objects_in(answer) if (candidate := _candidate(one, turns)) is not None]
+        found = [
+            candidate
+            for one in objects_in(answer)
+            if (candidate := _candidate(one, turns)) is not None
+        ]
         return found[:MOST]
 
     def _asked(self, turns: Sequence[Memory]) -> str:
@@ -50,10 +61,14 @@ class LLMExtractor:
         said = "".join(f"\n    {line.partition('] ')[2]}" for line in _told(self._history))
         return prompt(
             "extract_facts",
-            categories=f"one lower-case word such as {listed}" if open_ended else f"one of {listed}",
+            categories=f"one lower-case word such as {listed}"
+            if open_ended
+            else f"one of {listed}",
             predicates=f"one of {predicates}" if predicates else "in capitals such as LIVES_IN",
             types=f'; with "subject_type" and "object_type", each one of {types}' if types else "",
-            history=f"\nSaid before, to understand the rest; find nothing in it:{said}\n" if said else "",
+            history=f"\nSaid before, to understand the rest; find nothing in it:{said}\n"
+            if said
+            else "",
             turns="\n".join(_told(turns)),
         )
 
@@ -90,9 +105,14 @@ def _advice(element: Mapping[str, Any]) -> Advice | None:
 
 
 def turn_with(
-    quote: str, number: Any, turns: Sequence[Memory], said: Callable[[Memory], str] = lambda turn: turn.content
+    quote: str,
+    number: Any,
+    turns: Sequence[Memory],
+    said: Callable[[Memory], str] = lambda turn: turn.content,
 ) -> Memory | None:
-    """The turn that has the quote in what is `said`: the one that was named, or any other, for models cannot count."""
+    """The turn that has the quote in what is `said`: the one that was named, or any other, for
+    models cannot count.
+    """
     likely = [turns[number - 1]] if isinstance(number, int) and 0 < number <= len(turns) else []
     probe = Candidate(content=quote, quote=quote)
     return next((turn for turn in (*likely, *turns) if grounded(probe, said(turn))), None)
@@ -109,7 +129,8 @@ def confidence(value: Any) -> float:
 
 def _triple(element: Mapping[str, Any]) -> Triple | None:
     subject, predicate, object_, subject_type, object_type = (
-        line(element.get(key)) for key in ("subject", "predicate", "object", "subject_type", "object_type")
+        line(element.get(key))
+        for key in ("subject", "predicate", "object", "subject_type", "object_type")
     )
     if not (subject and predicate and object_):
         return None

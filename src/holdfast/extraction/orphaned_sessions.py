@@ -1,7 +1,9 @@
-"""Conversations whose server is gone: one that was killed could not end them, and nobody would for a while.
+"""Conversations whose server is gone: one that was killed could not end them, and nobody would for
+a while.
 
-A server notes with each conversation in which process it heard it. On the same machine anybody can tell later that the
-process is gone; of other machines nobody knows, and there conversations end when they have been silent for long.
+A server notes with each conversation in which process it heard it. On the same machine anybody can
+tell later that the process is gone; of other machines nobody knows, and there conversations end
+when they have been silent for long.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def is_orphaned(session: Session) -> bool:
 
 
 def _is_alive(process: int) -> bool:
-    """Whether there is such a process; where that cannot be asked without harm, it is believed to be."""
+    """Whether there is such a process; where that cannot be asked without harm, it is believed to
+    be.
+    """
     if sys.platform == "win32":
         return True
     try:

@@ -2,15 +2,16 @@
 
 A cue file holds
 - `guards`: what makes a sentence, or all that follows it, not worth keeping;
-- `joints`: words between clauses. After a hard one another thought begins, a soft one lists, a reason belongs to
-  what it explains; none of them joins when what it `unless_followed` names comes next ("so much");
+- `joints`: words between clauses. After a hard one another thought begins, a soft one lists, a
+  reason belongs to what it explains; none of them joins when what it `unless_followed` names comes
+  next ("so much");
 - `lead`: what people say before they come to the point;
 - `explicit`: openings that ask for remembering;
 - `bare`: a correction that does not say what it corrects, from `before` to `now`;
 - `kin`: words for people close to the speaker, and what they are called in a triple;
 - `pieces`: patterns that other patterns name in braces;
-- `statement`: what durable clauses look like, most telling first. `opens` is how the clause begins, `needs` must
-  occur in it, `unless` must not. A `whole` clause reaches to the end of its sentence.
+- `statement`: what durable clauses look like, most telling first. `opens` is how the clause begins,
+  `needs` must occur in it, `unless` must not. A `whole` clause reaches to the end of its sentence.
 
 Every pattern is matched against one sentence, never a whole turn, so none can take long.
 """
@@ -52,11 +53,17 @@ class Statement:
     confidence: float = 0.8
     whole: bool = False
     mine: bool = False
-    """Whether such clauses always begin in the first person: others need not be compared with it."""
+    """Whether such clauses always begin in the first person: others need not be compared with
+    it.
+    """
     for_agents: bool = False
-    """Whether an agent may be believed that says so: of what was done it knows as much as the user does."""
+    """Whether an agent may be believed that says so: of what was done it knows as much as the user
+    does.
+    """
     for_a_while: bool = False
-    """Whether "for now" does not speak against it: what a project leaves out for the time being is worth knowing."""
+    """Whether "for now" does not speak against it: what a project leaves out for the time being is
+    worth knowing.
+    """
 
     def fits(self, clause: str) -> re.Match[str] | None:
         """Where the clause opens like this statement, if it is one."""
@@ -109,11 +116,15 @@ class Language:
         return bool(self.guards.get(guard, NEVER).search(text))
 
     def begins_anew(self, text: str) -> bool:
-        """Whether somebody else does something in the text, so that a verb after it may be theirs."""
+        """Whether somebody else does something in the text, so that a verb after it may be
+        theirs.
+        """
         return self.warns("other_subject", text)
 
     def material_from(self, text: str) -> int:
-        """Where the text stops being speech, because it hands over something to work on: "Translate this: …"."""
+        """Where the text stops being speech, because it hands over something to work on: "Translate
+        this: …".
+        """
         introduced = ":" in text or "：" in text or "\n" in text
         found = self.guards.get("material", NEVER).search(text) if introduced else None
         return found.end() if found else len(text)
@@ -125,7 +136,9 @@ class Language:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when first needed: most patterns are not, and compiling all of them takes a while."""
+    """Compiled when first needed: most patterns are not, and compiling all of them takes a
+    while.
+    """
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -141,7 +154,9 @@ def languages_of(text: str) -> list[Language]:
     most = max(votes.values())
     if not most:  # too short to tell: "Odio madrugar"
         return [language(code) for code in _CODES.values()]
-    return [language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES]
+    return [
+        language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES
+    ]
 
 
 def _votes(text: str) -> dict[str, int]:
@@ -205,7 +220,11 @@ def expanded(text: str, pieces: Mapping[str, str]) -> str:
 
 
 def _any_of(words: Mapping[str, str]) -> str:
-    return "(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)).replace("\\ ", " ") + ")"
+    return (
+        "(?:"
+        + "|".join(sorted(map(re.escape, words), key=len, reverse=True)).replace("\\ ", " ")
+        + ")"
+    )
 
 
 def _boundary(joints: Mapping[str, Any], spaced: bool) -> re.Pattern[str]:

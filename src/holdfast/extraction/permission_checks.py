@@ -1,8 +1,10 @@
-"""The table of `permissions.py` applied: in what state a memory is, and what is refused or becomes a proposal.
+"""The table of `permissions.py` applied: in what state a memory is, and what is refused or becomes
+a proposal.
 
-Two things are done here and nowhere else. `remember` stores what is new as the table has it. `guarded` looks at what a
-transaction of an agent, an importer or a model has done, before it is committed: whichever verb or adapter did it, what
-the table does not allow is refused and nothing is changed.
+Two things are done here and nowhere else. `remember` stores what is new as the table has it.
+`guarded` looks at what a transaction of an agent, an importer or a model has done, before it is
+committed: whichever verb or adapter did it, what the table does not allow is refused and nothing is
+changed.
 """
 
 from __future__ import annotations
@@ -19,15 +21,19 @@ from ..types import Event, Events, Memories, Memory, Scope
 from . import approval
 
 T = TypeVar("T")
-# What somebody states; turns and documents are kept as they were said or found, and are nobody's statement.
+# What somebody states; turns and documents are kept as they were said or found, and are nobody's
+# statement.
 STATED = ("fact", "rule", "reflection", "skill", "episode")
-# Fields that say what a memory means. The others change as it is used, said again or filed elsewhere.
+# Fields that say what a memory means. The others change as it is used, said again or filed
+# elsewhere.
 MEANING = ("content", "kind", "category", "title", "triple", "valid_from", "valid_until")
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who acts, by which verb of the journal, in which run, and which kinds of memory a person has to approve."""
+    """Who acts, by which verb of the journal, in which run, and which kinds of memory a person has
+    to approve.
+    """
 
     actor: str
     verb: str
@@ -60,7 +66,9 @@ def state_of(memory: Memory, events: Events, actor: str = "") -> State:
     if memory.protected:
         return "confirmed"
     approved = "approved_by" in memory.metadata
-    written = memory.kind in STATED and _by_person(_last(events, lambda event: event.before is None))
+    written = memory.kind in STATED and _by_person(
+        _last(events, lambda event: event.before is None)
+    )
     return "written" if approved or written else "free"
 
 
@@ -77,22 +85,34 @@ def _by_person(event: Event | None) -> bool:
 
 
 def state_of_run(events: Events, memories: Iterable[Memory]) -> State:
-    """What undoing a run would touch: only what agents did, what anybody else did, or a decision about a proposal."""
+    """What undoing a run would touch: only what agents did, what anybody else did, or a decision
+    about a proposal.
+    """
     known = {memory.id: memory for memory in memories}
     for event in events:
         if event.noun != "memory" or event.before is None or event.after is None:
             continue
         if {image.get("status") for image in (event.before, event.after)} & set(approval.WAITING):
             return "waiting"
-        if "status" in event.before and event.target in known and approval.undecided(known[event.target]):
+        if (
+            "status" in event.before
+            and event.target in known
+            and approval.undecided(known[event.target])
+        ):
             return "rejected"
-    return "free" if all(permissions.kind_of(event.actor) == "agent" for event in events) else "written"
+    return (
+        "free"
+        if all(permissions.kind_of(event.actor) == "agent" for event in events)
+        else "written"
+    )
 
 
 # Refusing
 
 
-def check(who: Who, verb: Verb, memory: Memory, journal: Callable[[Scope, str], Events]) -> permissions.Ruling:
+def check(
+    who: Who, verb: Verb, memory: Memory, journal: Callable[[Scope, str], Events]
+) -> permissions.Ruling:
     """What becomes of a verb on a memory. NeedsPerson where it is refused."""
     if who.trusted and memory.status not in approval.WAITING:
         return permissions.Ruling("allow")  # without a look at the journal
@@ -112,7 +132,8 @@ def refused(verb: Verb, state: State, id: str) -> NeedsPerson:
 
 
 def remember(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
-    """Stores memories as the table has it, in order: at once, as a proposal, or not a second time while one waits.
+    """Stores memories as the table has it, in order: at once, as a proposal, or not a second time
+    while one waits.
 
     NeedsPerson for words that a person has turned down.
     """
@@ -121,11 +142,16 @@ def remember(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
     admitted = admit(writer, memories, who)
     at_once = [one for one in admitted if one.status == "active"]
     stored = dict(zip((one.id for one in at_once), commit.remember(writer, at_once), strict=True))
-    return [stored[one.id] if one.id in stored else one if one.seq else writer.add(one) for one in admitted]
+    return [
+        stored[one.id] if one.id in stored else one if one.seq else writer.add(one)
+        for one in admitted
+    ]
 
 
 def admit(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
-    """New memories as they may be stored: as they are, as proposals, or the proposals that wait already."""
+    """New memories as they may be stored: as they are, as proposals, or the proposals that wait
+    already.
+    """
     if who.trusted:
         return list(memories)
     twins = writer.same_words([one for one in memories if one.kind in STATED])
@@ -133,8 +159,12 @@ def admit(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
 
 
 def propose(writer: Writer, proposed: Memory) -> Memory:
-    """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person has turned down."""
-    waiting = [one for one in writer.same_words([proposed]).get(proposed.id, []) if one.status != "active"]
+    """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person
+    has turned down.
+    """
+    waiting = [
+        one for one in writer.same_words([proposed]).get(proposed.id, []) if one.status != "active"
+    ]
     state, twin = said_before(waiting)
     if state == "rejected" and twin is not None:
         raise refused("remember", state, twin.id)
@@ -145,7 +175,9 @@ def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
     if memory.kind not in STATED or memory.status != "active":
         return memory
     state, twin = said_before(twins)
-    ruling = permissions.ruling(who.kind, "remember", state, needs_person=who.needs_person(memory.kind))
+    ruling = permissions.ruling(
+        who.kind, "remember", state, needs_person=who.needs_person(memory.kind)
+    )
     if ruling.allowed:
         return memory
     if ruling.outcome == "refuse":
@@ -163,7 +195,9 @@ def is_turned_down(writer: Writer, memory: Memory, actor: Actor) -> bool:
 
 
 def said_before(twins: Memories) -> tuple[State, Memory | None]:
-    """What is known of words that are to be remembered: known, waiting, turned down, left undecided, or new."""
+    """What is known of words that are to be remembered: known, waiting, turned down, left
+    undecided, or new.
+    """
     for one in twins:
         if one.status == "active":
             return "free", one
@@ -173,7 +207,9 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
     for one in twins:
         if one.status == "archived" and one.status_reason.startswith(approval.REJECTED):
             return "rejected", one
-    expired = next((one for one in twins if approval.proposer(one) and approval.undecided(one)), None)
+    expired = next(
+        (one for one in twins if approval.proposer(one) and approval.undecided(one)), None
+    )
     return ("waiting", expired) if expired else ("new", None)
 
 
@@ -202,7 +238,10 @@ def _check_change(writer: Writer, before: Memory | None, after: Memory | None, w
         assert after is not None
         others = [one for one in writer.same_words([after]).get(after.id, []) if one.id != after.id]
         if after.kind in STATED and _admitted(after, others, who) is not after:
-            raise NeedsPerson(f"{after.content!r:.80} was not stored: it has to be proposed, and a person approves it.")
+            raise NeedsPerson(
+                f"{after.content!r:.80} was not stored: it has to be proposed, and a person "
+                "approves it."
+            )
         return
     earlier = [event for event in writer.history(before.scope, before.id) if event.run != who.run]
     state = state_of(before, earlier, who.actor)
@@ -211,7 +250,9 @@ def _check_change(writer: Writer, before: Memory | None, after: Memory | None, w
 
 
 def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
-    """What was done to a memory, by what it was and is; None for what changes nothing that people care about."""
+    """What was done to a memory, by what it was and is; None for what changes nothing that people
+    care about.
+    """
     if before is None:
         return "remember" if after is not None and after.status == "active" else None
     if after is None:
@@ -220,7 +261,11 @@ def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
         return _status_change(before.status, after.status)
     if before.protected != after.protected:
         return "confirm"
-    return "correct" if any(getattr(before, name) != getattr(after, name) for name in MEANING) else None
+    return (
+        "correct"
+        if any(getattr(before, name) != getattr(after, name) for name in MEANING)
+        else None
+    )
 
 
 def _status_change(before: str, after: str) -> Verb | None:

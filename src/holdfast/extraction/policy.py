@@ -1,10 +1,13 @@
 """Whether a candidate is written down, and when: a judgement without a store, a model or a clock.
 
-1. **Hard guards** come first and are the same with and without a model: what must not be kept is dropped.
-2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's own rules.
-3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill belief about oneself
-   has to be said twice, and nobody but a person teaches an agent a rule out of text that is not theirs: what they
-   pasted into a message (`text/pasted_text.py`), or what one member of a shared scope wants of all.
+1. **Hard guards** come first and are the same with and without a model: what must not be kept is
+dropped.
+2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's
+own rules.
+3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill
+   belief about oneself has to be said twice, and nobody but a person teaches an agent a rule out of
+   text that is not theirs: what they pasted into a message (`text/pasted_text.py`), or what one
+   member of a shared scope wants of all.
 4. A deployment may want a person to **approve**.
 
 The reason of every judgement is kept with the memory, or with the turn when nothing was kept.
@@ -60,7 +63,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCandidate:
     """A candidate in the words of the vocabulary, and what is to become of it."""
 
     candidate: Candidate
@@ -71,13 +74,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a deployment remembers: its vocabulary, whether all waits for session end, and what a person approves."""
+    """What a deployment remembers: its vocabulary, whether all waits for session end, and what a
+    person approves.
+    """
 
     vocabulary: Vocabulary
     write_timing: str = "policy"
     approval: str = "none"
 
-    def judge(self, found: Candidate, turn: Memory) -> Judged:
+    def judge(self, found: Candidate, turn: Memory) -> JudgedCandidate:
         """What becomes of a candidate that rests on this turn."""
         candidate = self.vocabulary.fitted(found)
         sentence = sentence_of(candidate.quote, turn.content)
@@ -85,13 +90,15 @@ class Policy:
             candidate = self.vocabulary.fitted(replace(candidate, kind="fact", category="general"))
         barred = hard_guard(candidate, turn, self.vocabulary)
         if barred:
-            return Judged(candidate, Verdict("drop", barred))
+            return JudgedCandidate(candidate, Verdict("drop", barred))
         verdict = self._clamped(candidate, turn, sentence, self._first(candidate, sentence))
         if verdict.action == "commit_now" and self.needs_person(candidate.kind):
-            verdict = verdict.instead("propose", f"a person approves what is remembered; {verdict.reason}")
+            verdict = verdict.instead(
+                "propose", f"a person approves what is remembered; {verdict.reason}"
+            )
         waits = verdict.action == "commit_now" and self.write_timing == "session_end"
         candidate = attributed(within_limits(candidate), turn)
-        return Judged(candidate, replace(verdict, reason=short(verdict.reason)), waits)
+        return JudgedCandidate(candidate, replace(verdict, reason=short(verdict.reason)), waits)
 
     def needs_person(self, kind: str) -> bool:
         """Whether a memory of this kind waits for a person before it is active."""
@@ -100,21 +107,31 @@ class Policy:
     def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
         """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
         words, asked = self.vocabulary, straight(sentence)
-        remembers = any(cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked))
+        remembers = any(
+            cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked)
+        )
         return remembers and not words.says("assistant_verb", candidate.quote)
 
     def _first(self, candidate: Candidate, sentence: str) -> Verdict:
-        """The judgement before clamps: the model's where there is one, otherwise that of the vocabulary."""
+        """The judgement before clamps: the model's where there is one, otherwise that of the
+        vocabulary.
+        """
         if candidate.advice is not None and candidate.advice.action in ACTIONS:
             return _advised(candidate.advice)
         if candidate.kind == "rule" and self.vocabulary.says("durable", sentence):
             return Verdict("commit_now", "an instruction that is to last")
         is_rule = candidate.kind == "rule"
-        timing = self.vocabulary.implicit_rules if is_rule else self.vocabulary.timing(candidate.category)
+        timing = (
+            self.vocabulary.implicit_rules
+            if is_rule
+            else self.vocabulary.timing(candidate.category)
+        )
         action, reason = _TIMED[timing]
         return Verdict(action, f"{candidate.category}: {reason}")
 
-    def _clamped(self, candidate: Candidate, turn: Memory, sentence: str, verdict: Verdict) -> Verdict:
+    def _clamped(
+        self, candidate: Candidate, turn: Memory, sentence: str, verdict: Verdict
+    ) -> Verdict:
         words = self.vocabulary
         around = sentence if candidate.kind == "rule" else candidate.quote
         if verdict.action == "drop":
@@ -122,17 +139,25 @@ class Policy:
         if words.says("turn_scoped", around) and not words.says("durable", around):
             return verdict.instead("drop", "only for this moment")
         if words.believes_ill_of_itself(candidate.quote):
-            return verdict.instead("require_repetition", "an ill belief about oneself has to be said more than once")
+            return verdict.instead(
+                "require_repetition", "an ill belief about oneself has to be said more than once"
+            )
         if candidate.kind == "rule" and (doubt := _doubt(candidate, turn)):
             return verdict.instead("propose", f"a rule {doubt} is for a person to decide")
         if verdict.action == "commit_now" and candidate.kind == "fact":
             action, reason = _TIMED[words.timing(candidate.category)]
-            return verdict if action == "commit_now" else verdict.instead(action, f"{candidate.category}: {reason}")
+            return (
+                verdict
+                if action == "commit_now"
+                else verdict.instead(action, f"{candidate.category}: {reason}")
+            )
         return verdict
 
 
 def _doubt(rule: Candidate, turn: Memory) -> str:
-    """What of a rule only a person may let pass, for it will stand in every prompt; empty where there is nothing."""
+    """What of a rule only a person may let pass, for it will stand in every prompt; empty where
+    there is nothing.
+    """
     if not first_hand(turn):
         return "out of text that is not the user's own"
     if pasted := why_pasted(turn.content, rule.quote):
@@ -143,7 +168,9 @@ def _doubt(rule: Candidate, turn: Memory) -> str:
 
 
 def needs_person(approval: str, kind: str) -> bool:
-    """Whether, by the setting `approval`, a memory of this kind waits for a person before it is active."""
+    """Whether, by the setting `approval`, a memory of this kind waits for a person before it is
+    active.
+    """
     return approval == "all" or (approval == "rules" and kind == "rule")
 
 
@@ -153,15 +180,24 @@ def policy_of(settings: Settings) -> Policy:
 
 
 def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
-    """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing forbids it."""
+    """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing
+    forbids it.
+    """
     if candidate.triple is not None and candidate.triple.predicate in words.never:
         return f"{candidate.triple.predicate} is never stored"
-    asked = turn.role in PEOPLE and (words.request(turn.content) is not None or _forgets_a_topic(turn, words))
+    asked = turn.role in PEOPLE and (
+        words.request(turn.content) is not None or _forgets_a_topic(turn, words)
+    )
     if asked:
         return "the user asked for it not to be remembered"
-    if not grounded(candidate, strip_echoes(turn.content)) or why_pasted(turn.content, candidate.quote) == MEMORY:
+    if (
+        not grounded(candidate, strip_echoes(turn.content))
+        or why_pasted(turn.content, candidate.quote) == MEMORY
+    ):
         return "it only repeats what memory had injected"
-    if any(_REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)):
+    if any(
+        _REDACTED in text or find_secrets(text) for text in (candidate.quote, candidate.content)
+    ):
         return "it holds a secret"
     if any(words.says("safety_conflict", text) for text in (candidate.quote, candidate.content)):
         return "it would keep an agent from looking after somebody's safety"
@@ -171,7 +207,8 @@ def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
 def is_shared(scope: Scope) -> bool:
     """Whether several people write to a scope, so that one of them speaks for all.
 
-    Not so where only the programs of one person meet: the agents of a file, a run, an adapter's own default.
+    Not so where only the programs of one person meet: the agents of a file, a run, an adapter's own
+    default.
     """
     own = scope.kind == "shared" and scope.key.startswith(_OF_ONE_PERSON)
     return scope.kind in _OF_SEVERAL and not own
@@ -181,7 +218,9 @@ def attributed(candidate: Candidate, turn: Memory) -> Candidate:
     """A rule in a scope that several people share names who asked for it."""
     if candidate.kind != "rule" or not turn.author or not is_shared(turn.scope):
         return candidate
-    return replace(candidate, content=f"{turn.author} asks: {candidate.content}", author=turn.author)
+    return replace(
+        candidate, content=f"{turn.author} asks: {candidate.content}", author=turn.author
+    )
 
 
 def first_hand(turn: Memory) -> bool:
@@ -195,12 +234,17 @@ def sentence_of(quote: str, text: str) -> str:
     if at < 0:
         return quote
     start = max((mark.end() for mark in SENTENCES.finditer(text[:at])), default=0)
-    end = next((mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)), len(text))
+    end = next(
+        (mark.start() for mark in SENTENCES.finditer(text) if mark.start() >= at + len(quote)),
+        len(text),
+    )
     return text[start:end]
 
 
 def within_limits(candidate: Candidate) -> Candidate:
-    """A candidate with no more of a quote than shows what it rests on, and no whole text for the end of a triple."""
+    """A candidate with no more of a quote than shows what it rests on, and no whole text for the
+    end of a triple.
+    """
     quote, triple = candidate.quote, candidate.triple
     if len(quote) > LONGEST_QUOTE:
         cut = quote[:LONGEST_QUOTE]
@@ -222,12 +266,13 @@ def _advised(advice: Advice) -> Verdict:
 
 
 def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) -> dict[str, str]:
-    """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what was asked.
+    """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what
+    was asked.
 
-    "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the same person said
-    before. "Don't save this conversation" means all before it. "Forget that I smoke" means itself and what was said
-    before in the same words. Answers, which may repeat what was said, go with what they answer. Requests up to the
-    position `since` have been met.
+    "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the
+    same person said before. "Don't save this conversation" means all before it. "Forget that I
+    smoke" means itself and what was said before in the same words. Answers, which may repeat what
+    was said, go with what they answer. Requests up to the position `since` have been met.
     """
     gone: dict[str, str] = {}
     said: list[list[Memory]] = []  # what a person said, each with the answers to it
@@ -240,12 +285,32 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
         if request is not None:
             announces = turn.content[request.end :].lstrip()[:1] in tuple(":：—–")
             back = 1 if request.reach == "onwards" or announces else 2
-            meant = said[:place] if request.reach == "conversation" else said[max(0, place - back) : place]
-            gone |= {one.id: f"asked not to be remembered ({request.reach})" for each in meant for one in each}
-        elif turn.role in PEOPLE and (turn.position or 0) > since and (topic := _forgets_a_topic(turn, words)):
+            meant = (
+                said[:place]
+                if request.reach == "conversation"
+                else said[max(0, place - back) : place]
+            )
+            gone |= {
+                one.id: f"asked not to be remembered ({request.reach})"
+                for each in meant
+                for one in each
+            }
+        elif (
+            turn.role in PEOPLE
+            and (turn.position or 0) > since
+            and (topic := _forgets_a_topic(turn, words))
+        ):
             terms = set(query_terms(topic))
-            meant = [each for each in said[: place - 1] if terms and terms <= set(query_terms(each[0].content))]
-            gone |= {one.id: "asked to be forgotten (topic)" for each in (*meant, said[place - 1]) for one in each}
+            meant = [
+                each
+                for each in said[: place - 1]
+                if terms and terms <= set(query_terms(each[0].content))
+            ]
+            gone |= {
+                one.id: "asked to be forgotten (topic)"
+                for each in (*meant, said[place - 1])
+                for one in each
+            }
     return gone
 
 
@@ -256,17 +321,25 @@ def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
 
 
 def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
-    return words.request(turn.content) if turn.role in PEOPLE and (turn.position or 0) > since else None
+    return (
+        words.request(turn.content)
+        if turn.role in PEOPLE and (turn.position or 0) > since
+        else None
+    )
 
 
 def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
-    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going incognito."""
+    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going
+    incognito.
+    """
     request = words.request(turn.content) if turn.role in PEOPLE else None
     return request is not None and request.reach != "this" and not request.paused
 
 
 def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
-    """Whether nothing that follows a turn is to be remembered, given whether that held before it."""
+    """Whether nothing that follows a turn is to be remembered, given whether that held before
+    it.
+    """
     if turn.role not in PEOPLE or not private:
         return private or goes_private(turn, words)
     asked = words.asked(turn.content)

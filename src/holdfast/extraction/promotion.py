@@ -1,13 +1,16 @@
-"""Which held candidates a session bears out, and why the others are not kept: a judgement without a store or a clock.
+"""Which held candidates a session bears out, and why the others are not kept: a judgement without a
+store or a clock.
 
 Candidates that mean the same count as one. What speaks for it is
-- **support**: the turns that it rests on, and others of the same session that share its object or two of its words;
+- **support**: the turns that it rests on, and others of the same session that share its object or
+  two of its words;
 - the session's own **arc**: how much of it the summary tells, from 0 to 4;
-- **prior** sessions: whether their arcs, or what was held in them, tell the same. A session is never prior to itself.
+- **prior** sessions: whether their arcs, or what was held in them, tell the same. A session is
+  never prior to itself.
 
-A fact is kept with a support of two, or of one where the arc tells it (at least 2) or a prior session does. What has to
-be repeated is kept with a support of two, or of one and a prior session; no summary can repeat it for somebody. A rule
-is kept with a support of two, and is sure with three.
+A fact is kept with a support of two, or of one where the arc tells it (at least 2) or a prior
+session does. What has to be repeated is kept with a support of two, or of one and a prior session;
+no summary can repeat it for somebody. A rule is kept with a support of two, and is sure with three.
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ from ..types import Kind, Triple
 from .similarity.dedup import folded
 from .vocabulary import SENTENCES
 
-SAME_MATTER, SHARED_TERMS = 0.5, 3  # of two candidates' terms: the share, or the number, that makes them one
+SAME_MATTER, SHARED_TERMS = (
+    0.5,
+    3,
+)  # of two candidates' terms: the share, or the number, that makes them one
 SUPPORTING_TERMS = 2  # that a turn has in common with a candidate to speak for it
 ENOUGH_ARC, MOST_ARC = 2, 4
 SURE_SUPPORT, SURE = 3, 0.9
@@ -90,8 +96,8 @@ def promote(
 ) -> tuple[list[Promotion], list[Refusal]]:
     """Which candidates a session bears out.
 
-    `transcript` is what people said in it, by turn, `arc` its summary, empty without one; `guides` tells whether a text
-    says how to answer: such a fact yields to a rule that says the same.
+    `transcript` is what people said in it, by turn, `arc` its summary, empty without one; `guides`
+    tells whether a text says how to answer: such a fact yields to a rule that says the same.
     """
     promotions, refusals = list[Promotion](), list[Refusal]()
     for cluster in clusters(held):
@@ -107,7 +113,9 @@ def promote(
         if rule is None:
             kept.append(one)
         else:
-            refusals += [Refusal(each, "a rule of this session says it") for each in (one.kept, *one.others)]
+            refusals += [
+                Refusal(each, "a rule of this session says it") for each in (one.kept, *one.others)
+            ]
     return kept, refusals
 
 
@@ -141,7 +149,9 @@ def _weighed(cluster: Sequence[Held], transcript: Mapping[str, str], arc: str) -
     """The promotion of a cluster, or why there is none."""
     first = cluster[0]
     said = {turn for one in cluster for turn in one.turns if turn in transcript}
-    told_by = {turn for turn, text in transcript.items() if any(supports(one, text) for one in cluster)}
+    told_by = {
+        turn for turn, text in transcript.items() if any(supports(one, text) for one in cluster)
+    }
     support = frozenset(said | told_by)
     told = max(arc_score(one, arc) for one in cluster)
     prior = any(arc_score(one, text) >= ENOUGH_ARC for one in cluster for text in one.prior)
@@ -160,7 +170,9 @@ def _enough(one: Held, support: int, told: int, *, prior: bool) -> str:
         return ""
     if prior:
         return "said once, and in an earlier session"
-    return "said once, and central to the session" if told >= ENOUGH_ARC and not one.repetition else ""
+    return (
+        "said once, and central to the session" if told >= ENOUGH_ARC and not one.repetition else ""
+    )
 
 
 def _why_not(one: Held, support: int, told: int) -> str:
@@ -171,12 +183,16 @@ def _why_not(one: Held, support: int, told: int) -> str:
     elif one.kind == "rule":
         reason = "wished for only once"
     else:
-        reason = "said only once, and " + ("hardly part of the summary" if told else "no summary tells it")
+        reason = "said only once, and " + (
+            "hardly part of the summary" if told else "no summary tells it"
+        )
     return f"{NOT_KEPT}{reason}"
 
 
 def supports(one: Held, text: str) -> bool:
-    """Whether a text speaks for a candidate: it has its object or two of its terms, and does not deny it."""
+    """Whether a text speaks for a candidate: it has its object or two of its terms, and does not
+    deny it.
+    """
     terms = frozenset(query_terms(text))
     has_object = one.triple is not None and bool(one.anchor) and one.anchor <= terms
     if not has_object and len(one.terms & terms) < SUPPORTING_TERMS:
@@ -191,7 +207,9 @@ def _denies(text: str) -> bool:
 
 
 def arc_score(one: Held, text: str) -> int:
-    """How much of a candidate a summary tells: two for its object, one for each further term, at most four."""
+    """How much of a candidate a summary tells: two for its object, one for each further term, at
+    most four.
+    """
     terms = frozenset(query_terms(text))
     shared = one.terms & terms
     if one.triple is not None and one.anchor and one.anchor <= terms:

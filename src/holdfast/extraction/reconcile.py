@@ -1,8 +1,10 @@
-"""What to do with a candidate, given what is known: a judgement without a store, a model or a clock.
+"""What to do with a candidate, given what is known: a judgement without a store, a model or a
+clock.
 
-A candidate that repeats what is known renews it. One that cannot be true together with what is known takes its
-place, unless a person has confirmed the old one, or the new one was only hinted at: then both stand, marked as
-contradicting each other. Which of two is newer is told by when they were said, not by when they were read.
+A candidate that repeats what is known renews it. One that cannot be true together with what is
+known takes its place, unless a person has confirmed the old one, or the new one was only hinted at:
+then both stand, marked as contradicting each other. Which of two is newer is told by when they were
+said, not by when they were read.
 """
 
 from __future__ import annotations
@@ -20,10 +22,23 @@ from .similarity.dedup import Statement, first_duplicate
 
 # Of these there is one at a time, so another object replaces the one before.
 SINGLE = frozenset(
-    ("LIVES_IN", "WORKS_AT", "WORKS_AS", "NAMED", "MARRIED_TO", "BORN_ON", "BORN_IN", "AGED", "CALLED", "DUE_ON")
+    (
+        "LIVES_IN",
+        "WORKS_AT",
+        "WORKS_AS",
+        "NAMED",
+        "MARRIED_TO",
+        "BORN_ON",
+        "BORN_IN",
+        "AGED",
+        "CALLED",
+        "DUE_ON",
+    )
 )
 PLAINLY_SAID = 0.8  # confidence below which a statement takes the place of nothing
-SAME_SUBJECT_MATTER = 0.6  # of the words in common, for two statements that differ only in a negation or an opposite
+SAME_SUBJECT_MATTER = (
+    0.6  # of the words in common, for two statements that differ only in a negation or an opposite
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +86,9 @@ Decision = Add | Bump | Supersede | Coexist | Ignore
 
 
 def decide(candidate: Candidate, near: Sequence[Memory], said_at: Micros) -> Decision:
-    """What becomes of a candidate that was said at a time, among the memories that are about the same."""
+    """What becomes of a candidate that was said at a time, among the memories that are about the
+    same.
+    """
     known = first_duplicate(candidate, near)
     if known is not None:
         return Bump(candidate, known[0])
@@ -82,16 +99,23 @@ def decide(candidate: Candidate, near: Sequence[Memory], said_at: Micros) -> Dec
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
         # What is learned may replace whatever people have not confirmed.
-        replaceable = ruling("model", "correct", "confirmed" if old.protected else "written").allowed
+        replaceable = ruling(
+            "model", "correct", "confirmed" if old.protected else "written"
+        ).allowed
         stands = not replaceable or candidate.confidence < PLAINLY_SAID
         return (Coexist if stands else Supersede)(candidate, old, reason)
     return Add(candidate)
 
 
 def contradiction(new: Statement, old: Statement) -> str | None:
-    """Why two statements cannot both be true, or None. It is meant to miss some rather than to see one too many."""
+    """Why two statements cannot both be true, or None. It is meant to miss some rather than to see
+    one too many.
+    """
     if new.triple is not None and old.triple is not None and _replaces(new.triple, old.triple):
-        return f"{new.triple.predicate.replace('_', ' ').lower()} {new.triple.object}, no longer {old.triple.object}"
+        return (
+            f"{new.triple.predicate.replace('_', ' ').lower()} {new.triple.object}, no longer "
+            f"{old.triple.object}"
+        )
     return "the opposite was said" if _opposite(new.content, old.content) else None
 
 

@@ -1,9 +1,9 @@
 """The extractor that needs no model: rules find what a turn says that lasts.
 
-A turn is reduced to its author's own words (`speech`), each sentence is cut into clauses, and a clause is kept when
-it opens like one of the statements its language knows (`languages`, `cues/`) and nothing speaks against it: a
-question, a condition, a joke, a wish for this moment, somebody else's opinion. When in doubt it is left out: a wrong
-memory costs more than a missed one.
+A turn is reduced to its author's own words (`speech`), each sentence is cut into clauses, and a
+clause is kept when it opens like one of the statements its language knows (`languages`, `cues/`)
+and nothing speaks against it: a question, a condition, a joke, a wish for this moment, somebody
+else's opinion. When in doubt it is left out: a wrong memory costs more than a missed one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,15 @@ from .third_person import NOBODY, retell
 from .vocabulary import straight
 
 _LONGEST_OBJECT = 12  # words; a longer one is a story, not the object of a triple
-_NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))  # predicates that say "no" themselves
-_DOINGS = frozenset(("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED"))
-_LISTED = 3  # words after a comma that may be one more thing of a list; more are a thought of their own
+_NEGATIVE = frozenset(
+    ("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED")
+)  # predicates that say "no" themselves
+_DOINGS = frozenset(
+    ("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED")
+)
+_LISTED = (
+    3  # words after a comma that may be one more thing of a list; more are a thought of their own
+)
 _EDGES = " \t\n,;:–—-"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PAST = re.compile(r"\b(?:last|ago|yesterday|earlier)\b", re.IGNORECASE)
@@ -37,7 +43,9 @@ _PARTS = re.compile(r"\s*(?:[,;(—–]|\bbecause\b|\bsince\b)")
 
 @dataclass(slots=True)
 class _Clause:
-    """Characters [start, end) of a sentence; `subject` is what it leaves out and its forerunner said."""
+    """Characters [start, end) of a sentence; `subject` is what it leaves out and its forerunner
+    said.
+    """
 
     start: int
     end: int
@@ -62,28 +70,42 @@ class _Segment:
 
 
 class RuleExtractor:
-    """Finds durable facts and standing instructions in dialogue, offline and the same way every time."""
+    """Finds durable facts and standing instructions in dialogue, offline and the same way every
+    time.
+    """
 
     def __init__(self, spoken: Callable[[str], list[Language]] = languages_of) -> None:
-        """`spoken` says by the cues of which languages a text is read, and so what is looked for in it."""
+        """`spoken` says by the cues of which languages a text is read, and so what is looked for in
+        it.
+        """
         self._spoken = spoken
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates of these turns, in their order. Turns without anything durable yield none."""
+        """The candidates of these turns, in their order. Turns without anything durable yield
+        none.
+        """
         found = [candidate for turn in turns for candidate in self._read(turn)]
         return settled(found, {turn.id: turn for turn in turns}, self._read)
 
     def _read(self, turn: Memory) -> Iterator[Candidate]:
         words = own_words(turn.content, role=turn.role)
         for language in self._spoken(words) if words else ():
-            found = [each for each in _in_language(language, words, turn) if _may_stay(each, turn.content)]
+            found = [
+                each
+                for each in _in_language(language, words, turn)
+                if _may_stay(each, turn.content)
+            ]
             if found:
                 yield from found
                 return
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:
-    return grounded(candidate, text) and "[REDACTED:" not in candidate.quote and not find_secrets(candidate.quote)
+    return (
+        grounded(candidate, text)
+        and "[REDACTED:" not in candidate.quote
+        and not find_secrets(candidate.quote)
+    )
 
 
 def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candidate]:
@@ -92,7 +114,12 @@ def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candi
         return
     every = sentences(words[: language.material_from(plain)])
     for number, sentence in enumerate(every):
-        told = _Told(language, sentence, turn, following=every[number + 1].text if number + 1 < len(every) else "")
+        told = _Told(
+            language,
+            sentence,
+            turn,
+            following=every[number + 1].text if number + 1 < len(every) else "",
+        )
         if told.is_scenario():
             return
         yield from told.candidates()
@@ -101,7 +128,9 @@ def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candi
 class _Told:
     """One sentence of a turn, and what it says that lasts."""
 
-    def __init__(self, language: Language, sentence: Sentence, turn: Memory, following: str) -> None:
+    def __init__(
+        self, language: Language, sentence: Sentence, turn: Memory, following: str
+    ) -> None:
         self.language = language
         self.sentence = sentence
         self.turn = turn
@@ -126,30 +155,46 @@ class _Told:
     def _is_no_statement(self) -> bool:
         language = self.language
         return (
-            bool(language.begins("memory_command", self.plain) or language.begins("reported", self.plain))
+            bool(
+                language.begins("memory_command", self.plain)
+                or language.begins("reported", self.plain)
+            )
             or language.warns("joke", self.plain)
-            or (language.warns("joke", self.following) and not any(map(str.isalpha, self.following)))
+            or (
+                language.warns("joke", self.following) and not any(map(str.isalpha, self.following))
+            )
         )
 
     def _stated_until(self) -> int:
-        """Where the sentence stops stating and begins to ask: "I weigh 82 kg, what should I eat?"."""
+        """Where the sentence stops stating and begins to ask: "I weigh 82 kg, what should I
+        eat?".
+        """
         begins_asking = bool(self.language.begins("question", self.plain))
-        if self._asked_for(self.plain) and (begins_asking or not self.sentence.asks):  # "Can you note that …?"
+        if self._asked_for(self.plain) and (
+            begins_asking or not self.sentence.asks
+        ):  # "Can you note that …?"
             return len(self.plain)
         if begins_asking:
             return 0
         if not self.sentence.asks:
             return len(self.plain)
-        last = [each.start for each in self._segments() if self.language.begins("question", self.plain[each.start :])]
+        last = [
+            each.start
+            for each in self._segments()
+            if self.language.begins("question", self.plain[each.start :])
+        ]
         tag = not last or self.language.begins("asked", self.plain[last[0] :])
         return 0 if tag else last[0]
 
-    # -- clauses -------------------------------------------------------------------------------------------------------
+    # -- clauses
+    # -------------------------------------------------------------------------------------------------------
 
     def _stated(self) -> Iterator[Candidate]:
         before = ""
         for clause in self._clauses():
-            candidate = self._explicit_candidate(clause) if clause.asked_for else self._candidate(clause)
+            candidate = (
+                self._explicit_candidate(clause) if clause.asked_for else self._candidate(clause)
+            )
             if candidate and candidate.kind == "rule" and clause.joined and before != "rule":
                 candidate = candidate if self._asks_anew(clause) else None
             if candidate:
@@ -157,7 +202,9 @@ class _Told:
                 before = candidate.kind
 
     def _asks_anew(self, clause: _Clause) -> bool:
-        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer me on" is not."""
+        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer
+        me on" is not.
+        """
         return bool(self.language.begins("polite", self.plain[clause.start : clause.end]))
 
     def _clauses(self) -> list[_Clause]:
@@ -169,7 +216,11 @@ class _Told:
                 break
             if clauses and clauses[-1].whole:
                 break
-            opened = None if current and segment.start <= current.opened_to else self._opened(segment, current)
+            opened = (
+                None
+                if current and segment.start <= current.opened_to
+                else self._opened(segment, current)
+            )
             if opened:
                 clauses.append(opened)
                 current = opened
@@ -185,12 +236,17 @@ class _Told:
             if boundary.start() > start:
                 yield _Segment(start, boundary.start(), mark, word)
             start = boundary.end()
-            mark, word = boundary["mark"] or "", (boundary["after"] or boundary["word"] or "").lower()
+            mark, word = (
+                boundary["mark"] or "",
+                (boundary["after"] or boundary["word"] or "").lower(),
+            )
         if start < len(self.plain):
             yield _Segment(start, len(self.plain), mark, word)
 
     def _opened(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
-        """The clause that begins with this segment, if one does. A reason belongs to what it explains."""
+        """The clause that begins with this segment, if one does. A reason belongs to what it
+        explains.
+        """
         if current and segment.word in self.language.reason:
             return None
         if self._asked_for(self.plain[segment.start :]):
@@ -210,14 +266,24 @@ class _Told:
         return self._continued(segment, current)
 
     def _asked_for(self, rest: str) -> bool:
-        return not self.agent and bool(self.language.explicit.match(rest) or self.language.explicit_rule.match(rest))
+        return not self.agent and bool(
+            self.language.explicit.match(rest) or self.language.explicit_rule.match(rest)
+        )
 
     def _opening(self, rest: str) -> tuple[int, bool] | None:
-        """How long the longest opening is that the rest of the sentence begins with, and whether it takes it all."""
-        opened = [(match, each) for each in self.language.likely(rest) if (match := each.opens.match(rest))]
+        """How long the longest opening is that the rest of the sentence begins with, and whether it
+        takes it all.
+        """
+        opened = [
+            (match, each)
+            for each in self.language.likely(rest)
+            if (match := each.opens.match(rest))
+        ]
         if not opened:
             return None
-        return max(match.end() for match, _ in opened), any(each.whole and each.fits(rest) for _, each in opened)
+        return max(match.end() for match, _ in opened), any(
+            each.whole and each.fits(rest) for _, each in opened
+        )
 
     def _continued(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
         """A second verb with the subject of the first: "I love tea but hate coffee"."""
@@ -225,7 +291,9 @@ class _Told:
         if not current or not segment.word or not self.language.subject:
             return None
         first = current.subject + self.plain[current.start : current.end]
-        if not first.lower().startswith(subject.lower()) or self.language.begins_anew(first[len(subject) :]):
+        if not first.lower().startswith(subject.lower()) or self.language.begins_anew(
+            first[len(subject) :]
+        ):
             return None
         rest = subject + self.plain[segment.start : segment.end]
         verb = rest.split()[1:2]
@@ -248,7 +316,8 @@ class _Told:
         a_list = bool(segment.word) or len(words.split()) <= _LISTED
         return a_list or bool(self.language.begins("adds", words))
 
-    # -- candidates ----------------------------------------------------------------------------------------------------
+    # -- candidates
+    # ----------------------------------------------------------------------------------------------------
 
     def _candidate(self, clause: _Clause) -> Candidate | None:
         quote = self.text[clause.start : clause.end].strip(_EDGES)
@@ -273,9 +342,13 @@ class _Told:
         return statement.for_a_while or not language.warns("moment", clause)
 
     def _is_unsure(self, clause: str) -> bool:
-        return self.language.warns("unsure", self.plain) or self.language.warns("unsure_clause", clause)
+        return self.language.warns("unsure", self.plain) or self.language.warns(
+            "unsure_clause", clause
+        )
 
-    def _made(self, statement: Statement, opening: re.Match[str], clause: str, quote: str) -> Candidate:
+    def _made(
+        self, statement: Statement, opening: re.Match[str], clause: str, quote: str
+    ) -> Candidate:
         return Candidate(
             content=self._content(clause, statement.category),
             quote=quote,
@@ -295,10 +368,14 @@ class _Told:
         if len(quote) < (6 if self.language.spaced else 3):
             return None
         plain = straight(quote)
-        known = next(((each, fit) for each in self.language.likely(plain) if (fit := each.fits(plain))), None)
+        known = next(
+            ((each, fit) for each in self.language.likely(plain) if (fit := each.fits(plain))), None
+        )
         if known:
             return replace(self._made(*known, plain, quote), confidence=1.0)
-        rule = bool(self.language.explicit_rule.match(rest) or self.language.imperative.match(plain))
+        rule = bool(
+            self.language.explicit_rule.match(rest) or self.language.imperative.match(plain)
+        )
         return Candidate(
             content=self._content(plain, "general"),
             quote=quote,
@@ -353,7 +430,9 @@ class _Told:
                 quote=quote,
                 source=self.turn.id,
                 category="relationship",
-                triple=None if several else Triple(self.turn.author or "user", f"HAS_{label}", found.names[0]),
+                triple=None
+                if several
+                else Triple(self.turn.author or "user", f"HAS_{label}", found.names[0]),
                 author=self.turn.author,
             )
 

@@ -1,9 +1,11 @@
-"""Learning from conversations: the turns of a session that has ended become facts, each with the words it rests on.
+"""Learning from conversations: the turns of a session that has ended become facts, each with the
+words it rests on.
 
-What of the session was not considered while it went on is read now; what was held is kept or put away by what the whole
-session, its summary and earlier sessions say; the session gets its arc. All that follows (new facts, renewals,
-replacements, links to the turns, the arc, the session's stamp, the end of the job) is one transaction. So a session is
-read once however often it is asked for, and a crash at any point leaves it for the next worker.
+What of the session was not considered while it went on is read now; what was held is kept or put
+away by what the whole session, its summary and earlier sessions say; the session gets its arc. All
+that follows (new facts, renewals, replacements, links to the turns, the arc, the session's stamp,
+the end of the job) is one transaction. So a session is read once however often it is asked for, and
+a crash at any point leaves it for the next worker.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ..ingest.session_log import end
 from ..storage.protocol import Author, Filter, Store, Writer, rests_on
 from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
 from . import summaries as arc_
-from .apply import PROMOTION, SESSION_END, Scribe, decided
+from .apply import PROMOTION, SESSION_END, DecisionWriter, decided
 from .candidate import Candidate, as_candidate
 from .episodes import EXTRACTED, NO_OUTPUT
 from .job_types import Due, Kind, Output, Task, Worker
@@ -26,14 +28,26 @@ from .policy import HELD, PEOPLE
 from .promotion import NOT_KEPT, SURE, Held, Promotion, Refusal, promote
 from .reconcile import Decision
 from .similarity.known_memories import sharing_words
-from .turn_extraction import Considered, Reading, considered, look, notes, remembers, turns_of, usual, write_down
+from .turn_extraction import (
+    ExtractionContext,
+    TurnExtraction,
+    considered,
+    look,
+    notes,
+    remembers,
+    turns_of,
+    usual,
+    write_down,
+)
 
 PRIOR = 20  # arcs, and held candidates, of other sessions that one candidate is compared with
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A candidate that waited and is kept: under which key, resting on what, and how it joins what is known."""
+class PromotedFact:
+    """A candidate that waited and is kept: under which key, resting on what, and how it joins what
+    is known.
+    """
 
     key: str
     decision: Decision
@@ -45,30 +59,36 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What reading a session gave: what was found in it, what is kept of what waited, and its arc."""
+    """What reading a session gave: what was found in it, what is kept of what waited, and its
+    arc.
+    """
 
     session: Session
     turns: Memories
     """Those that came after the session was last read."""
     every: Memories
     """All turns of the session that may be remembered."""
-    reading: Reading
-    found: Considered
-    kept: Sequence[Kept] = ()
+    reading: ExtractionContext
+    found: TurnExtraction
+    kept: Sequence[PromotedFact] = ()
     refused: Sequence[Refusal] = ()
     arc: arc_.Arc | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What learning did: memories that are new, candidates that waited and were not kept, and arcs."""
+class SessionExtraction:
+    """What learning did: memories that are new, candidates that waited and were not kept, and
+    arcs.
+    """
 
     new: int = 0
     refused: int = 0
     arcs: int = 0
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.new + other.new, self.refused + other.refused, self.arcs + other.arcs)
+    def __add__(self, other: SessionExtraction) -> SessionExtraction:
+        return SessionExtraction(
+            self.new + other.new, self.refused + other.refused, self.arcs + other.arcs
+        )
 
 
 # Reading
@@ -79,7 +99,7 @@ def is_unread(session: Session) -> bool:
     return session.ended_at is not None and (session.consolidated_at or -1) < session.last_activity
 
 
-def read(store: Store, session: Session, reading: Reading) -> Learned:
+def read(store: Store, session: Session, reading: ExtractionContext) -> Learned:
     """Reads what is unread of a session and decides what to do with it; nothing is written."""
     every = turns_of(store, session)
     turns = [turn for turn in every if turn.created_at > (session.consolidated_at or -1)]
@@ -87,14 +107,16 @@ def read(store: Store, session: Session, reading: Reading) -> Learned:
     remain = [turn for turn in every if turn.id not in found.gone]
     if not turns or found.all_gone or not remembers(store, session.scope):
         return Learned(session, turns, remain, reading, found)
-    made = arc_.arc(remain, reading.policy.vocabulary, reading.complete)
+    made = arc_.summarise_session(remain, reading.policy.vocabulary, reading.complete)
     kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)
     return Learned(session, turns, remain, reading, found, kept, refused, made)
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Something that waited for the end of the session: a memory that is held, or a candidate found only now."""
+    """Something that waited for the end of the session: a memory that is held, or a candidate found
+    only now.
+    """
 
     held: Held
     candidate: Candidate
@@ -103,8 +125,10 @@ class _Waiting:
     sure: bool
 
 
-def _pool(store: Store, session: Session, found: Considered) -> list[_Waiting]:
-    """All that waits: what was held, by id, and what of the last turns is to be held, by its place."""
+def _pool(store: Store, session: Session, found: TurnExtraction) -> list[_Waiting]:
+    """All that waits: what was held, by id, and what of the last turns is to be held, by its
+    place.
+    """
     pool = []
     for memory in held_of(store, session):
         action = str(memory.metadata.get("policy", {}).get("action", ""))
@@ -112,13 +136,24 @@ def _pool(store: Store, session: Session, found: Considered) -> list[_Waiting]:
         if turns:  # otherwise it goes with the turns that it rests on
             candidate = as_candidate(memory)
             held = _held(store, session, memory.id, candidate, turns, action)
-            pool.append(_Waiting(held, candidate, session.scope, memory.event_time, action not in HELD))
+            pool.append(
+                _Waiting(held, candidate, session.scope, memory.event_time, action not in HELD)
+            )
     said = {turn.id: turn.event_time for turn in found.turns}
     for place, one in enumerate(found.judged):
         if one.verdict.action in HELD:
             candidate = one.candidate
-            held = _held(store, session, _key(place), candidate, frozenset((candidate.source,)), one.verdict.action)
-            pool.append(_Waiting(held, candidate, session.scope, said[candidate.source], sure=False))
+            held = _held(
+                store,
+                session,
+                _key(place),
+                candidate,
+                frozenset((candidate.source,)),
+                one.verdict.action,
+            )
+            pool.append(
+                _Waiting(held, candidate, session.scope, said[candidate.source], sure=False)
+            )
     return pool
 
 
@@ -129,11 +164,20 @@ def _key(place: int) -> str:
 
 def held_of(store: Store, session: Session) -> Memories:
     """What of a session is held."""
-    waiting = store.list(Filter((session.scope,), kinds=("fact", "rule"), statuses=("held",)), order="oldest")
+    waiting = store.list(
+        Filter((session.scope,), kinds=("fact", "rule"), statuses=("held",)), order="oldest"
+    )
     return [one for one in waiting if one.metadata.get("session") == session.id]
 
 
-def _held(store: Store, session: Session, key: str, candidate: Candidate, turns: frozenset[str], action: str) -> Held:
+def _held(
+    store: Store,
+    session: Session,
+    key: str,
+    candidate: Candidate,
+    turns: frozenset[str],
+    action: str,
+) -> Held:
     return Held(
         key=key,
         content=candidate.content,
@@ -147,7 +191,9 @@ def _held(store: Store, session: Session, key: str, candidate: Candidate, turns:
 
 
 def _prior(store: Store, session: Session, candidate: Candidate) -> tuple[str, ...]:
-    """What other sessions told about the same matter: their arcs, and what was said in them too seldom to be kept."""
+    """What other sessions told about the same matter: their arcs, and what was said in them too
+    seldom to be kept.
+    """
     said = f"{candidate.quote} {candidate.content}"
     arcs = Filter((session.scope,), kinds=("episode",), categories=(arc_.CATEGORY,))
     waited = Filter((session.scope,), kinds=(candidate.kind,), statuses=("archived",))
@@ -162,8 +208,12 @@ def _prior(store: Store, session: Session, candidate: Candidate) -> tuple[str, .
 
 
 def _weighed(
-    store: Store, reading: Reading, pool: Sequence[_Waiting], turns: Memories, made: arc_.Arc | None
-) -> tuple[list[Kept], list[Refusal]]:
+    store: Store,
+    reading: ExtractionContext,
+    pool: Sequence[_Waiting],
+    turns: Memories,
+    made: arc_.Arc | None,
+) -> tuple[list[PromotedFact], list[Refusal]]:
     """Which of those that wait are kept, and how each joins what is known; and which are not."""
     if not pool:
         return [], []
@@ -178,7 +228,10 @@ def _weighed(
     # What the session bore out is no mere hint any more.
     surely = {key for key, promotion in chosen.items() if promotion.sure}
     said = [
-        (replace(one.candidate, confidence=SURE) if one.held.key in surely else one.candidate, one.said_at)
+        (
+            replace(one.candidate, confidence=SURE) if one.held.key in surely else one.candidate,
+            one.said_at,
+        )
         for one in stay
     ]
     decisions = decided(store, pool[0].scope, said, reading.complete)
@@ -187,27 +240,37 @@ def _weighed(
         promotion = chosen.get(one.held.key)
         reason = promotion.reason if promotion else "waited for the end of the session"
         rests_on = one.held.turns | promotion.support if promotion else one.held.turns
-        kept.append(Kept(one.held.key, decision, rests_on, reason, promotion))
+        kept.append(PromotedFact(one.held.key, decision, rests_on, reason, promotion))
     return kept, refusals
 
 
 # Writing
 
 
-def keep(writer: Writer, learned: Learned, *, at: Micros, actor: str = "learn") -> Outcome:
-    """Writes down what was learned and stamps the session. Nothing when somebody else has read the same meanwhile.
+def save_learned(
+    writer: Writer, learned: Learned, *, at: Micros, actor: str = "learn"
+) -> SessionExtraction:
+    """Writes down what was learned and stamps the session. Nothing when somebody else has read the
+    same meanwhile.
 
     Conflict when the session went on while it was read: then it has to be read again.
     """
     session = writer.session(learned.session.scope, learned.session.id)
-    if session is None or session.ended_at is None or session.last_activity != learned.session.last_activity:
+    if (
+        session is None
+        or session.ended_at is None
+        or session.last_activity != learned.session.last_activity
+    ):
         raise Conflict("The session went on while it was read.")
     if session.consolidated_at != learned.session.consolidated_at:
-        return Outcome()
+        return SessionExtraction()
     if notes(session) != notes(learned.session):
         raise Conflict("The session was considered while it was read.")
-    reading, sources = learned.reading, {turn.id: turn for turn in (*learned.every, *learned.found.turns)}
-    scribe = Scribe(writer, session, sources, reading.policy, at, actor, reading.max_bytes)
+    reading, sources = (
+        learned.reading,
+        {turn.id: turn for turn in (*learned.every, *learned.found.turns)},
+    )
+    scribe = DecisionWriter(writer, session, sources, reading.policy, at, actor, reading.max_bytes)
     written = write_down(scribe, learned.found, timing=SESSION_END)
     waiting = {one.id: one for one in scribe.waiting()}
     waiting |= {_key(place): one for place, one in written.held.items()}
@@ -216,26 +279,37 @@ def keep(writer: Writer, learned: Learned, *, at: Micros, actor: str = "learn") 
         if refusal.held.key in waiting:
             scribe.refuse(waiting[refusal.held.key], refusal.reason)
     if learned.arc is not None:
-        arc_.keep(writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes)
+        arc_.save_summary(
+            writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes
+        )
     owner_profile.keep_rules_few(writer, session.scope, at=at)
-    stamped = read_to_its_end(session, EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT)
+    stamped = read_to_its_end(
+        session, EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT
+    )
     writer.put_session(considered(stamped, learned.found))
-    return Outcome(new, len(learned.refused), int(learned.arc is not None))
+    return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
 
 
-def _promote(scribe: Scribe, kept: Kept, waiting: Mapping[str, Memory]) -> bool:
+def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, Memory]) -> bool:
     """Lets one candidate that waited join what is known; those that mean the same go behind it."""
     held = waiting.get(kept.key)
     if held is None:  # nothing was left of it, or somebody has put it away meanwhile
         return False
     promotion = kept.promotion
     if promotion is None:
-        return scribe.promote(held, kept.decision, kept.turns, timing=SESSION_END, reason=kept.reason)
+        return scribe.promote(
+            held, kept.decision, kept.turns, timing=SESSION_END, reason=kept.reason
+        )
     confidence = SURE if promotion.sure else held.confidence
     new = scribe.promote(
-        held, kept.decision, kept.turns, timing=PROMOTION, reason=kept.reason,
-        confidence=max(held.confidence, confidence), metadata={"quotes": list(promotion.quotes)},
-    )  # fmt: skip
+        held,
+        kept.decision,
+        kept.turns,
+        timing=PROMOTION,
+        reason=kept.reason,
+        confidence=max(held.confidence, confidence),
+        metadata={"quotes": list(promotion.quotes)},
+    )
     for other in promotion.others:
         if other.key in waiting:
             scribe.refuse(waiting[other.key], f"{held.id} says the same")
@@ -245,24 +319,30 @@ def _promote(scribe: Scribe, kept: Kept, waiting: Mapping[str, Memory]) -> bool:
 def read_to_its_end(session: Session, outcome: str) -> Session:
     """A session of which every turn was read.
 
-    The stamp is the time of its last turn, not that of the reader: the clocks of two machines differ, and a turn that
-    follows must never look older than the reading.
+    The stamp is the time of its last turn, not that of the reader: the clocks of two machines
+    differ, and a turn that follows must never look older than the reading.
     """
     return replace(session, consolidated_at=session.last_activity, outcome=outcome)
 
 
-def learn(store: Store, session: Session, reading: Reading, author: Author) -> Outcome:
+def learn(
+    store: Store, session: Session, reading: ExtractionContext, author: Author
+) -> SessionExtraction:
     """Reads one session that has ended now and keeps what it says. Twice equals once."""
     if not is_unread(session):
-        return Outcome()
+        return SessionExtraction()
     learned = read(store, session, reading)
-    return store.write(author, lambda writer: keep(writer, learned, at=author.at, actor=author.actor))
+    return store.write(
+        author, lambda writer: save_learned(writer, learned, at=author.at, actor=author.actor)
+    )
 
 
 # Ending
 
 
-def idle(store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float = IDLE_MINUTES) -> list[Session]:
+def idle(
+    store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float = IDLE_MINUTES
+) -> list[Session]:
     """The open conversations that have been silent for so long, or whose server is gone.
 
     Those that an agent leads end by themselves.
@@ -272,8 +352,11 @@ def idle(store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float =
     return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
 
 
-def end_idle(store: Store, scopes: Sequence[Scope], author: Author, *, minutes: float = IDLE_MINUTES) -> list[Session]:
-    """Ends the conversations that have been silent for so long, or whose server is gone, and says which.
+def end_idle(
+    store: Store, scopes: Sequence[Scope], author: Author, *, minutes: float = IDLE_MINUTES
+) -> list[Session]:
+    """Ends the conversations that have been silent for so long, or whose server is gone, and says
+    which.
 
     Who speaks again goes on with one.
     """
@@ -296,15 +379,21 @@ def end_idle(store: Store, scopes: Sequence[Scope], author: Author, *, minutes: 
 
 
 def end_silent(worker: Worker) -> None:
-    """Ends the idle conversations of a worker's scopes, so that there is something to learn from."""
+    """Ends the idle conversations of a worker's scopes, so that there is something to learn
+    from.
+    """
     scopes, at = worker.store.scopes() if worker.scopes is None else worker.scopes, worker.clock()
     if scopes:
-        end_idle(worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end"))
+        end_idle(
+            worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end")
+        )
 
 
-def _reading(task: Task) -> Reading:
+def _reading(task: Task) -> ExtractionContext:
     worker = task.worker
-    return Reading(worker.policy or usual(), task.complete, worker.extractor, worker.max_bytes)
+    return ExtractionContext(
+        worker.policy or usual(), task.complete, worker.extractor, worker.max_bytes
+    )
 
 
 def _due(worker: Worker) -> Iterator[Due]:
@@ -318,7 +407,7 @@ def _run(task: Task) -> Output | None:
     if session is None or not is_unread(session):
         return None  # purged, opened again, or read by somebody else meanwhile
     learned, at = read(store, session, _reading(task)), worker.clock()
-    return lambda writer: keep(writer, learned, at=at, actor=f"worker:{worker.name}")
+    return lambda writer: save_learned(writer, learned, at=at, actor=f"worker:{worker.name}")
 
 
 LEARN = Kind("learn", due=_due, run=_run)

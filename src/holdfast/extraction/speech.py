@@ -1,7 +1,8 @@
 """What of a turn its author says: not code, logs, mail or other people's words, cut into sentences.
 
-A turn is often mostly something else: a stack trace, a letter, an article to be summarised. None of that is about
-the author (`text/pasted_text.py`). What is left is cut into sentences, each a substring of the turn.
+A turn is often mostly something else: a stack trace, a letter, an article to be summarised. None of
+that is about the author (`text/pasted_text.py`). What is left is cut into sentences, each a
+substring of the turn.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from .policy import PEOPLE
 
 LONG_SENTENCE = 600  # characters; a list or a run-on paste rather than a statement
 
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _HIDDEN = "\ufffc"  # occurs in no text people write, so a quote with it in is grounded nowhere
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”»]*(?=\s|\Z)|[。！？]+[」』）]?|\n+")
 _ABBREVIATION = re.compile(
@@ -25,7 +28,8 @@ _ABBREVIATION = re.compile(
 )
 _ORDINAL = re.compile(r"(?:\A|\s)\d{1,2}\.$")
 _MONTH_NEXT = re.compile(
-    r"\s(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez|klasse|stock|semester|geburtstag)", re.IGNORECASE
+    r"\s(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez|klasse|stock|semester|geburtstag)",
+    re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)])\s+")
 _CLAUSE_GOES_ON = re.compile(r"[a-zà-ÿа-я(]")
@@ -56,7 +60,9 @@ def sentences(text: str) -> list[Sentence]:
     for mark in _SENTENCE_END.finditer(text):
         if mark.start() < start or _goes_on(text, start, mark):
             continue
-        found.append(Sentence(_unlisted(text[start : mark.start()]), "?" in mark[0] or "？" in mark[0]))
+        found.append(
+            Sentence(_unlisted(text[start : mark.start()]), "?" in mark[0] or "？" in mark[0])
+        )
         start = mark.end()
     found.append(Sentence(_unlisted(text[start:])))
     return [each for each in found if each.text and len(each.text) <= LONG_SENTENCE]
@@ -72,8 +78,14 @@ def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
     """Whether this mark ends no sentence: a wrapped line, an abbreviation, an ordinal."""
     if mark[0][0] == "\n":
         before = text[max(start, mark.start() - 1) : mark.start()]
-        return mark[0] == "\n" and before not in ":.!?" and bool(_CLAUSE_GOES_ON.match(text, mark.end()))
+        return (
+            mark[0] == "\n"
+            and before not in ":.!?"
+            and bool(_CLAUSE_GOES_ON.match(text, mark.end()))
+        )
     if mark[0] != ".":
         return False
     before = text[max(start, mark.start() - 12) : mark.end()]
-    return bool(_ABBREVIATION.search(before)) or bool(_ORDINAL.search(before) and _MONTH_NEXT.match(text, mark.end()))
+    return bool(_ABBREVIATION.search(before)) or bool(
+        _ORDINAL.search(before) and _MONTH_NEXT.match(text, mark.end())
+    )

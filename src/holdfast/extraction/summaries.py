@@ -1,8 +1,9 @@
 """One arc for each session of substance: what it was about, how it went, what was left open.
 
-A model tells it in a few sentences; without one it is made of the sentences that say most of what the session was
-about, in the user's own words and language. Greetings, and fewer than three turns of substance, leave no arc. A session
-that goes on after its end gets a new arc in the place of the old one, so there is never more than one.
+A model tells it in a few sentences; without one it is made of the sentences that say most of what
+the session was about, in the user's own words and language. Greetings, and fewer than three turns
+of substance, leave no arc. A session that goes on after its end gets a new arc in the place of the
+old one, so there is never more than one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from .prompts import prompt
 from .vocabulary import SENTENCES, Cues, Vocabulary, straight
 
 CATEGORY = "session"
-OUTCOME = "summary"  # read already: no consolidation of an agent's episodes takes it for one of its own
+OUTCOME = (
+    "summary"  # read already: no consolidation of an agent's episodes takes it for one of its own
+)
 FEWEST_TURNS = 3  # of substance, below which there is nothing to sum up
 MOST_THEMES, LONGEST_THEME = 3, 60
 LONGEST_SUMMARY, LONGEST_MOOD, LONGEST_LOOP = 600, 40, 200
@@ -61,14 +64,18 @@ class Arc:
 
 
 def of_substance(turn: Memory, words: Vocabulary) -> bool:
-    """Whether a person said something in this turn, beyond greetings and requests about memory itself."""
+    """Whether a person said something in this turn, beyond greetings and requests about memory
+    itself.
+    """
     if turn.role not in PEOPLE or words.is_small_talk(turn.content) or words.request(turn.content):
         return False
     return len(query_terms(turn.content)) >= 2 or len(turn.content.split()) >= 3
 
 
 def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
-    """A turn without what it asks of memory itself: "what do you know about me?" is not what a session is about."""
+    """A turn without what it asks of memory itself: "what do you know about me?" is not what a
+    session is about.
+    """
     if turn.role not in PEOPLE:
         return turn
     whole, asked = command(turn.content), words.asked(turn.content)
@@ -77,8 +84,11 @@ def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
     return replace(turn, content="") if whole and not whole.name.startswith("remember") else turn
 
 
-def arc(turns: Sequence[Memory], words: Vocabulary, complete: Complete | None) -> Arc | None:
-    """The arc of a session's turns, by a model or without one; None when there is nothing to sum up.
+def summarise_session(
+    turns: Sequence[Memory], words: Vocabulary, complete: Complete | None
+) -> Arc | None:
+    """The arc of a session's turns, by a model or without one; None when there is nothing to sum
+    up.
 
     What the model raises is raised; ModelFailed when it says nothing that can be used.
     """
@@ -93,7 +103,10 @@ def arc(turns: Sequence[Memory], words: Vocabulary, complete: Complete | None) -
 
 
 def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
-    told = (f"{one.author or one.role or 'somebody'}: {neutralise(one.content)}" for one in turns[-MOST_TOLD:])
+    told = (
+        f"{one.author or one.role or 'somebody'}: {neutralise(one.content)}"
+        for one in turns[-MOST_TOLD:]
+    )
     answer: Any = object_in(complete(prompt("summarise_session", turns="\n".join(told))))
     if answer is None:
         raise ModelFailed("The model gave no summary of the session that can be read.")
@@ -106,7 +119,8 @@ def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
         raise ModelFailed("The model gave no summary of the session.")
     mood = answer.get("mood_arc")
     opened, closed = (
-        _line(mood.get(end), LONGEST_MOOD) if isinstance(mood, Mapping) else "" for end in ("opened", "closed")
+        _line(mood.get(end), LONGEST_MOOD) if isinstance(mood, Mapping) else ""
+        for end in ("opened", "closed")
     )
     return Arc(
         summary,
@@ -133,7 +147,9 @@ def _lines(value: Any, most: int, longest: int) -> tuple[str, ...]:
 def _by_rules(turns: Sequence[Memory], said: Sequence[Memory], words: Vocabulary) -> Arc:
     cues = _cues(said, words)
     weights = Counter(term for turn in said for term in set(query_terms(turn.content)))
-    spoken = [one for turn in said for one in SENTENCES.split(turn.content) if not _passing(one, words)]
+    spoken = [
+        one for turn in said for one in SENTENCES.split(turn.content) if not _passing(one, words)
+    ]
     themes = _themes(spoken, weights)
     asked = _unanswered(turns)
     parts = [
@@ -149,16 +165,22 @@ def _cues(said: Sequence[Memory], words: Vocabulary) -> Cues:
     """The cues of the language that people spoke most."""
     spoken = languages_of("\n".join(turn.content for turn in said))
     codes = [one.code for one in spoken]
-    return next((cues for code in codes for cues in words.cues if cues.language == code), words.cues[0])
+    return next(
+        (cues for code in codes for cues in words.cues if cues.language == code), words.cues[0]
+    )
 
 
 def _passing(sentence: str, words: Vocabulary) -> bool:
-    """Whether a sentence is only for this moment, or for nobody's memory: no part of what the session was about."""
+    """Whether a sentence is only for this moment, or for nobody's memory: no part of what the
+    session was about.
+    """
     return words.says("turn_scoped", sentence) or words.says("safety_conflict", sentence)
 
 
 def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...]:
-    """The words that most turns share, as they were written; names before other words, long words before short ones."""
+    """The words that most turns share, as they were written; names before other words, long words
+    before short ones.
+    """
     written: dict[str, str] = {}
     for sentence in spoken:
         for word in (*_WORD.findall(sentence), *_CJK_RUN.findall(sentence)):
@@ -176,11 +198,15 @@ def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...
 
 def _weight(term: str, weights: Mapping[str, int]) -> float:
     """In how many turns a term occurs; of a run of characters, its rarest one."""
-    return weights[term] if term in weights else min((weights.get(one, 0) for one in term), default=0)
+    return (
+        weights[term] if term in weights else min((weights.get(one, 0) for one in term), default=0)
+    )
 
 
 def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
-    """The sentences that say most of what the session was about, in the order in which they were said."""
+    """The sentences that say most of what the session was about, in the order in which they were
+    said.
+    """
     sentences = [" ".join(one.split()) for one in spoken if len(query_terms(one)) >= 2]
 
     def weight(sentence: str) -> float:
@@ -188,20 +214,32 @@ def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
         # Not the sum: the longest sentence is not the one that says most.
         return sum(weights[term] for term in terms) / math.sqrt(len(terms))
 
-    best = sorted(dict.fromkeys(one for one in sentences if not _ASKS.search(one)), key=weight, reverse=True)
+    best = sorted(
+        dict.fromkeys(one for one in sentences if not _ASKS.search(one)), key=weight, reverse=True
+    )
     chosen = set(best[:MOST_SENTENCES])
     return [_line(one, LONGEST_LOOP) for one in dict.fromkeys(sentences) if one in chosen]
 
 
 def _unanswered(turns: Sequence[Memory]) -> tuple[str, ...]:
     """What people asked at the very end, when nobody answered any more."""
-    last = next((place for place, one in reversed(list(enumerate(turns))) if one.role not in PEOPLE), -1)
-    asked = (one.strip() for turn in turns[last + 1 :] for one in SENTENCES.split(turn.content) if _ASKS.search(one))
+    last = next(
+        (place for place, one in reversed(list(enumerate(turns))) if one.role not in PEOPLE), -1
+    )
+    asked = (
+        one.strip()
+        for turn in turns[last + 1 :]
+        for one in SENTENCES.split(turn.content)
+        if _ASKS.search(one)
+    )
     return tuple(_line(one, LONGEST_LOOP) for one in asked)[:MOST_LOOPS]
 
 
 def _mood(turns: Sequence[Memory], cues: Cues) -> str:
-    found = next((mood for turn in turns if (mood := cues.words["mood"].search(straight(turn.content)))), None)
+    found = next(
+        (mood for turn in turns if (mood := cues.words["mood"].search(straight(turn.content)))),
+        None,
+    )
     return found[0].lower()[:LONGEST_MOOD] if found else ""
 
 
@@ -212,7 +250,15 @@ def _listed(words: Sequence[str]) -> str:
 # Kept
 
 
-def keep(writer: Writer, session: Session, made: Arc, turns: Sequence[Memory], *, at: Micros, max_bytes: int) -> Memory:
+def save_summary(
+    writer: Writer,
+    session: Session,
+    made: Arc,
+    turns: Sequence[Memory],
+    *,
+    at: Micros,
+    max_bytes: int,
+) -> Memory:
     """Stores the arc of a session, linked to its turns, in the place of the one that it had."""
     began, ended = turns[0].event_time, turns[-1].event_time
     draft = Draft(
@@ -241,7 +287,13 @@ def keep(writer: Writer, session: Session, made: Arc, turns: Sequence[Memory], *
     stored = writer.add(new.with_(consolidated_at=at, outcome=OUTCOME))
     for old in arcs_of(writer, session):
         if old.id != stored.id:
-            commit.set_status(writer, old, "superseded", at=at, reason=f"replaced by {stored.id}: the session went on")
+            commit.set_status(
+                writer,
+                old,
+                "superseded",
+                at=at,
+                reason=f"replaced by {stored.id}: the session went on",
+            )
             writer.link(Edge(stored.scope, stored.id, old.id, "supersedes", at))
     for turn in turns:
         writer.link(Edge(stored.scope, stored.id, turn.id, "derived_from", at))
@@ -249,12 +301,18 @@ def keep(writer: Writer, session: Session, made: Arc, turns: Sequence[Memory], *
 
 
 def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
-    """What only whoever led the session knows, no model: how they went about it, and how grave it became."""
-    approach, context, level = (noted.get(key) for key in ("approach_used", "approach_context", "crisis_level_max"))
+    """What only whoever led the session knows, no model: how they went about it, and how grave it
+    became.
+    """
+    approach, context, level = (
+        noted.get(key) for key in ("approach_used", "approach_context", "crisis_level_max")
+    )
     listed = list(context.items())[:MOST_CONTEXT] if isinstance(context, Mapping) else []
     told = {
         "approach_used": _line(approach, LONGEST_APPROACH),
-        "approach_context": {_line(key, LONGEST_APPROACH): line(value) for key, value in listed if line(value)},
+        "approach_context": {
+            _line(key, LONGEST_APPROACH): line(value) for key, value in listed if line(value)
+        },
         "crisis_level_max": level if type(level) is int and level in LEVELS else None,
     }
     return {key: value for key, value in told.items() if value not in ("", {}, None)}
@@ -263,4 +321,8 @@ def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
 def arcs_of(writer: Writer, session: Session) -> list[Memory]:
     """The arc that a session has; several only where two stores were merged."""
     found = writer.of_session(session.scope, session.id)
-    return [one for one in found if (one.kind, one.category, one.status) == ("episode", CATEGORY, "active")]
+    return [
+        one
+        for one in found
+        if (one.kind, one.category, one.status) == ("episode", CATEGORY, "active")
+    ]

@@ -2,9 +2,9 @@
 
 The author's name stands once, then "they": nobody's gender is guessed. Verbs agree.
 
-Only words used as pronouns change. Addresses, names, titles, abbreviations, code and quoted text stay as they were
-written. Where it cannot be told whether a word is a pronoun, or which verb goes with it, nothing is rewritten: the
-author is quoted instead, `Ann said: "…"`.
+Only words used as pronouns change. Addresses, names, titles, abbreviations, code and quoted text
+stay as they were written. Where it cannot be told whether a word is a pronoun, or which verb goes
+with it, nothing is rewritten: the author is quoted instead, `Ann said: "…"`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .verb_forms import (
 
 NOBODY = "the user"
 
-# One token each: what stands between marks that keep it as it is, a chunk that no plain word looks like, a word, or
-# whatever is between words.
+# One token each: what stands between marks that keep it as it is, a chunk that no plain word looks
+# like, a word, or whatever is between words.
 _TOKEN = re.compile(
     r"""
       (?P<kept>
@@ -48,20 +48,35 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_UNSPACED = re.compile(r"\w\w\.(?:I|My|We|Our|I['’]\w+)\.?")  # "in Oslo.I work": two sentences, and no address
-_JOINED = re.compile(r"(?:\w|['’])+(?:[/&+](?:\w|['’])+)+")  # "me/my wife": words, and perhaps pronouns, run together
+_UNSPACED = re.compile(
+    r"\w\w\.(?:I|My|We|Our|I['’]\w+)\.?"
+)  # "in Oslo.I work": two sentences, and no address
+_JOINED = re.compile(
+    r"(?:\w|['’])+(?:[/&+](?:\w|['’])+)+"
+)  # "me/my wife": words, and perhaps pronouns, run together
 _SENTENCE_END = re.compile(r"[.!?…:]['\")\]]*\s|\n")
 _CLAUSE_END = re.compile(r"[.,;:!?()—–…]")
 _CAPITAL = re.compile(r"[A-ZÀ-Þ]")
 
 _PRONOUNS = words("i we me us my our mine ours myself ourselves im ive")
-_FUSED = {"i'm": "am", "im": "am", "i've": "have", "ive": "have", "i'll": "will", "i'd": "would",
-          "we're": "are", "we've": "have", "we'll": "will", "we'd": "would"}  # fmt: skip
+_FUSED = {
+    "i'm": "am",
+    "im": "am",
+    "i've": "have",
+    "ive": "have",
+    "i'll": "will",
+    "i'd": "would",
+    "we're": "are",
+    "we've": "have",
+    "we'll": "will",
+    "we'd": "would",
+}
 _OBJECTS = {"me": "them", "us": "them", "myself": "themselves", "ourselves": "themselves"}
 _SEVERAL = ("us", "ourselves")
 _OWN = {"my": "their", "our": "their", "mine": "theirs", "ours": "theirs"}
 _JOINING = words("and but or")
-# Somebody named or called by what they are, and nothing before that in the clause: "Tom ", "my best friend ".
+# Somebody named or called by what they are, and nothing before that in the clause: "Tom ", "my best
+# friend ".
 _SOMEBODY = re.compile(
     r"(?:^|[,;:.!?—–]\s|\b(?:that|when|where|if|because|since|while|as)\s)"
     r"\s*(?:(?:[Mm]y|[Oo]ur|[Tt]he)\s(?:[\w'-]+\s){1,3}|(?:[A-ZÀ-Þ][\w'-]+\s){1,3})$"
@@ -71,16 +86,22 @@ _LIKE_HABIT = re.compile(
     r"\b(?:always|usually|often|never|sometimes|normally|every|each|daily|weekly|generally|tend|rarely)\b",
     re.IGNORECASE,
 )
-_LIKE_PAST = re.compile(r"\b(?:yesterday|ago|last|once|back then|earlier|in (?:19|20)\d\d)\b", re.IGNORECASE)
+_LIKE_PAST = re.compile(
+    r"\b(?:yesterday|ago|last|once|back then|earlier|in (?:19|20)\d\d)\b", re.IGNORECASE
+)
 # "World War I", "type I diabetes"; but "the type I like".
 _NUMBERED = words("category class grade level phase stage tier type")
-_NUMBERED_THINGS = words("clinical diabetes diabetic error errors hypersensitivity railroad studies study trial trials")
+_NUMBERED_THINGS = words(
+    "clinical diabetes diabetic error errors hypersensitivity railroad studies study trial trials"
+)
 # Exclamations that only look like possession.
 _EXCLAIMED = words("bad god gods goodness gosh lord oh word")
 _ARTICLES = words("a an the")
 # After these, and after prepositions and the like, "mine" is no pit.
 _BEFORE_MINE = words("of is are was were be like not isn't wasn't and or but")
-_DETERMINERS = words("a an the this that these those each every some such other its her his their my our your")
+_DETERMINERS = words(
+    "a an the this that these those each every some such other its her his their my our your"
+)
 _BEFORE_ME_TIME = words("a the some more little enough")
 _INVERTED = words("""
     am do don't did didn't have haven't had was can can't could will won't would should shall must may might
@@ -113,7 +134,9 @@ class _Token:
 
 
 def retell(clause: str, author: str) -> str:
-    """The clause as somebody else would state it about `author`, or about the user where nobody is named."""
+    """The clause as somebody else would state it about `author`, or about the user where nobody is
+    named.
+    """
     name = author or NOBODY
     try:
         told = _Teller(name, _tokens(clause)).told().strip()
@@ -133,7 +156,9 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """The text with a capital at its beginning, unless that is an address, a name like iPhone or code."""
+    """The text with a capital at its beginning, unless that is an address, a name like iPhone or
+    code.
+    """
     first = text.split(maxsplit=1)[0] if text.split() else ""
     plain = first.strip(".,;:!?").isalpha() and first[1:] == first[1:].lower()
     return text[:1].upper() + text[1:] if plain or "'" in first else text
@@ -155,7 +180,9 @@ class _Teller:
         """Verbs that, joined to the last one, have to agree like it."""
         self.verb_at = 0
         clause = "".join(token.text for token in tokens)
-        self.tense = "past" if _LIKE_PAST.search(clause) else "habit" if _LIKE_HABIT.search(clause) else ""
+        self.tense = (
+            "past" if _LIKE_PAST.search(clause) else "habit" if _LIKE_HABIT.search(clause) else ""
+        )
 
     def told(self) -> str:
         spoken = [token for token in self.tokens if token.kind == "word"]
@@ -183,7 +210,11 @@ class _Teller:
         return self._agreeing(token.text) if self._is_verb(token) else token.text
 
     def _kept(self, token: _Token) -> str:
-        parts = re.split(r"[/&+]", token.text) if _JOINED.fullmatch(token.text) else [token.lower.strip("*_")]
+        parts = (
+            re.split(r"[/&+]", token.text)
+            if _JOINED.fullmatch(token.text)
+            else [token.lower.strip("*_")]
+        )
         if any(part in _PRONOUNS for part in parts) or _UNSPACED.search(token.text):
             raise _Doubtful
         self.before = token.text
@@ -197,7 +228,8 @@ class _Teller:
             self.verb_of = ""
         return token.text
 
-    # -- which words are pronouns --------------------------------------------------------------------------------------
+    # -- which words are pronouns
+    # --------------------------------------------------------------------------------------
 
     def _is_pronoun(self, token: _Token) -> bool:
         lower = token.lower
@@ -216,23 +248,34 @@ class _Teller:
         return self._is_small_pronoun(lower)
 
     def _is_i(self) -> bool:
-        """Whether this is no numeral, item or part of a name: "Mustang I V2", "How I Met Your Mother"."""
+        """Whether this is no numeral, item or part of a name: "Mustang I V2", "How I Met Your
+        Mother".
+        """
         before, after = self._neighbour(-1), self._neighbour(1)
         left, right = self._mark_at(-1).strip(), self._mark_at(1).strip()
         item = right.startswith(")") and (before is None or bool(left))  # "(i)", "i)"
         if item or (after is not None and after.text[0] in "=+<>"):  # "i = 0"
             return False
-        named_after = after is not None and after.capital and after.lower not in _PRONOUNS and after.lower not in _FUSED
+        named_after = (
+            after is not None
+            and after.capital
+            and after.lower not in _PRONOUNS
+            and after.lower not in _FUSED
+        )
         if self._begins(self.place) and named_after:
             raise _Doubtful  # "I Am Legend", "I Google everything"
         if self._begins(self.place) or before is None or left:
             return True
-        numbered = before.lower in _NUMBERED and after is not None and after.lower in _NUMBERED_THINGS
+        numbered = (
+            before.lower in _NUMBERED and after is not None and after.lower in _NUMBERED_THINGS
+        )
         if numbered or before.text == "War":
             return False
         return not self._is_numeral_after(before, after, right, named_after)
 
-    def _is_numeral_after(self, before: _Token, after: _Token | None, right: str, named_after: bool) -> bool:
+    def _is_numeral_after(
+        self, before: _Token, after: _Token | None, right: str, named_after: bool
+    ) -> bool:
         """Whether "I" after a word with a capital belongs to it."""
         if not before.capital or before.lower in _PRONOUNS:
             return False
@@ -252,9 +295,15 @@ class _Teller:
         return before.capital and after.capital and not self._begins(self.tokens.index(before))
 
     def _is_shouted(self, token: _Token) -> bool:
-        """Abbreviations stay: US, IT, IM. What can only be a pronoun is doubtful among small letters."""
+        """Abbreviations stay: US, IT, IM. What can only be a pronoun is doubtful among small
+        letters.
+        """
         before = self._neighbour(-1)
-        if token.text == "ME" and before is not None and (before.capital or self._mark_at(-1).strip()):
+        if (
+            token.text == "ME"
+            and before is not None
+            and (before.capital or self._mark_at(-1).strip())
+        ):
             return False  # Portland, ME
         if token.text in ("US", "IM", "ME"):
             if token.text == "ME":
@@ -263,7 +312,9 @@ class _Teller:
         raise _Doubtful
 
     def _is_capital_pronoun(self) -> bool:
-        """A capital where a sentence begins is only that; elsewhere the word belongs to a name, or it is doubtful."""
+        """A capital where a sentence begins is only that; elsewhere the word belongs to a name, or
+        it is doubtful.
+        """
         before, after = self._neighbour(-1), self._neighbour(1)
         token = self.tokens[self.place]
         if self._begins(self.place):
@@ -286,15 +337,31 @@ class _Teller:
             case "my":
                 return following not in _EXCLAIMED and after is not None
             case "us":
-                country = previous in _ARTICLES or following in ("citizen", "citizens", "dollars", "visa", "army")
-                page = previous in ("about", "contact") and following in ("page", "form", "link", "section")
+                country = previous in _ARTICLES or following in (
+                    "citizen",
+                    "citizens",
+                    "dollars",
+                    "visa",
+                    "army",
+                )
+                page = previous in ("about", "contact") and following in (
+                    "page",
+                    "form",
+                    "link",
+                    "section",
+                )
                 return not country and not page
             case "mine":
-                digs = previous == "to" and after is not None and not self._mark_at(1).strip()  # "to mine coal"
-                return not digs and (previous in _BEFORE_MINE or previous in NEVER_VERBS - _DETERMINERS)
+                digs = (
+                    previous == "to" and after is not None and not self._mark_at(1).strip()
+                )  # "to mine coal"
+                return not digs and (
+                    previous in _BEFORE_MINE or previous in NEVER_VERBS - _DETERMINERS
+                )
         return lower not in ("im", "ive") or after is not None
 
-    # -- what they become ----------------------------------------------------------------------------------------------
+    # -- what they become
+    # ----------------------------------------------------------------------------------------------
 
     def _pronoun(self, token: _Token) -> str:
         lower, starts = token.lower, self._begins(self.place)
@@ -304,15 +371,23 @@ class _Teller:
         elif lower in ("i", "we"):
             told = self._subject(lower)
         elif lower in _OBJECTS:
-            told = self._once(f"{self.name} and others" if lower in _SEVERAL else self.name, _OBJECTS[lower])
+            told = self._once(
+                f"{self.name} and others" if lower in _SEVERAL else self.name, _OBJECTS[lower]
+            )
         else:
             told = self._once(f"{self.name}'s", _OWN[lower])
-        return _capitalised(told) if starts and self._mark_at(-1).rstrip()[-1:] in tuple(".!?…") else told
+        return (
+            _capitalised(told)
+            if starts and self._mark_at(-1).rstrip()[-1:] in tuple(".!?…")
+            else told
+        )
 
     def _had(self) -> bool:
         """Whether "I'd" is "I had": "I'd been", "I'd better"."""
         following = self._word_after(self.place)
-        return following is not None and (following in ("better", "been") or is_participle(following))
+        return following is not None and (
+            following in ("better", "been") or is_participle(following)
+        )
 
     def _subject(self, pronoun: str) -> str:
         many = pronoun.startswith("we")
@@ -329,7 +404,9 @@ class _Teller:
         following = self._word_after(self.place)
         if self.before != "and" or pronoun != "i" or following in ("am", "was"):
             return False
-        before = "".join(token.text for token in self.tokens[: self.place]).rstrip().removesuffix("and")
+        before = (
+            "".join(token.text for token in self.tokens[: self.place]).rstrip().removesuffix("and")
+        )
         return bool(_SOMEBODY.search(before))
 
     def _once(self, name: str, later: str) -> str:
@@ -338,10 +415,13 @@ class _Teller:
         self.named = True
         return name
 
-    # -- verbs ---------------------------------------------------------------------------------------------------------
+    # -- verbs
+    # ---------------------------------------------------------------------------------------------------------
 
     def _is_verb(self, token: _Token) -> bool:
-        """Whether this word is the verb that is to come, or a second one that has to agree like the first."""
+        """Whether this word is the verb that is to come, or a second one that has to agree like the
+        first.
+        """
         lower = token.lower
         if not self.verb_of and self._is_second(lower):
             self.verb_of = "one"
@@ -373,19 +453,27 @@ class _Teller:
             return True
         following = self._neighbour(1)
         joined = following is not None and following.lower in _JOINING
-        return token.lower in ("it", "you", "that", "this") and not joined and not self._mark_at(1).strip()
+        return (
+            token.lower in ("it", "you", "that", "this")
+            and not joined
+            and not self._mark_at(1).strip()
+        )
 
     def _is_second(self, word: str) -> bool:
-        """Whether a verb agrees like the one before; few do after "wants to", where "and go" is an infinitive too."""
+        """Whether a verb agrees like the one before; few do after "wants to", where "and go" is an
+        infinitive too.
+        """
         if word not in self.second or self.before not in _JOINING:
             return False
         spoken = [token for token in self.tokens[self.verb_at : self.place] if token.kind == "word"]
         infinitive = any(
-            one.lower == "to" and not two.capital and two.lower not in NEVER_VERBS for one, two in pairwise(spoken)
+            one.lower == "to" and not two.capital and two.lower not in NEVER_VERBS
+            for one, two in pairwise(spoken)
         )
         return not infinitive or word in AFTER_INFINITIVE
 
-    # -- what is around ------------------------------------------------------------------------------------------------
+    # -- what is around
+    # ------------------------------------------------------------------------------------------------
 
     def _neighbour(self, step: int) -> _Token | None:
         """The nearest token on this side that is no mere mark."""

@@ -1,8 +1,9 @@
-"""After a reply: what was just said is read, judged by the policy, and committed, held, proposed or dropped.
+"""After a reply: what was just said is read, judged by the policy, and committed, held, proposed or
+dropped.
 
-All of it is one transaction, and the session remembers how far it was considered, so that neither the next reply nor
-the end of the session reads the same turns again. When a model does not answer nothing is written; the session says
-so, and the next time tries again.
+All of it is one transaction, and the session remembers how far it was considered, so that neither
+the next reply nor the end of the session reads the same turns again. When a model does not answer
+nothing is written; the session says so, and the next time tries again.
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ from ..storage.protocol import Author, Filter, Store, Writer
 from ..text.reference import BRANCH
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Scope, Session
-from .apply import IMMEDIATE, Scribe, decided, found_in
+from .apply import IMMEDIATE, DecisionWriter, decided, found_in
 from .candidate import Candidate, Extractor
 from .llm_extractor import LLMExtractor
-from .policy import MODEL, Judged, Policy, Verdict, asks_to_forget_all, private_after, withdrawn
+from .policy import (
+    MODEL,
+    JudgedCandidate,
+    Policy,
+    Verdict,
+    asks_to_forget_all,
+    private_after,
+    withdrawn,
+)
 from .reconcile import Decision
 from .vocabulary import vocabulary
 
@@ -35,7 +44,7 @@ PRIVATE = "said in private"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ExtractionContext:
     """How conversations are read: by what, and by which policy what is found is judged."""
 
     policy: Policy
@@ -63,14 +72,17 @@ def reliable(complete: Complete) -> Complete:
         except ModelFailed:
             raise
         except Exception as error:  # it is the caller's, and may raise anything
-            raise ModelFailed(f"The model did not answer: {error or type(error).__name__}") from error
+            raise ModelFailed(
+                f"The model did not answer: {error or type(error).__name__}"
+            ) from error
 
     return answer
 
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """An extractor that reads turns together with those before them, and finds what only the later ones say.
+    """An extractor that reads turns together with those before them, and finds what only the later
+    ones say.
 
     "It's Tuesday, not Monday" says something only about what was said before.
     """
@@ -80,11 +92,13 @@ class _Following:
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         wanted = {turn.id for turn in turns}
-        return [one for one in self.extractor.extract([*self.history, *turns]) if one.source in wanted]
+        return [
+            one for one in self.extractor.extract([*self.history, *turns]) if one.source in wanted
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
+class TurnExtraction:
     """What is to be done about the turns that were read; nothing of it is written yet."""
 
     session: Session
@@ -92,7 +106,7 @@ class Considered:
     """Those that were not considered before."""
     gone: Mapping[str, str] = field(default_factory=dict)
     """Turns that are not to be remembered, with the reason; the ones before among them."""
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedCandidate] = field(default_factory=list)
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     """By the place of a judgement, what to do with those that are committed."""
     private: bool = False
@@ -103,7 +117,9 @@ class Considered:
 
 @dataclass(slots=True)
 class Written:
-    """What was written: how many memories are new, and by the place of a judgement, what is held."""
+    """What was written: how many memories are new, and by the place of a judgement, what is
+    held.
+    """
 
     new: int = 0
     held: dict[int, Memory] = field(default_factory=dict)
@@ -127,18 +143,26 @@ def remembers(store: Store, scope: Scope) -> bool:
 
 
 def turns_of(store: Store, session: Session) -> Memories:
-    """The turns of a session that may be remembered, in order; those of abandoned branches taught nothing."""
-    found = store.list(Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest")
+    """The turns of a session that may be remembered, in order; those of abandoned branches taught
+    nothing.
+    """
+    found = store.list(
+        Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest"
+    )
     held = [turn for turn in found if not turn.metadata.get(BRANCH)]
     return sorted(held, key=lambda turn: (turn.position or 0, turn.seq))
 
 
-def look(store: Store, session: Session, turns: Memories, reading: Reading) -> Considered:
-    """Reads what of a session's turns was not considered yet, and decides what to do with it; nothing is written."""
+def look(
+    store: Store, session: Session, turns: Memories, reading: ExtractionContext
+) -> TurnExtraction:
+    """Reads what of a session's turns was not considered yet, and decides what to do with it;
+    nothing is written.
+    """
     seen = _seen(session, turns)
     fresh = [turn for turn in turns if (turn.position or 0) > seen]
     if not remembers(store, session.scope):
-        return Considered(session, fresh)
+        return TurnExtraction(session, fresh)
     before = [turn for turn in turns if (turn.position or 0) <= seen]
     words = reading.policy.vocabulary
     gone = withdrawn(turns, words, since=seen)
@@ -155,23 +179,35 @@ def look(store: Store, session: Session, turns: Memories, reading: Reading) -> C
     sources = {turn.id: turn for turn in readable}
     judged = [reading.policy.judge(one, sources[one.source]) for one in found]
     places = [place for place, one in enumerate(judged) if one.verdict.action == "commit_now"]
-    told = [(judged[place].candidate, sources[judged[place].candidate.source].event_time) for place in places]
+    told = [
+        (judged[place].candidate, sources[judged[place].candidate.source].event_time)
+        for place in places
+    ]
     decisions = decided(store, session.scope, told, reading.complete)
     whole = any(asks_to_forget_all(turn, words) for turn in fresh)
-    return Considered(session, fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole)
+    return TurnExtraction(
+        session, fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole
+    )
 
 
 def _seen(session: Session, turns: Sequence[Memory]) -> int:
-    """The position of the last turn that was considered, or read when an earlier session end was."""
-    before = (turn.position or 0 for turn in turns if turn.created_at <= (session.consolidated_at or -1))
+    """The position of the last turn that was considered, or read when an earlier session end
+    was.
+    """
+    before = (
+        turn.position or 0 for turn in turns if turn.created_at <= (session.consolidated_at or -1)
+    )
     return max(int(notes(session).get("considered", -1)), max(before, default=-1))
 
 
-def consider(store: Store, session: Session, reading: Reading, author: Author) -> list[Judged]:
-    """Considers what was said since the last time and writes down what follows; what was decided comes back.
+def consider(
+    store: Store, session: Session, reading: ExtractionContext, author: Author
+) -> list[JudgedCandidate]:
+    """Considers what was said since the last time and writes down what follows; what was decided
+    comes back.
 
-    Nothing when a model does not answer: then the session keeps why, and the next time tries again. Nothing either for
-    an owner who wants nothing remembered; nor is it read later.
+    Nothing when a model does not answer: then the session keeps why, and the next time tries again.
+    Nothing either for an owner who wants nothing remembered; nor is it read later.
     """
     turns = turns_of(store, session)
     try:
@@ -185,11 +221,13 @@ def consider(store: Store, session: Session, reading: Reading, author: Author) -
         return []
     sources = {turn.id: turn for turn in turns}
 
-    def work(writer: Writer) -> list[Judged]:
+    def work(writer: Writer) -> list[JudgedCandidate]:
         fresh = writer.session(session.scope, session.id)
         if fresh is None or notes(fresh) != notes(session):
             raise Conflict("Somebody else has considered this session meanwhile.")
-        scribe = Scribe(writer, fresh, sources, reading.policy, author.at, author.actor, reading.max_bytes)
+        scribe = DecisionWriter(
+            writer, fresh, sources, reading.policy, author.at, author.actor, reading.max_bytes
+        )
         write_down(scribe, found, timing=IMMEDIATE)
         writer.put_session(considered(fresh, found))
         return found.judged
@@ -201,7 +239,7 @@ def consider(store: Store, session: Session, reading: Reading, author: Author) -
         return []
 
 
-def write_down(scribe: Scribe, found: Considered, *, timing: str) -> Written:
+def write_down(scribe: DecisionWriter, found: TurnExtraction, *, timing: str) -> Written:
     """Writes what was considered: withdrawn, committed, held, proposed or noted."""
     scribe.withdraw(found.gone)
     if found.all_gone:
@@ -223,7 +261,7 @@ def write_down(scribe: Scribe, found: Considered, *, timing: str) -> Written:
     return written
 
 
-def _without_its_words(dropped: Judged) -> Verdict:
+def _without_its_words(dropped: JudgedCandidate) -> Verdict:
     """The verdict on what was dropped, with a reason that does not tell what that was."""
     verdict, candidate = dropped.verdict, dropped.candidate
     words = set(query_terms(f"{candidate.quote} {candidate.content}"))
@@ -234,12 +272,18 @@ def _without_its_words(dropped: Judged) -> Verdict:
 
 def failures(sessions: Sequence[Session]) -> dict[str, str]:
     """The sessions that a model did not answer about, with what went wrong."""
-    return {f"session {one.id}": notes(one)["failed"]["error"] for one in sessions if "failed" in notes(one)}
+    return {
+        f"session {one.id}": notes(one)["failed"]["error"]
+        for one in sessions
+        if "failed" in notes(one)
+    }
 
 
-def considered(session: Session, found: Considered) -> Session:
+def considered(session: Session, found: TurnExtraction) -> Session:
     """The session with the note that it was considered so far."""
-    last = max((turn.position or 0 for turn in found.turns), default=notes(session).get("considered", -1))
+    last = max(
+        (turn.position or 0 for turn in found.turns), default=notes(session).get("considered", -1)
+    )
     return noted(session, considered=last, private=found.private or None, failed=None)
 
 
@@ -252,7 +296,8 @@ def _note_failure(writer: Writer, session: Session, error: str, author: Author) 
 @cache
 def rules() -> Extractor:
     """The extractor that needs no model."""
-    from .rules import RuleExtractor  # noqa: PLC0415 (its word lists load when they are first needed)
+    # Its word lists load when they are first needed.
+    from .rules import RuleExtractor  # noqa: PLC0415
 
     return RuleExtractor()
 

@@ -17,7 +17,9 @@ ADVERBS = words("""
 """)
 """Words that may stand between a person and their verb."""
 
-_VERBS_IN_LY = words("ally apply bully comply dally fly imply multiply rally rely reply sully supply tally")
+_VERBS_IN_LY = words(
+    "ally apply bully comply dally fly imply multiply rally rely reply sully supply tally"
+)
 _VERBS_IN_ING = words("bring cling fling ping ring sing sling spring sting string swing wing wring")
 
 MODALS = words("""
@@ -36,26 +38,43 @@ _PAST = words("""
     spun stole stood stuck stung struck swam swept swore swung taught threw thought told took tore undertook understood
     went wept withdrew woke won wore wove wrote
 """)
-_SAME_IN_THE_PAST = words("beat bet burst cast cost cut hit hurt let put quit read rid set shed shut spread upset wet")
+_SAME_IN_THE_PAST = words(
+    "beat bet burst cast cost cut hit hurt let put quit read rid set shed shut spread upset wet"
+)
 _RATHER_PRESENT = words("bet cost let read")
 _PARTICIPLES = words("""
     been begun bitten blown broken chosen come done drawn driven drunk eaten fallen flown forgotten frozen given gone
     grown hidden known ridden risen run seen shaken shown spoken stolen sung sworn taken thrown woken worn written
 """)
-_NOT_PAST = words("bleed breed embed exceed feed heed need proceed seed shred sled speed succeed weed wed")
+_NOT_PAST = words(
+    "bleed breed embed exceed feed heed need proceed seed shred sled speed succeed weed wed"
+)
 IRREGULAR = {
-    "am": "is", "have": "has", "haven't": "has not", "do": "does", "don't": "does not", "dont": "does not",
-    "were": "was", "are": "is", "aren't": "is not", "go": "goes", "need": "needs",
-}  # fmt: skip
+    "am": "is",
+    "have": "has",
+    "haven't": "has not",
+    "do": "does",
+    "don't": "does not",
+    "dont": "does not",
+    "were": "was",
+    "are": "is",
+    "aren't": "is not",
+    "go": "goes",
+    "need": "needs",
+}
 
 SECOND_AFTER_VERB = words("""
     avoid bring chill collect cook do don't drink drive eat enjoy feel get go hate have keep like listen live love make
     need play prefer read relax run sing sleep speak study swim take teach think travel try use walk want watch work
     write
 """)
-"""Verbs that often come second: "gets up early and goes running". Most are nouns too, so only after "and"."""
+"""Verbs that often come second: "gets up early and goes running". Most are nouns too, so only after
+"and".
+"""
 
-SECOND_AFTER_AUXILIARY = words("don't enjoy feel hate have know like live love need prefer think want")
+SECOND_AFTER_AUXILIARY = words(
+    "don't enjoy feel hate have know like live love need prefer think want"
+)
 """Those that come second also after "is" or "has": "is planning a trip and needs help"."""
 
 AFTER_INFINITIVE = words("need")
@@ -68,13 +87,17 @@ NEVER_VERBS = words("""
     they this those though through throughout till to toward towards under unless until up upon via we what when where
     whether which while who whose why with within without you your
 """) - words("and or")
-"""Words that are no verb, so that one of them after "I" means that the sentence is not understood."""
+"""Words that are no verb, so that one of them after "I" means that the sentence is not
+understood.
+"""
 
 _UNCHANGED = MODALS | _PAST | words("and or")
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may stand between a person and their verb: "I really like", "I gratefully accept"."""
+    """Whether a word may stand between a person and their verb: "I really like", "I gratefully
+    accept".
+    """
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in _VERBS_IN_LY)
 
 
@@ -87,7 +110,8 @@ def is_participle(word: str) -> bool:
 def third_person(verb: str, *, tense: str = "") -> str:
     """The verb as it goes with he or she; what is past already, or the same for everybody, stays.
 
-    `tense` says that the sentence tells of the `past` or of a `habit`, for verbs that do not show it themselves.
+    `tense` says that the sentence tells of the `past` or of a `habit`, for verbs that do not show
+    it themselves.
 
     >>> [third_person(verb) for verb in ("prefer", "study", "have", "don't", "moved")]
     ['prefers', 'studies', 'has', 'does not', 'moved']

@@ -1,21 +1,24 @@
 """The words a deployment remembers in, and the words that say how: data, not code.
 
-A **vocabulary** is a TOML file; `general` and `couch` ship, and the setting `vocabulary` names one or gives the path of
-your own. It holds
-- `categories`: each with when a fact of it may be written: `at_once`, `session_end` (held until then, and kept if more
-  speaks for it), `repetition` (kept when it was said twice), `propose` (a person decides) or `never`.
-  `other_categories` says the same for all that are not listed; without it they become the `default_category`;
+A **vocabulary** is a TOML file; `general` and `couch` ship, and the setting `vocabulary` names one
+or gives the path of your own. It holds
+- `categories`: each with when a fact of it may be written: `at_once`, `session_end` (held until
+  then, and kept if more speaks for it), `repetition` (kept when it was said twice), `propose` (a
+  person decides) or `never`. `other_categories` says the same for all that are not listed; without
+  it they become the `default_category`;
 - `implicit_rules`: the same for an instruction that does not say that it is for good;
 - `predicates`: `known` ones (none listed: any), and those `never` stored;
 - `types`: of subjects and objects (none listed: any);
-- `same.categories`, `same.predicates`: what other vocabularies, the built-in extractor's above all, call the same. A
-  name that ends in `*` stands for all that begin so;
+- `same.categories`, `same.predicates`: what other vocabularies, the built-in extractor's above all,
+  call the same. A name that ends in `*` stands for all that begin so;
 - `recognised`: words that make a statement one of a category, whatever it was taken for;
-- `superseded`: whether a fact whose place another takes just `retires`, or also `fades` should it be restored;
+- `superseded`: whether a fact whose place another takes just `retires`, or also `fades` should it
+  be restored;
 - `cues`: a folder with cue files of your own, beside the file, instead of ours.
 
-A **cue file** holds the words of one language by which people speak of remembering, of this moment, of themselves. All
-files of a script are tried on a text of that script, so no language has to be guessed.
+A **cue file** holds the words of one language by which people speak of remembering, of this moment,
+of themselves. All files of a script are tried on a text of that script, so no language has to be
+guessed.
 """
 
 from __future__ import annotations
@@ -39,8 +42,14 @@ from .candidate import Candidate
 Timing = Literal["at_once", "session_end", "repetition", "propose", "never"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 Reach = Literal["conversation", "onwards", "this"]
-"""How far a request not to remember goes: all of the conversation, all that follows, or what was just said."""
-_READ_AS: Mapping[str, Reach] = {"forget_session": "conversation", "pause": "onwards", "forget_last": "this"}
+"""How far a request not to remember goes: all of the conversation, all that follows, or what was
+just said.
+"""
+_READ_AS: Mapping[str, Reach] = {
+    "forget_session": "conversation",
+    "pause": "onwards",
+    "forget_last": "this",
+}
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _STRAIGHT = str.maketrans("’‘ʼ", "'''")
@@ -53,16 +62,31 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
 }
 _LONGEST_SMALL_TALK = 120  # characters; also keeps the pattern from trying for long
 _CUES = (
-    "turn_scoped", "durable", "safety_conflict", "belief_marker", "belief_frame", "assistant_verb", "remember_that",
-    "small_talk", "mood",
-)  # fmt: skip
+    "turn_scoped",
+    "durable",
+    "safety_conflict",
+    "belief_marker",
+    "belief_frame",
+    "assistant_verb",
+    "remember_that",
+    "small_talk",
+    "mood",
+)
 _ARC = {"about": "{themes}", "said": "{quotes}", "asked": "{questions}"}
 _KEYS = frozenset(
     (
-        "categories", "other_categories", "default_category", "implicit_rules", "predicates", "types", "same",
-        "recognised", "superseded", "cues",
+        "categories",
+        "other_categories",
+        "default_category",
+        "implicit_rules",
+        "predicates",
+        "types",
+        "same",
+        "recognised",
+        "superseded",
+        "cues",
     )
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +112,9 @@ class Request:
     reach: Reach
     end: int
     paused: bool = False
-    """Whether it only says that nothing is to be remembered for now, and leaves what was said before as it is."""
+    """Whether it only says that nothing is to be remembered for now, and leaves what was said
+    before as it is.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +136,22 @@ class Vocabulary:
     """Whether a fact that another has taken the place of is no longer recalled."""
     cues: tuple[Cues, ...]
     own_cues: bool = False
-    """Whether the cues are a deployment's own: then nothing but them says what is not to be remembered."""
+    """Whether the cues are a deployment's own: then nothing but them says what is not to be
+    remembered.
+    """
 
     def timing(self, category: str) -> Timing:
         """When a fact of this category may be written."""
-        return self.categories.get(category) or self.other_categories or self.categories[self.default_category]
+        return (
+            self.categories.get(category)
+            or self.other_categories
+            or self.categories[self.default_category]
+        )
 
     def fitted(self, candidate: Candidate) -> Candidate:
-        """The candidate in the words of this vocabulary. A triple that has none is left out; what was said stays."""
+        """The candidate in the words of this vocabulary. A triple that has none is left out; what
+        was said stays.
+        """
         category = self._category(candidate)
         triple = self._triple(candidate.triple) if candidate.triple else None
         return replace(candidate, category=category, triple=triple)
@@ -136,14 +170,21 @@ class Vocabulary:
         if self.predicates and predicate not in self.predicates:
             return None
         subject_type, object_type = (
-            one if not self.types or one in self.types else "" for one in (triple.subject_type, triple.object_type)
+            one if not self.types or one in self.types else ""
+            for one in (triple.subject_type, triple.object_type)
         )
-        return replace(triple, predicate=predicate, subject_type=subject_type, object_type=object_type)
+        return replace(
+            triple, predicate=predicate, subject_type=subject_type, object_type=object_type
+        )
 
     def _same_predicate(self, predicate: str) -> str:
         if predicate in self.same_predicates or predicate in self.predicates:
             return self.same_predicates.get(predicate, predicate)
-        families = (name for name in self.same_predicates if name.endswith("*") and predicate.startswith(name[:-1]))
+        families = (
+            name
+            for name in self.same_predicates
+            if name.endswith("*") and predicate.startswith(name[:-1])
+        )
         family = max(families, key=len, default=None)
         return self.same_predicates[family] if family else predicate
 
@@ -153,7 +194,9 @@ class Vocabulary:
         return any(cues.words[cue].search(said) for cues in self.read_by(said))
 
     def believes_ill_of_itself(self, text: str) -> bool:
-        """Whether somebody says in a text that they are worth little: a marker and a frame of one language."""
+        """Whether somebody says in a text that they are worth little: a marker and a frame of one
+        language.
+        """
         said = straight(text)
         return any(
             cues.words["belief_marker"].search(said) and cues.words["belief_frame"].search(said)
@@ -168,7 +211,9 @@ class Vocabulary:
         return any(cues.words["small_talk"].fullmatch(said) for cues in self.read_by(said))
 
     def request(self, text: str) -> Request | None:
-        """What a text asks not to be remembered, the furthest reach first; None when it asks for no such thing."""
+        """What a text asks not to be remembered, the furthest reach first; None when it asks for no
+        such thing.
+        """
         said = straight(text)
         starts = [0, *(mark.end() for mark in SENTENCES.finditer(said))]
         for reach in REACHES:
@@ -181,7 +226,9 @@ class Vocabulary:
         return Request(reach_, len(text), paused=reach_ == "onwards") if reach_ else None
 
     def asked(self, text: str) -> MemoryRequest | None:
-        """What a text asks of memory, read by its sentences; None where a deployment has its own cues."""
+        """What a text asks of memory, read by its sentences; None where a deployment has its own
+        cues.
+        """
         return None if self.own_cues else read_request(text)
 
     def read_by(self, text: str) -> Iterator[Cues]:
@@ -196,37 +243,60 @@ def straight(text: str) -> str:
 
 @cache
 def vocabulary(name: str) -> Vocabulary:
-    """The vocabulary of this name, or of the file at this path. InvalidInput says what is wrong with it."""
+    """The vocabulary of this name, or of the file at this path. InvalidInput says what is wrong
+    with it.
+    """
     shipped = files(__package__) / "vocabularies"
-    known = sorted(one.name.removesuffix(".toml") for one in shipped.iterdir() if one.name.endswith(".toml"))
-    own_cues = files(__package__) / "cues"
+    known = sorted(
+        one.name.removesuffix(".toml") for one in shipped.iterdir() if one.name.endswith(".toml")
+    )
+    own_cues = files(__package__) / "policy_cues"
     if name in known:
         return _vocabulary(_toml(shipped / f"{name}.toml"), name, own_cues)
     if not name.endswith(".toml"):
         raise InvalidInput(
-            f"There is no vocabulary {name!r}. Use one of: {', '.join(known)}, or the path of a .toml file of your own."
+            f"There is no vocabulary {name!r}. Use one of: {', '.join(known)}, or the path of "
+            "a "
+            ".toml file of your own."
         )
     file = Path(name).expanduser()
     data = _toml(file)
-    return _vocabulary(data, file.stem, file.parent / str(data["cues"]) if "cues" in data else own_cues)
+    return _vocabulary(
+        data, file.stem, file.parent / str(data["cues"]) if "cues" in data else own_cues
+    )
 
 
 def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabulary:
     _refuse_others(data, _KEYS, f"the vocabulary {name!r}")
     categories = _table(data, "categories", name)
     if not categories:
-        raise InvalidInput(f"The vocabulary {name!r} has no categories. Add a table such as: [categories] with one.")
-    timings = {category: _timing(timing, f"{name}: category {category}") for category, timing in categories.items()}
+        raise InvalidInput(
+            f"The vocabulary {name!r} has no categories. Add a table such as: [categories] "
+            "with "
+            "one."
+        )
+    timings = {
+        category: _timing(timing, f"{name}: category {category}")
+        for category, timing in categories.items()
+    }
     default = data.get("default_category", "general")
     other = data.get("other_categories")
     if default not in timings:
-        raise InvalidInput(f"The vocabulary {name!r} has the default_category {default!r}, but no such category.")
+        raise InvalidInput(
+            f"The vocabulary {name!r} has the default_category {default!r}, but no such category."
+        )
     same, predicates = _table(data, "same", name), _table(data, "predicates", name)
-    _refuse_others(same, frozenset(("categories", "predicates")), f"same of the vocabulary {name!r}")
-    _refuse_others(predicates, frozenset(("known", "never")), f"predicates of the vocabulary {name!r}")
+    _refuse_others(
+        same, frozenset(("categories", "predicates")), f"same of the vocabulary {name!r}"
+    )
+    _refuse_others(
+        predicates, frozenset(("known", "never")), f"predicates of the vocabulary {name!r}"
+    )
     superseded = data.get("superseded", "fades")
     if superseded not in ("fades", "retires"):
-        raise InvalidInput(f"superseded must be fades or retires, not {superseded!r} (vocabulary {name!r}).")
+        raise InvalidInput(
+            f"superseded must be fades or retires, not {superseded!r} (vocabulary {name!r})."
+        )
     return Vocabulary(
         name=name,
         categories=timings,
@@ -250,11 +320,18 @@ def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabular
 
 def _all_cues(folder: Traversable) -> tuple[Cues, ...]:
     try:
-        found = sorted((one for one in folder.iterdir() if one.name.endswith(".toml")), key=lambda one: one.name)
+        found = sorted(
+            (one for one in folder.iterdir() if one.name.endswith(".toml")),
+            key=lambda one: one.name,
+        )
     except OSError as error:
-        raise InvalidInput(f"Cannot read the folder of cue files {folder}: {error.strerror}.") from error
+        raise InvalidInput(
+            f"Cannot read the folder of cue files {folder}: {error.strerror}."
+        ) from error
     if not found:
-        raise InvalidInput(f"There is no cue file in {folder}. Put one .toml file for each language there.")
+        raise InvalidInput(
+            f"There is no cue file in {folder}. Put one .toml file for each language there."
+        )
     return tuple(_cues(one) for one in found)
 
 
@@ -263,7 +340,9 @@ def _cues(file: Traversable) -> Cues:
     _refuse_others(data, frozenset(("script", "control", "cues", "arc")), f"the cue file {name}")
     script = data.get("script", "latin")
     if script not in _SCRIPTS:
-        raise InvalidInput(f"{name}: there is no script {script!r}. Use one of: {', '.join(_SCRIPTS)}.")
+        raise InvalidInput(
+            f"{name}: there is no script {script!r}. Use one of: {', '.join(_SCRIPTS)}."
+        )
     control, words, arc = (_table(data, key, name) for key in ("control", "cues", "arc"))
     _refuse_others(control, frozenset(("lead", *REACHES)), f"control of the cue file {name}")
     _refuse_others(words, frozenset(_CUES), f"cues of the cue file {name}")
@@ -272,10 +351,15 @@ def _cues(file: Traversable) -> Cues:
         language=name.removesuffix(".toml"),
         script=script,
         control={
-            reach: _pattern(f"{lead}(?:{control[reach]})" if control.get(reach) else "", f"{name}: control.{reach}")
+            reach: _pattern(
+                f"{lead}(?:{control[reach]})" if control.get(reach) else "",
+                f"{name}: control.{reach}",
+            )
             for reach in REACHES
         },
-        words={cue: _pattern(_whole(cue, words.get(cue, "")), f"{name}: cues.{cue}") for cue in _CUES},
+        words={
+            cue: _pattern(_whole(cue, words.get(cue, "")), f"{name}: cues.{cue}") for cue in _CUES
+        },
         arc={key: str(arc.get(key, usual)) for key, usual in _ARC.items()},
     )
 
@@ -314,7 +398,9 @@ def _table(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 
 def _refuse_others(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
     if unknown := sorted(set(data) - known):
-        raise InvalidInput(f"There is no key {unknown[0]!r} in {where}. Known: {', '.join(sorted(known))}.")
+        raise InvalidInput(
+            f"There is no key {unknown[0]!r} in {where}. Known: {', '.join(sorted(known))}."
+        )
 
 
 def _toml(file: Traversable) -> dict[str, Any]:
@@ -323,4 +409,6 @@ def _toml(file: Traversable) -> dict[str, Any]:
     except OSError as error:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}. Fix that line and try again.") from error
+        raise InvalidInput(
+            f"{file} is not valid TOML: {error}. Fix that line and try again."
+        ) from error

@@ -1,4 +1,6 @@
-"""Feedback on sessions: positive, negative or skipped, where it was given, and for how long it is kept: 180 days."""
+"""Feedback on sessions: positive, negative or skipped, where it was given, and for how long it is
+kept: 180 days.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ LABELS: tuple[Label, ...] = get_args(Label)
 SOURCES: tuple[Source, ...] = get_args(Source)
 
 _COLUMNS = (
-    "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, label TEXT NOT NULL, "
+    "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, label TEXT NOT "
+    "NULL, "
     "source TEXT NOT NULL"
 )
 _SELECT = "SELECT id, at, session, owner, label, source FROM feedback"
@@ -39,14 +42,22 @@ class Feedback:
 
 
 class FeedbackLog(Protocol):
-    """The promises. Feedback is no part of memory: nothing recalls, lists or exports what is in it."""
+    """The promises. Feedback is no part of memory: nothing recalls, lists or exports what is in
+    it.
+    """
 
     location: str
 
-    def add(self, *, session: str, label: Label, source: Source = "library", owner: str | None = None) -> Feedback:
-        """Notes a label for a session now. The session is stored as a hash; without a place on disk nobody's."""
+    def add(
+        self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
+    ) -> Feedback:
+        """Notes a label for a session now. The session is stored as a hash; without a place on disk
+        nobody's.
+        """
 
-    def list(self, *, owner: str | None = None, limit: int | None = None) -> builtins.list[Feedback]:
+    def list(
+        self, *, owner: str | None = None, limit: int | None = None
+    ) -> builtins.list[Feedback]:
         """Feedback, newest first: of one owner, or of all."""
 
     def count(self, *, owner: str | None = None) -> int:
@@ -63,7 +74,9 @@ class FeedbackLog(Protocol):
 
 
 def open_feedback(store: str | Path, *, clock: Clock = system_clock) -> FeedbackLog:
-    """Feedback beside a store of memories: `feedback.db` beside its file, a schema beside its tables, or in memory."""
+    """Feedback beside a store of memories: `feedback.db` beside its file, a schema beside its
+    tables, or in memory.
+    """
     return _TableFeedback(Table(store, name="feedback", columns=_COLUMNS), clock)
 
 
@@ -73,24 +86,36 @@ class _TableFeedback:
     def __init__(self, table: Table, clock: Clock) -> None:
         self._table, self._clock, self.location = table, clock, table.location
 
-    def add(self, *, session: str, label: Label, source: Source = "library", owner: str | None = None) -> Feedback:
+    def add(
+        self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
+    ) -> Feedback:
         if label not in LABELS or source not in SOURCES:
             raise InvalidInput(
-                f"A label is one of {', '.join(LABELS)}, a source one of {', '.join(SOURCES)}. Nothing was noted."
+                f"A label is one of {', '.join(LABELS)}, a source one of {', '.join(SOURCES)}. "
+                "Nothing was noted."
             )
         at, whose = self._clock(), None if self._table.ephemeral else owner
         one = Feedback(new_id("feedback", at), at, hash_session_id(session), whose, label, source)
         self._table.write(
-            "INSERT INTO feedback (id, at, session, owner, label, source) VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                "INSERT INTO feedback (id, at, session, owner, label, source) VALUES (?, ?, ?, ?, "
+                "?, "
+                "?)"
+            ),
             (one.id, one.at, one.session, one.owner, one.label, one.source),
         )
         return one
 
-    def list(self, *, owner: str | None = None, limit: int | None = None) -> builtins.list[Feedback]:
+    def list(
+        self, *, owner: str | None = None, limit: int | None = None
+    ) -> builtins.list[Feedback]:
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
         condition, values = _of(owner)
         return [
-            Feedback(*row) for row in self._table.read(f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}", values)
+            Feedback(*row)
+            for row in self._table.read(
+                f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}", values
+            )
         ]
 
     def count(self, *, owner: str | None = None) -> int:

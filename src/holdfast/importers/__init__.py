@@ -22,9 +22,12 @@ def format_named(name: str, *, to_write: bool = False) -> Format:
     """The format of this name; InvalidInput names those that there are."""
     known = {one.name: one for one in FORMATS.values() if one.write or not to_write}
     if name not in known:
-        otherwise = "" if to_write else " Past sessions of coding agents need none: holdfast import FILE"
+        otherwise = (
+            "" if to_write else " Past sessions of coding agents need none: holdfast import FILE"
+        )
         raise InvalidInput(
-            f"There is no format {name!r}.{meant(name, known)} There are: {', '.join(known)}.{otherwise}"
+            f"There is no format {name!r}.{meant(name, known)} There are: "
+            f"{', '.join(known)}.{otherwise}"
         )
     return known[name]
 

@@ -1,4 +1,6 @@
-"""What every format gives: memories found in somebody else's file, each with what it is known again by."""
+"""What every format gives: memories found in somebody else's file, each with what it is known again
+by.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,15 @@ _ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ImportedItem:
     """One memory in a file."""
 
     line: int
     draft: Draft
     key: tuple[str, ...]
-    """What tells it from the others of its format: the same key is the same memory, however often it is read."""
+    """What tells it from the others of its format: the same key is the same memory, however often
+    it is read.
+    """
     id: str | None = None
     """The id that it has there; kept, where ours may look like that."""
     scope: Scope | None = None
@@ -44,8 +48,10 @@ class Format:
     name: str
     about: str
     """What its files are, in a few words."""
-    read: Callable[[str], Iterable[Found | Problem]]
-    """What is in a file. Nothing here raises: what is malformed is a Problem, and the rest is read."""
+    read: Callable[[str], Iterable[ImportedItem | Problem]]
+    """What is in a file. Nothing here raises: what is malformed is a Problem, and the rest is
+    read.
+    """
     write: Callable[[Memories], Iterator[str]] | None = None
     """The lines of a file with these memories; None where we only read."""
     same: Callable[[Memory], str] | None = None
@@ -54,7 +60,9 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an import did: memories that are new, how many were known (or erased before), and what was left out."""
+    """What an import did: memories that are new, how many were known (or erased before), and what
+    was left out.
+    """
 
     added: Memories
     known: int
@@ -62,7 +70,9 @@ class Taken:
 
 
 def take_in(hf: Holdfast, format: Format, text: str, *, into: Scope | None = None) -> Taken:
-    """Takes in the memories of a file in one transaction, without those that are malformed. Twice equals once."""
+    """Takes in the memories of a file in one transaction, without those that are malformed. Twice
+    equals once.
+    """
     built: dict[tuple[Scope, str], Memory] = {}
     problems: list[Problem] = []
     read = 0
@@ -75,19 +85,28 @@ def take_in(hf: Holdfast, format: Format, text: str, *, into: Scope | None = Non
         read += 1
         built.setdefault((memory.scope, memory.id), memory)
     there = _there(hf, format, {scope for scope, _ in built})
-    new = [one for one in built.values() if not (_is_erased(hf, one) or _is_there(format, one, there))]
+    new = [
+        one for one in built.values() if not (_is_erased(hf, one) or _is_there(format, one, there))
+    ]
     added = _stored(hf, new) if new else []
     return Taken(added, read - len(added), problems)
 
 
-def _checked(hf: Holdfast, format: Format, one: Found | Problem, into: Scope | None) -> Memory:
+def _checked(
+    hf: Holdfast, format: Format, one: ImportedItem | Problem, into: Scope | None
+) -> Memory:
     """The memory that is to be; InvalidInput says why there is none."""
     if isinstance(one, Problem):
         raise InvalidInput(one.reason)
-    scope, at = into or one.scope or hf.scopes[0], one.created_at if one.created_at is not None else hf.clock()
+    scope, at = (
+        into or one.scope or hf.scopes[0],
+        one.created_at if one.created_at is not None else hf.clock(),
+    )
     memory = commit.build(one.draft, scope, at=at, max_bytes=hf.settings.max_content_bytes)
     own = one.id if one.id and _ID.fullmatch(one.id) else id_of(format.name, memory.kind, one.key)
-    return memory.with_(id=own, updated_at=at if one.updated_at is None else max(at, one.updated_at))
+    return memory.with_(
+        id=own, updated_at=at if one.updated_at is None else max(at, one.updated_at)
+    )
 
 
 def id_of(format: str, kind: Kind, key: tuple[str, ...]) -> str:

@@ -1,4 +1,6 @@
-"""An agent's memories as a JSON array, out and in: the shape that other tools of its kind read and write."""
+"""An agent's memories as a JSON array, out and in: the shape that other tools of its kind read and
+write.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ READ = "consolidated_at"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an import did: memories that are new, those that were there already, and records without text.
+    """What an import did: memories that are new, those that were there already, and records without
+    text.
 
     `put_away` says how many are over the role's caps now, and so not in use.
     """
@@ -39,7 +42,8 @@ def listed(memory: Memory) -> dict[str, Any]:
 def exported(memory: Memory) -> dict[str, Any]:
     """One memory as other tools know it, with exactly their six keys.
 
-    That an episode was consolidated is told in its metadata, so that it is not read a second time where it comes in.
+    That an episode was consolidated is told in its metadata, so that it is not read a second time
+    where it comes in.
     """
     read = {READ: iso(memory.consolidated_at)} if memory.consolidated_at else {}
     return {
@@ -52,18 +56,25 @@ def exported(memory: Memory) -> dict[str, Any]:
     }
 
 
-def import_memories(memory: RoleMemory, records: Any, *, progress: Callable[[int], None] = lambda steps: None) -> Taken:
-    """Takes exported memories in, all or none; they get new ids and keep their times. Twice equals once.
+def import_memories(
+    memory: RoleMemory, records: Any, *, progress: Callable[[int], None] = lambda steps: None
+) -> Taken:
+    """Takes exported memories in, all or none; they get new ids and keep their times. Twice equals
+    once.
 
     InvalidInput names the first record that cannot be used, by its place in the array.
     """
     if not isinstance(records, list):
-        raise InvalidInput("An export is a JSON array of memories; this is something else. Nothing was imported.")
+        raise InvalidInput(
+            "An export is a JSON array of memories; this is something else. Nothing was imported."
+        )
     hf, at = memory.hf, memory.clock()
     built = [_built(memory, number, record, at) for number, record in enumerate(records)]
     wanted = sorted((one for one in built if one is not None), key=lambda one: one.created_at)
     there = {_same(one) for one in hf.list(statuses=("active", "evicted"))}
-    added = hf.write("import", lambda writer: _added(writer, [one for one in wanted if _same(one) not in there]))
+    added = hf.write(
+        "import", lambda writer: _added(writer, [one for one in wanted if _same(one) not in there])
+    )
     put_away = memory.keep_within_caps()
     for start in range(0, len(added), STEP):
         memory.embed()
@@ -77,7 +88,9 @@ def _added(writer: Writer, wanted: Sequence[Memory]) -> list[Memory]:
 
 
 def _same(memory: Memory) -> tuple[object, ...]:
-    """What must be equal for a record to be a memory that is there. The same thing may happen twice; a fact may not."""
+    """What must be equal for a record to be a memory that is there. The same thing may happen
+    twice; a fact may not.
+    """
     at = memory.created_at if memory.kind == "episode" else None
     return memory.kind, memory.category, memory.content, at
 
@@ -90,12 +103,15 @@ def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory 
     kind = next((kind for layer, kind in MAIN_KINDS.items() if layer == type_), None)
     if kind is None:
         raise InvalidInput(
-            f"Record {number} has the type {type_!r}. Use: episodic, semantic, procedural. Nothing was imported."
+            f"Record {number} has the type {type_!r}. Use: episodic, semantic, procedural. "
+            "Nothing was imported."
         )
     try:
         at = _time(record.get("created_at"), now)
         metadata = dict(record.get("metadata") or {})
-        read = metadata.pop(READ, None) or record.get(READ)  # version 0.1.0 had it as a key of its own
+        read = metadata.pop(READ, None) or record.get(
+            READ
+        )  # version 0.1.0 had it as a key of its own
         draft = Draft(
             content=record["content"],
             kind=kind,
@@ -103,12 +119,16 @@ def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory 
             source="import",
             metadata=metadata,
         )
-        built = commit.build(draft, memory.scope, at=at, max_bytes=memory.settings.max_content_bytes)
+        built = commit.build(
+            draft, memory.scope, at=at, max_bytes=memory.settings.max_content_bytes
+        )
         return built.with_(consolidated_at=_time(read, now), outcome="extracted") if read else built
     except Nothing:
         return None
     except (InvalidInput, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"Record {number} cannot be used: {error} Nothing was imported.") from error
+        raise InvalidInput(
+            f"Record {number} cannot be used: {error} Nothing was imported."
+        ) from error
 
 
 def _time(text: Any, otherwise: Micros) -> Micros:

@@ -1,4 +1,6 @@
-"""The values of a JSON text, each with the line it begins on: of an array, an object's lists, or one after another."""
+"""The values of a JSON text, each with the line it begins on: of an array, an object's lists, or
+one after another.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value, the line it begins on, and the list of the outermost object that it is in; '' where there is none."""
+    """A value, the line it begins on, and the list of the outermost object that it is in; '' where
+    there is none.
+    """
 
     line: int
     value: Any

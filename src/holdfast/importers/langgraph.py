@@ -1,4 +1,5 @@
-"""LangGraph: the items of a store as JSON, each with namespace, key and value, or as the rows of its `store` table.
+"""LangGraph: the items of a store as JSON, each with namespace, key and value, or as the rows of
+its `store` table.
 
 They become items of `HoldfastStore`, under the same keys, and are recalled like all other memories.
 """
@@ -11,37 +12,49 @@ from typing import Any
 from ..errors import InvalidInput
 from ..integrations.langgraph_items import Namespace, id_of, item_draft, leaves
 from ..transcripts.json_fields import as_dict, micros, parsed
-from .importer import Format, Found, object_in
+from .importer import Format, ImportedItem, object_in
 from .json_values import Problem, Value
 from .locate import each
 
 
-def read(text: str) -> Iterator[Found | Problem]:
+def read(text: str) -> Iterator[ImportedItem | Problem]:
     """The items in a file."""
     return each(text, _item, lists=("items", "store"))
 
 
-def _item(one: Value) -> Iterable[Found]:
+def _item(one: Value) -> Iterable[ImportedItem]:
     item = object_in(one.value)
     namespace, key, value = _namespace(item), item.get("key"), _value(item)
     if not isinstance(key, str) or not key:
         raise InvalidInput("there is no key in it")
     ttl = item.get("ttl_minutes")
     draft = item_draft(
-        namespace, key, value, texts=[text for text in leaves(value) if text.strip()],
-        ttl=float(ttl) if isinstance(ttl, int | float) else None, until=micros(item.get("expires_at")),
-    )  # fmt: skip
-    yield Found(
-        one.line, draft, (*namespace, key), id_of(namespace, key),
-        created_at=micros(item.get("created_at")), updated_at=micros(item.get("updated_at")),
-    )  # fmt: skip
+        namespace,
+        key,
+        value,
+        texts=[text for text in leaves(value) if text.strip()],
+        ttl=float(ttl) if isinstance(ttl, int | float) else None,
+        until=micros(item.get("expires_at")),
+    )
+    yield ImportedItem(
+        one.line,
+        draft,
+        (*namespace, key),
+        id_of(namespace, key),
+        created_at=micros(item.get("created_at")),
+        updated_at=micros(item.get("updated_at")),
+    )
 
 
 def _namespace(item: dict[str, Any]) -> Namespace:
     """A list of labels; in the table they stand in one text, with points between them."""
     told = item.get("namespace", item.get("prefix"))
     labels = told.split(".") if isinstance(told, str) else told
-    if not isinstance(labels, list) or not labels or not all(isinstance(one, str) and one for one in labels):
+    if (
+        not isinstance(labels, list)
+        or not labels
+        or not all(isinstance(one, str) and one for one in labels)
+    ):
         raise InvalidInput("there is no namespace in it")
     return tuple(labels)
 

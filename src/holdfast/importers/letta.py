@@ -1,6 +1,8 @@
-"""Letta: memory blocks and messages of an agent file (`.af`), and archival passages as its API lists them.
+"""Letta: memory blocks and messages of an agent file (`.af`), and archival passages as its API
+lists them.
 
-Of the messages, what people and the agent said to each other is taken in, as turns; what system and tools said is not.
+Of the messages, what people and the agent said to each other is taken in, as turns; what system and
+tools said is not.
 """
 
 from __future__ import annotations
@@ -10,21 +12,24 @@ from typing import Any
 
 from ..ingest.commit import Draft
 from ..transcripts.json_fields import as_dict, as_list, as_text, micros, parsed
-from .importer import Format, Found, object_in, text_in
+from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
 
 BLOCKS = ("blocks", "core_memory", "memory_blocks")
-MESSAGES, AGENTS = "messages", "agents"  # older files have the messages of their one agent at the top
+MESSAGES, AGENTS = (
+    "messages",
+    "agents",
+)  # older files have the messages of their one agent at the top
 PASSAGES = ("passages", "archival_memory", "archival_passages")
 
 
-def read(text: str) -> Iterator[Found | Problem]:
+def read(text: str) -> Iterator[ImportedItem | Problem]:
     """The blocks, messages and passages in a file."""
     return each(text, _record, lists=(*BLOCKS, *PASSAGES, MESSAGES, AGENTS))
 
 
-def _record(one: Value) -> Iterable[Found]:
+def _record(one: Value) -> Iterable[ImportedItem]:
     record = object_in(one.value)
     if one.list_name == AGENTS:
         said = map(as_dict, as_list(record.get(MESSAGES)))
@@ -38,23 +43,34 @@ def _record(one: Value) -> Iterable[Found]:
     id_ = as_text(record.get("id"))
     key = (id_, draft.title, draft.content)
     created, updated = micros(record.get("created_at")), micros(record.get("updated_at"))
-    return [Found(one.line, draft, key, created_at=created, updated_at=updated)]
+    return [ImportedItem(one.line, draft, key, created_at=created, updated_at=updated)]
 
 
-def _message(line: int, message: dict[str, Any]) -> Iterable[Found]:
+def _message(line: int, message: dict[str, Any]) -> Iterable[ImportedItem]:
     role, said = as_text(message.get("role")), _said(message.get("content"))
     if role not in ("user", "assistant") or not said:
         return []
     at = micros(message.get("created_at"))
     draft = Draft(
-        content=said, kind="turn", category="conversation", role=role, source="letta", event_time=at,
+        content=said,
+        kind="turn",
+        category="conversation",
+        role=role,
+        source="letta",
+        event_time=at,
         trust="user" if role == "user" else "agent",
-    )  # fmt: skip
-    return [Found(line, draft, (as_text(message.get("id")) or str(at), role, said), created_at=at)]
+    )
+    return [
+        ImportedItem(
+            line, draft, (as_text(message.get("id")) or str(at), role, said), created_at=at
+        )
+    ]
 
 
 def _said(content: Any) -> str:
-    """The words of a message. Letta wraps what a person says in JSON, and what only happened, a login say, too."""
+    """The words of a message. Letta wraps what a person says in JSON, and what only happened, a
+    login say, too.
+    """
     parts = as_list(content) if isinstance(content, list) else [{"text": as_text(content)}]
     text = "\n".join(filter(None, (as_text(as_dict(part).get("text")) for part in parts))).strip()
     wrapped = as_dict(parsed(text)) if text.startswith("{") else {}
@@ -66,16 +82,25 @@ def _said(content: Any) -> str:
 def _block(block: dict[str, Any]) -> Draft:
     label, about = as_text(block.get("label")), as_text(block.get("description"))
     kept = {"letta": {"label": label, "description": about, **as_dict(block.get("metadata"))}}
-    return Draft(content=text_in(block, "value"), title=label, category="core memory", source="letta", metadata=kept)
+    return Draft(
+        content=text_in(block, "value"),
+        title=label,
+        category="core memory",
+        source="letta",
+        metadata=kept,
+    )
 
 
 def _passage(passage: dict[str, Any]) -> Draft:
     tags = tuple(filter(None, map(as_text, as_list(passage.get("tags")))))
     about = {"letta": as_dict(passage.get("metadata") or passage.get("metadata_"))}
     return Draft(
-        content=text_in(passage, "text", "content"), category="archival memory", source="letta", tags=tags,
+        content=text_in(passage, "text", "content"),
+        category="archival memory",
+        source="letta",
+        tags=tags,
         metadata=about if about["letta"] else {},
-    )  # fmt: skip
+    )
 
 
 LETTA = Format("letta", "an agent file of Letta, or its archival passages", read)

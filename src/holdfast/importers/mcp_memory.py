@@ -1,4 +1,5 @@
-"""The reference knowledge-graph server of MCP: entities with observations, and relations, a JSON object a line.
+"""The reference knowledge-graph server of MCP: entities with observations, and relations, a JSON
+object a line.
 
 They become the graph of `adapters.graph`, in which each of them is a memory of its own.
 """
@@ -12,35 +13,41 @@ from typing import Any
 from ..errors import InvalidInput
 from ..integrations.knowledge_graph import CATEGORY, entity_draft, observation_draft, relation_draft
 from ..types import Memories, Memory
-from .importer import Format, Found, object_in
+from .importer import Format, ImportedItem, object_in
 from .json_values import Problem, Value
 from .locate import each
 
 
-def read(text: str) -> Iterator[Found | Problem]:
+def read(text: str) -> Iterator[ImportedItem | Problem]:
     """The entities, observations and relations in a file."""
     return each(text, _record)
 
 
-def _record(one: Value) -> Iterable[Found]:
+def _record(one: Value) -> Iterable[ImportedItem]:
     line = object_in(one.value)
     match line.get("type"):
         case "entity":
             yield from _entity(one.line, line)
         case "relation":
             start, end, type_ = (_text(line, name) for name in ("from", "to", "relationType"))
-            yield Found(one.line, relation_draft((start, end, type_)), ("relation", start, end, type_))
+            yield ImportedItem(
+                one.line, relation_draft((start, end, type_)), ("relation", start, end, type_)
+            )
         case other:
             raise InvalidInput(f"its type is {other!r}, neither entity nor relation")
 
 
-def _entity(number: int, line: dict[str, Any]) -> Iterator[Found]:
-    name, type_, observations = _text(line, "name"), _text(line, "entityType"), line.get("observations")
+def _entity(number: int, line: dict[str, Any]) -> Iterator[ImportedItem]:
+    name, type_, observations = (
+        _text(line, "name"),
+        _text(line, "entityType"),
+        line.get("observations"),
+    )
     if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
         raise InvalidInput("its observations are no list of texts")
-    yield Found(number, entity_draft(name, type_), ("entity", name))
+    yield ImportedItem(number, entity_draft(name, type_), ("entity", name))
     for one in observations:
-        yield Found(number, observation_draft(name, one), ("observation", name, one))
+        yield ImportedItem(number, observation_draft(name, one), ("observation", name, one))
 
 
 def _text(line: dict[str, Any], name: str) -> str:
@@ -52,19 +59,27 @@ def _text(line: dict[str, Any], name: str) -> str:
 def same(memory: Memory) -> str:
     """What of a graph a memory is: an entity of one name is one, whatever its type."""
     told = dict(memory.metadata.get(CATEGORY) or {})
-    return json.dumps({name: value for name, value in told.items() if name != "type"}, sort_keys=True)
+    return json.dumps(
+        {name: value for name, value in told.items() if name != "type"}, sort_keys=True
+    )
 
 
 def write(memories: Memories) -> Iterator[str]:
-    """The lines of the graph that is in these memories; one that is of no graph is an observation about its owner."""
+    """The lines of the graph that is in these memories; one that is of no graph is an observation
+    about its owner.
+    """
     entities: dict[str, dict[str, Any]] = {}
     relations: list[dict[str, str]] = []
     for memory in memories:
         told = memory.metadata.get(CATEGORY) or {"entity": memory.scope.key, "says": memory.content}
         if "from" in told:
-            relations.append({"from": told["from"], "to": told["to"], "relationType": told["relationType"]})
+            relations.append(
+                {"from": told["from"], "to": told["to"], "relationType": told["relationType"]}
+            )
             continue
-        about = entities.setdefault(told["entity"], {"entityType": memory.scope.kind, "observations": []})
+        about = entities.setdefault(
+            told["entity"], {"entityType": memory.scope.kind, "observations": []}
+        )
         if "says" in told:
             about["observations"].append(told["says"])
         else:
@@ -75,4 +90,6 @@ def write(memories: Memories) -> Iterator[str]:
         yield json.dumps({"type": "relation", **one}, ensure_ascii=False) + "\n"
 
 
-MCP_MEMORY = Format("mcp-memory", "the memory file of MCP's knowledge-graph server", read, write, same)
+MCP_MEMORY = Format(
+    "mcp-memory", "the memory file of MCP's knowledge-graph server", read, write, same
+)

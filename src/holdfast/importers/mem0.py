@@ -1,4 +1,6 @@
-"""mem0: the items that its `get_all` or its REST service returns, as an object with `results`, an array, or lines."""
+"""mem0: the items that its `get_all` or its REST service returns, as an object with `results`, an
+array, or lines.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,33 @@ from ..integrations.mem0.ids import ACTOR, OWNERS, normalise_id
 from ..integrations.mem0.mem0_items import KEY, KINDS, SOURCE, Owner, is_seen, item_of, until
 from ..transcripts.json_fields import as_dict, micros
 from ..types import Memories, Memory, Triple
-from .importer import Format, Found, object_in, text_in
+from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
 
 OURS = "holdfast"
 """The key of an item's metadata under which stands what mem0 has no name for."""
-_LEFT = ("content", "metadata", "source", "session", "trust", "role")  # told otherwise, or by where it came from
+_LEFT = (
+    "content",
+    "metadata",
+    "source",
+    "session",
+    "trust",
+    "role",
+)  # told otherwise, or by where it came from
 DEFAULTS = {
-    field.name: field.default for field in fields(Draft) if field.default is not MISSING and field.name not in _LEFT
+    field.name: field.default
+    for field in fields(Draft)
+    if field.default is not MISSING and field.name not in _LEFT
 }
 
 
-def read(text: str) -> Iterator[Found | Problem]:
+def read(text: str) -> Iterator[ImportedItem | Problem]:
     """The items in a file."""
     return each(text, _items, lists=("results", "memories"))
 
 
-def _items(one: Value) -> Iterable[Found]:
+def _items(one: Value) -> Iterable[ImportedItem]:
     item = object_in(one.value)
     owner = _owner(item)
     metadata = dict(as_dict(item.get("metadata")))
@@ -38,15 +49,21 @@ def _items(one: Value) -> Iterable[Found]:
     note = _note(item, owner)
     given: dict[str, Any] = {"valid_until": until(item.get("expiration_date")), **more}
     draft = Draft(
-        content=text_in(item, "memory", "text", "data"), source=SOURCE, **given,
+        content=text_in(item, "memory", "text", "data"),
+        source=SOURCE,
+        **given,
         metadata={KEY: {**note, "metadata": metadata}},
-    )  # fmt: skip
+    )
     id_ = str(item["id"]) if item.get("id") else None
-    yield Found(
-        one.line, draft, (id_ or "", draft.content, *(owner.filters.values() if owner else ())), id_,
+    yield ImportedItem(
+        one.line,
+        draft,
+        (id_ or "", draft.content, *(owner.filters.values() if owner else ())),
+        id_,
         scope=owner.scope if owner else None,
-        created_at=micros(item.get("created_at")), updated_at=micros(item.get("updated_at")),
-    )  # fmt: skip
+        created_at=micros(item.get("created_at")),
+        updated_at=micros(item.get("updated_at")),
+    )
 
 
 def _owner(item: Mapping[str, Any]) -> Owner | None:
@@ -56,7 +73,10 @@ def _owner(item: Mapping[str, Any]) -> Owner | None:
 
 def _note(item: Mapping[str, Any], owner: Owner | None) -> dict[str, Any]:
     """Whose an item is and who said it, as the same item would have been added."""
-    told: dict[str, Any] = {**(owner.filters if owner else {}), ACTOR: normalise_id(ACTOR, item.get(ACTOR) or None)}
+    told: dict[str, Any] = {
+        **(owner.filters if owner else {}),
+        ACTOR: normalise_id(ACTOR, item.get(ACTOR) or None),
+    }
     told["role"] = str(item["role"]) if item.get("role") else None
     return {name: value for name, value in told.items() if value and name != "user_id"}
 
@@ -65,7 +85,9 @@ def _more(given: Any) -> dict[str, Any]:
     """What was written by us beside an item; InvalidInput for what no memory has."""
     told = as_dict(given)
     if unknown := set(told) - set(DEFAULTS):
-        raise InvalidInput(f"its metadata.{OURS} holds {', '.join(sorted(unknown))}, which no memory has")
+        raise InvalidInput(
+            f"its metadata.{OURS} holds {', '.join(sorted(unknown))}, which no memory has"
+        )
     try:
         triple = {"triple": Triple(*told["triple"])} if told.get("triple") else {}
         return {**told, **triple, **({"tags": tuple(told["tags"])} if "tags" in told else {})}
@@ -74,7 +96,9 @@ def _more(given: Any) -> dict[str, Any]:
 
 
 def write(memories: Memories) -> Iterator[str]:
-    """An object with `results`, a line for each item. What is neither a user's, an agent's nor a run's is left out."""
+    """An object with `results`, a line for each item. What is neither a user's, an agent's nor a
+    run's is left out.
+    """
     items = [_written(one) for one in memories if one.kind in KINDS and is_seen(one.scope)]
     yield '{"results": [\n'
     for place, item in enumerate(items, start=1):
@@ -93,10 +117,19 @@ def _beyond(memory: Memory) -> dict[str, Any]:
     told = {name: getattr(memory, name) for name in DEFAULTS}
     if told["event_time"] == memory.created_at:
         told["event_time"] = None
-    if told["valid_until"] is not None and until(item_of(memory)["expiration_date"]) == told["valid_until"]:
+    if (
+        told["valid_until"] is not None
+        and until(item_of(memory)["expiration_date"]) == told["valid_until"]
+    ):
         told["valid_until"] = None
     if (triple := memory.triple) is not None:
-        told["triple"] = [triple.subject, triple.predicate, triple.object, triple.subject_type, triple.object_type]
+        told["triple"] = [
+            triple.subject,
+            triple.predicate,
+            triple.object,
+            triple.subject_type,
+            triple.object_type,
+        ]
     return {name: value for name, value in told.items() if value != DEFAULTS[name]}
 
 

@@ -1,4 +1,6 @@
-"""Zep: the edges of a graph with the times at which their facts held, summaries of its nodes, and its episodes."""
+"""Zep: the edges of a graph with the times at which their facts held, summaries of its nodes, and
+its episodes.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,23 @@ from typing import Any
 from ..ingest.commit import Draft
 from ..transcripts.json_fields import as_dict, as_text, dicts, micros, parsed
 from ..types import Triple
-from .importer import Format, Found, object_in, text_in
+from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
 
 LISTS = ("edges", "facts", "nodes", "episodes")
 
 
-def read(text: str) -> Iterator[Found | Problem]:
+def read(text: str) -> Iterator[ImportedItem | Problem]:
     """The facts, summaries and episodes in a file."""
     whole = as_dict(parsed(text))
-    names = {as_text(node.get("uuid")): as_text(node.get("name")) for node in dicts(whole.get("nodes"))}
+    names = {
+        as_text(node.get("uuid")): as_text(node.get("name")) for node in dicts(whole.get("nodes"))
+    }
     return each(text, lambda one: _record(one, names), lists=LISTS)
 
 
-def _record(one: Value, names: dict[str, str]) -> Iterable[Found]:
+def _record(one: Value, names: dict[str, str]) -> Iterable[ImportedItem]:
     record = object_in(one.value)
     if "fact" in record:
         draft = _edge(record, names)
@@ -33,23 +37,30 @@ def _record(one: Value, names: dict[str, str]) -> Iterable[Found]:
     else:
         draft = _episode(record)
     key = (as_text(record.get("uuid") or record.get("uuid_")), draft.content)
-    return [Found(one.line, draft, key, created_at=micros(record.get("created_at")))]
+    return [ImportedItem(one.line, draft, key, created_at=micros(record.get("created_at")))]
 
 
 def _edge(edge: dict[str, Any], names: dict[str, str]) -> Draft:
-    starts, ends = micros(edge.get("valid_at")), micros(edge.get("invalid_at") or edge.get("expired_at"))
+    starts, ends = (
+        micros(edge.get("valid_at")),
+        micros(edge.get("invalid_at") or edge.get("expired_at")),
+    )
     if starts is not None and ends is not None and starts >= ends:
         starts = None  # it never held, or the clock that said so was off
     given: dict[str, Any] = {"event_time": starts, "valid_from": starts, "valid_until": ends}
     return Draft(
-        content=text_in(edge, "fact"), source="zep", **given, triple=_triple(edge, names),
+        content=text_in(edge, "fact"),
+        source="zep",
+        **given,
+        triple=_triple(edge, names),
         metadata={"zep": as_dict(edge.get("attributes"))} if edge.get("attributes") else {},
-    )  # fmt: skip
+    )
 
 
 def _triple(edge: dict[str, Any], names: dict[str, str]) -> Triple | None:
     start, end = (
-        as_text(edge.get(f"{side}_node_name")) or names.get(as_text(edge.get(f"{side}_node_uuid")), "")
+        as_text(edge.get(f"{side}_node_name"))
+        or names.get(as_text(edge.get(f"{side}_node_uuid")), "")
         for side in ("source", "target")
     )
     relation = as_text(edge.get("name"))

@@ -37,8 +37,11 @@ def turn(
     )
 
 
-def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None) -> Memories:
-    """Stores turns in order. The first of a session that was not heard of before ends the open ones.
+def save_turns(
+    writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None
+) -> Memories:
+    """Stores turns in order. The first of a session that was not heard of before ends the open
+    ones.
 
     What is `noted` is kept in the metadata of their sessions.
     """
@@ -51,6 +54,8 @@ def keep(writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[
             place = commit.take_place(writer, said[0])
         if noted:
             note(writer, scope, session, noted)
-        stored += writer.add_many([one.with_(position=position) for position, one in enumerate(said, start=place)])
+        stored += writer.add_many(
+            [one.with_(position=position) for position, one in enumerate(said, start=place)]
+        )
     entity_linking.note(writer, stored, at=at)
     return stored

@@ -1,4 +1,6 @@
-"""The verbs that change memories, each a function of a writer: what happens inside one transaction."""
+"""The verbs that change memories, each a function of a writer: what happens inside one
+transaction.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from typing import Any
 from ..errors import InvalidInput, Nothing, TooLarge
 from ..storage.protocol import Writer, rests_on
 from ..storage.schema import claim
-from ..types import ID_PREFIXES, OUTDATED_BY, Edge, Memory, Micros, Scope, Session, Triple, check_kind, new_id
+from ..types import (
+    ID_PREFIXES,
+    OUTDATED_BY,
+    Edge,
+    Memory,
+    Micros,
+    Scope,
+    Session,
+    Triple,
+    check_kind,
+    new_id,
+)
 from .sanitize import Guarded, clean, guard, guard_data, one_line, without_secrets
 
 
@@ -43,12 +56,16 @@ def _why_nothing(content: str, guarded: Guarded) -> str | None:
     if guarded.echoes:
         return "There is nothing to remember: the text is only what memory itself had injected."
     if content.strip():
-        return "There is nothing to remember: no character of the text is visible. Write it in words."
+        return (
+            "There is nothing to remember: no character of the text is visible. Write it in words."
+        )
     return None
 
 
 def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
-    """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in it."""
+    """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in
+    it.
+    """
     guarded = guard(draft.content, max_bytes=max_bytes)
     if not guarded.text:
         raise Nothing(_why_nothing(draft.content, guarded))
@@ -90,8 +107,12 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
             "source": without_secrets(draft.source),
             "trust": draft.trust,
             "quote": guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
-            "triple": Triple(*map(without_secrets, astuple(draft.triple))) if draft.triple else None,
-            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)) if draft.tags else (),
+            "triple": Triple(*map(without_secrets, astuple(draft.triple)))
+            if draft.triple
+            else None,
+            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags))
+            if draft.tags
+            else (),
             "metadata": metadata,
         }
     )
@@ -107,7 +128,9 @@ _LONGEST_SESSION_ID = 255
 
 
 def _check_fields(draft: Draft) -> None:
-    """InvalidInput for a field that cannot be stored as what it is; the content is the guard's business."""
+    """InvalidInput for a field that cannot be stored as what it is; the content is the guard's
+    business.
+    """
     if not _ONLY_TEXT.issuperset(map(type, _texts(draft))):
         _refuse_other_than_text(draft)
     if _times(draft) != _NO_TIMES:
@@ -116,7 +139,9 @@ def _check_fields(draft: Draft) -> None:
         raise InvalidInput(f"confidence must lie between 0 and 1, not {draft.confidence!r}.")
     if not isinstance(draft.decay_rate, _NUMBER) or not 0.0 <= draft.decay_rate <= 1.0:
         raise InvalidInput(f"decay_rate must lie between 0 and 1, not {draft.decay_rate!r}.")
-    if isinstance(draft.tags, str) or (draft.tags and not all(isinstance(tag, str) for tag in draft.tags)):
+    if isinstance(draft.tags, str) or (
+        draft.tags and not all(isinstance(tag, str) for tag in draft.tags)
+    ):
         raise InvalidInput(f"tags must be a list of texts, not {draft.tags!r}.")
     if draft.triple is not None and not isinstance(draft.triple, Triple):
         raise InvalidInput("triple must be a holdfast.types.Triple(subject, predicate, object).")
@@ -127,8 +152,14 @@ def _check_fields(draft: Draft) -> None:
 def _check_times(draft: Draft) -> None:
     for name, time in zip(_TIMES, _times(draft), strict=True):
         if time is not None and not (isinstance(time, int) and abs(time) < 1 << 63):
-            raise InvalidInput(f"{name} must be a datetime or microseconds since 1970, not {time!r}.")
-    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+            raise InvalidInput(
+                f"{name} must be a datetime or microseconds since 1970, not {time!r}."
+            )
+    if (
+        draft.valid_from is not None
+        and draft.valid_until is not None
+        and draft.valid_from >= draft.valid_until
+    ):
         raise InvalidInput("valid_from must come before valid_until.")
 
 
@@ -151,15 +182,21 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
     if metadata == {}:
         return {}
     if not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping such as {{'ticket': 12}}, not {type(metadata).__name__}.")
+        raise InvalidInput(
+            f"metadata must be a mapping such as {{'ticket': 12}}, not {type(metadata).__name__}."
+        )
     guarded: dict[str, Any] = guard_data(metadata, name="metadata")
     if len(json.dumps(guarded)) > max_bytes:
-        raise TooLarge(f"The metadata is over the limit of {max_bytes:,} bytes. Nothing was stored.")
+        raise TooLarge(
+            f"The metadata is over the limit of {max_bytes:,} bytes. Nothing was stored."
+        )
     return guarded
 
 
 def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
-    """Stores memories in order. A fact or rule that is already there, word for word, is kept once and renewed."""
+    """Stores memories in order. A fact or rule that is already there, word for word, is kept once
+    and renewed.
+    """
     known = writer.same_content([memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
@@ -193,7 +230,9 @@ def kept_once(memory: Memory) -> bool:
 
 
 def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories, those of a session at its end one after another; sessions are made and noted as active."""
+    """The memories, those of a session at its end one after another; sessions are made and noted as
+    active.
+    """
     places: dict[tuple[Scope, str], int] = {}
     placed = []
     for memory in memories:
@@ -233,17 +272,23 @@ def said(memory: Memory) -> float:
 
 
 def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
-    """What is said again holds now: bounds that are given replace the old, and old ones that exclude now fall."""
+    """What is said again holds now: bounds that are given replace the old, and old ones that
+    exclude now fall.
+    """
     now, bounds = again.created_at, dict[str, Micros | None]()
     if again.valid_from is not None or (known.valid_from is not None and known.valid_from > now):
         bounds["valid_from"] = again.valid_from
-    if again.valid_until is not None or (known.valid_until is not None and known.valid_until <= now):
+    if again.valid_until is not None or (
+        known.valid_until is not None and known.valid_until <= now
+    ):
         bounds["valid_until"] = again.valid_until
     return bounds
 
 
 def take_place(writer: Writer, memory: Memory) -> int:
-    """Makes sure the session is there, notes its activity, and says which position in it is next."""
+    """Makes sure the session is there, notes its activity, and says which position in it is
+    next.
+    """
     assert memory.session is not None
     place = writer.go_on(memory.scope, memory.session, at=memory.created_at)
     if place is not None:
@@ -252,7 +297,12 @@ def take_place(writer: Writer, memory: Memory) -> int:
     if session is None:
         session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
     # Who speaks in a session that had ended goes on with it.
-    active = replace(session, last_activity=max(memory.created_at, session.last_activity), ended_at=None, end_reason="")
+    active = replace(
+        session,
+        last_activity=max(memory.created_at, session.last_activity),
+        ended_at=None,
+        end_reason="",
+    )
     writer.put_session(active)
     return writer.next_position(memory.scope, memory.session)
 
@@ -265,9 +315,17 @@ def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Me
 
 
 def supersede(
-    writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str, told: str, status: str = "superseded"
+    writer: Writer,
+    old: Memory,
+    new: Memory,
+    *,
+    at: Micros,
+    reason: str,
+    told: str,
+    status: str = "superseded",
 ) -> Memory:
-    """Takes a memory out of recall at once because a stored one has its place from now on; the two are linked.
+    """Takes a memory out of recall at once because a stored one has its place from now on; the two
+    are linked.
 
     `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
     """
@@ -278,7 +336,9 @@ def supersede(
 
 
 def _outdate_turns(writer: Writer, old: Memory, new: Memory) -> None:
-    """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that before them."""
+    """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that
+    before them.
+    """
     instead = [new.id, *rests_on(writer, new)]
     for source in rests_on(writer, old):
         turn = writer.memory(old.scope, source)
@@ -296,7 +356,8 @@ def _outdate_turns(writer: Writer, old: Memory, new: Memory) -> None:
 def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
     """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
 
-    What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is told from the words.
+    What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is
+    told from the words.
     """
     edges = writer.edges(old.scope, old.id)
     writer.remove(old)
@@ -308,17 +369,34 @@ def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
 
 
 def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
-    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it. Twice equals once."""
-    if (memory.protected, memory.confidence, memory.strength, memory.decay_rate) == (True, 1.0, None, 0.0):
+    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it.
+    Twice equals once.
+    """
+    if (memory.protected, memory.confidence, memory.strength, memory.decay_rate) == (
+        True,
+        1.0,
+        None,
+        0.0,
+    ):
         return memory
-    return writer.change(memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at)
+    return writer.change(
+        memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at
+    )
 
 
 def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
-    """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals once."""
+    """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals
+    once.
+    """
     if memory.status == status:
         return memory
     told = without_secrets(reason)
     # Whoever brings a memory back is using it: it does not fade again at once.
-    awake = {"confidence": said(memory), "strength": None, "last_accessed": at} if status == "active" else {}
-    return writer.change(memory, status=status, status_at=at, status_reason=told, updated_at=at, **awake)
+    awake = (
+        {"confidence": said(memory), "strength": None, "last_accessed": at}
+        if status == "active"
+        else {}
+    )
+    return writer.change(
+        memory, status=status, status_at=at, status_reason=told, updated_at=at, **awake
+    )

@@ -1,4 +1,6 @@
-"""Who and what a memory mentions: linked, merged, split and renamed, each a function of a writer."""
+"""Who and what a memory mentions: linked, merged, split and renamed, each a function of a
+writer.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import Conflict, InvalidInput, NotFound
-from ..models.entities.base import TYPES, Found, resolve, whole
+from ..models.entities.base import TYPES, EntityMatch, resolve, whole
 from ..models.entities.patterns import PatternRecogniser
 from ..models.entities.quick import QuickNameRecogniser
 from ..storage.protocol import Writer
@@ -18,14 +20,21 @@ from .sanitize import clean, one_line
 
 PATTERNS, NAMES = PatternRecogniser(), QuickNameRecogniser()
 _SIGN = re.compile(r"[@#＠＃]|://|www\.")
-LONGEST_NAME = 200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for
-REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")  # a date is when, not whom: recall reads it itself
+LONGEST_NAME = (
+    200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for
+)
+REGISTERED = tuple(
+    type_ for type_ in TYPES if type_ != "date"
+)  # a date is when, not whom: recall reads it itself
 
 
-def link(writer: Writer, memory: Memory, found: Iterable[Found], *, at: Micros) -> list[Entity]:
+def link(
+    writer: Writer, memory: Memory, found: Iterable[EntityMatch], *, at: Micros
+) -> list[Entity]:
     """Notes whom a stored memory mentions, and returns them in order, each once.
 
-    An entity is known by its folded name and its type, or by an alias; new ones are added, and so are new spellings.
+    An entity is known by its folded name and its type, or by an alias; new ones are added, and so
+    are new spellings.
     """
     linked: dict[str, Entity] = {}
     for one in found:
@@ -37,13 +46,15 @@ def link(writer: Writer, memory: Memory, found: Iterable[Found], *, at: Micros) 
 
 
 def note(writer: Writer, memories: Iterable[Memory], *, at: Micros) -> None:
-    """Links what can be told at once: @ann and #apollo by their form, and names that the rules are sure of.
+    """Links what can be told at once: @ann and #apollo by their form, and names that the rules are
+    sure of.
 
-    It is quick enough for every turn. What an assistant says names much that nobody cares about, and is long, so names
-    in it wait for the second look.
+    It is quick enough for every turn. What an assistant says names much that nobody cares about,
+    and is long, so names in it wait for the second look.
     """
     for memory in memories:
-        # Dates are not registered, and without one of these there is nothing else: most texts are done here.
+        # Dates are not registered, and without one of these there is nothing else: most texts are
+        # done here.
         found = PATTERNS.recognise(memory.content) if _SIGN.search(memory.content) else []
         if memory.role != "assistant":
             names = NAMES.recognise(memory.content)
@@ -52,7 +63,7 @@ def note(writer: Writer, memories: Iterable[Memory], *, at: Micros) -> None:
             link(writer, memory, found, at=at)
 
 
-def _create_or_get(writer: Writer, memory: Memory, found: Found, *, at: Micros) -> Entity:
+def _create_or_get(writer: Writer, memory: Memory, found: EntityMatch, *, at: Micros) -> Entity:
     name = _written(found.name)
     known = writer.entity_named(memory.scope, fold(name), found.type)
     entity = known or _new_entity(writer, memory.scope, name, found.type, at=at)
@@ -64,9 +75,11 @@ def _create_or_get(writer: Writer, memory: Memory, found: Found, *, at: Micros) 
 
 
 def _new_entity(writer: Writer, scope: Scope, name: str, type: str, *, at: Micros) -> Entity:
-    """An entity whose id follows from what it is called, so that two stores that are kept equal know it as one.
+    """An entity whose id follows from what it is called, so that two stores that are kept equal
+    know it as one.
 
-    One that has got another name since keeps its id, and whoever comes after it under the old name gets one by chance.
+    One that has got another name since keeps its id, and whoever comes after it under the old name
+    gets one by chance.
     """
     told = hashlib.blake2b(f"{type}\n{fold(name)}".encode(), digest_size=10).hexdigest()
     taken = writer.entity(scope, f"ent_{told}") is not None
@@ -90,12 +103,20 @@ def _also_called(entity: Entity, names: Iterable[str]) -> Entity:
 
 
 def merge(writer: Writer, keep: Entity, others: Sequence[Entity]) -> Entity:
-    """Makes one entity of several that are the same: names and mentions of the others go to `keep`, and they go."""
+    """Makes one entity of several that are the same: names and mentions of the others go to `keep`,
+    and they go.
+    """
     for other in others:
         if other.scope != keep.scope:
-            raise InvalidInput(f"{other.name} and {keep.name} belong to different scopes and cannot become one.")
+            raise InvalidInput(
+                f"{other.name} and {keep.name} belong to different scopes and cannot become one."
+            )
     kept = _current(writer, keep)
-    gone = [_current(writer, other) for other in {other.id: other for other in others}.values() if other.id != kept.id]
+    gone = [
+        _current(writer, other)
+        for other in {other.id: other for other in others}.values()
+        if other.id != kept.id
+    ]
     for other in gone:
         kept = _also_called(kept, (other.name, *other.aliases))
         kept = replace(kept, summary=kept.summary or other.summary)
@@ -110,25 +131,32 @@ def merge(writer: Writer, keep: Entity, others: Sequence[Entity]) -> Entity:
 def split(writer: Writer, entity: Entity, names: Sequence[str], *, at: Micros) -> Entity:
     """Makes an entity of its own out of some aliases of another, called by the first of them.
 
-    It gets the mentions of the memories that contain one of these names as whole words; those that contain no name of
-    the old entity besides are no longer mentions of the old one.
+    It gets the mentions of the memories that contain one of these names as whole words; those that
+    contain no name of the old entity besides are no longer mentions of the old one.
     """
     old = _current(writer, entity)
     aliases = {fold(alias): alias for alias in old.aliases}
     asked = list(dict.fromkeys(map(fold, names)))
     # Who goes by robert goes by @robert too.
-    wanted = [*asked, *(alias for alias in aliases if alias not in asked and alias.lstrip("@#") in asked)]
+    wanted = [
+        *asked,
+        *(alias for alias in aliases if alias not in asked and alias.lstrip("@#") in asked),
+    ]
     if not wanted:
         raise InvalidInput(f"Say which names of {old.name} belong to somebody else.")
     if fold(old.name) in wanted:
-        raise InvalidInput(f"{old.name} keeps its own name. Rename it first, or split off its other names.")
+        raise InvalidInput(
+            f"{old.name} keeps its own name. Rename it first, or split off its other names."
+        )
     for name in wanted:
         if name not in aliases:
             raise NotFound(f"{old.name} does not go by the name {name!r}.")
     first, *rest = (aliases[name] for name in wanted)
     _refuse_a_second(writer, replace(old, name=first), besides=old)
     new = Entity(new_id("ent", at), old.scope, first, old.type, at, tuple(rest))
-    old = replace(old, aliases=tuple(alias for folded, alias in aliases.items() if folded not in wanted))
+    old = replace(
+        old, aliases=tuple(alias for folded, alias in aliases.items() if folded not in wanted)
+    )
     writer.put_entity(old)
     writer.put_entity(new)
     _share_mentions(writer, old, new)
@@ -166,7 +194,10 @@ def _refuse_a_second(writer: Writer, wanted: Entity, *, besides: Entity) -> None
     """Conflict when another entity of the same type has this very name."""
     other = writer.entity_named(wanted.scope, fold(wanted.name), wanted.type)
     if other is not None and other.id != besides.id and fold(other.name) == fold(wanted.name):
-        raise Conflict(f"There is another {wanted.type} called {other.name} ({other.id}). Merge the two instead.")
+        raise Conflict(
+            f"There is another {wanted.type} called {other.name} ({other.id}). Merge the two "
+            "instead."
+        )
 
 
 def _current(writer: Writer, entity: Entity) -> Entity:

@@ -1,4 +1,6 @@
-"""What is set for an owner, and how many rules they may have: the oldest make room, and none is lost."""
+"""What is set for an owner, and how many rules they may have: the oldest make room, and none is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from . import commit
 
 EVICTION = "eviction"
 DEFAULTS: Mapping[str, Any] = {"proactive_recall": False, "enabled": True}
-"""What holds where nothing is set: whether memories are volunteered, and whether anything is remembered at all."""
+"""What holds where nothing is set: whether memories are volunteered, and whether anything is
+remembered at all.
+"""
 
 
 def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,7 +25,9 @@ def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def change(writer: Writer, scope: Scope, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Sets some of it and leaves the rest; all of it comes back. InvalidInput for what cannot be set."""
+    """Sets some of it and leaves the rest; all of it comes back. InvalidInput for what cannot be
+    set.
+    """
     for name, value in wanted.items():
         if name not in DEFAULTS:
             raise InvalidInput(f"A profile has no {name!r}. It may have: {', '.join(DEFAULTS)}.")
@@ -33,9 +39,11 @@ def change(writer: Writer, scope: Scope, wanted: Mapping[str, Any]) -> dict[str,
 
 
 def keep_rules_few(writer: Writer, scope: Scope, *, at: Micros) -> Memories:
-    """Archives the oldest rules of a person beyond twenty, protected ones never; those that went come back.
+    """Archives the oldest rules of a person beyond twenty, protected ones never; those that went
+    come back.
 
-    Agents and projects have caps of their own: their rules are procedures, and not all of them go into every prompt.
+    Agents and projects have caps of their own: their rules are procedures, and not all of them go
+    into every prompt.
     """
     if scope.kind != "user":
         return []

@@ -1,8 +1,9 @@
 """What an actor may do to a memory: the one table that every verb, and so every surface, goes by.
 
-A pure judgement. Who acts is one of five kinds of actor; the state of a memory says what people have done to it so far;
-a verb is what is to be done. `ruling` gives the outcome: it is allowed, becomes a proposal, or is refused with a reason
-that says who can do it. How states are found out, and how refusals are raised, is in `permitting.py`.
+A pure judgement. Who acts is one of five kinds of actor; the state of a memory says what people
+have done to it so far; a verb is what is to be done. `ruling` gives the outcome: it is allowed,
+becomes a proposal, or is refused with a reason that says who can do it. How states are found out,
+and how refusals are raised, is in `permitting.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ from typing import Literal, NamedTuple, get_args
 
 Actor = Literal["person", "program", "agent", "importer", "model"]
 Verb = Literal[
-    "remember", "propose", "correct", "forget", "archive", "restore", "confirm", "approve", "reject", "undo", "purge"
+    "remember",
+    "propose",
+    "correct",
+    "forget",
+    "archive",
+    "restore",
+    "confirm",
+    "approve",
+    "reject",
+    "undo",
+    "purge",
 ]
 State = Literal["new", "free", "written", "confirmed", "waiting", "own", "rejected", "forgotten"]
 Outcome = Literal["allow", "propose", "refuse"]
@@ -22,7 +33,9 @@ ACTORS: Mapping[Actor, str] = {
     "program": "code that opens the library and does not say otherwise",
     "agent": "an agent, or a client that speaks for one: role files, MCP, tools in frameworks",
     "importer": "what takes in other people's files, exports and past sessions",
-    "model": "what learns from conversations and looks after memories: workers, rules, language models",
+    "model": (
+        "what learns from conversations and looks after memories: workers, rules, language models"
+    ),
 }
 VERBS: tuple[Verb, ...] = get_args(Verb)
 STATES: Mapping[State, str] = {
@@ -38,16 +51,33 @@ STATES: Mapping[State, str] = {
 
 # By how an actor's name begins. Any other name is a program's: it acts for whoever wrote it.
 PREFIXES: Mapping[str, Actor] = {
-    "cli:": "person", "http:": "person", "person:": "person",
-    "agent:": "agent", "mcp:": "agent",
-    "import:": "importer", "hook": "importer",
-    "worker:": "model", "model:": "model",
-}  # fmt: skip
-# Work that is of one kind whoever starts it, as the journal names it: a person who imports a file did not write it.
+    "cli:": "person",
+    "http:": "person",
+    "person:": "person",
+    "agent:": "agent",
+    "mcp:": "agent",
+    "import:": "importer",
+    "hook": "importer",
+    "worker:": "model",
+    "model:": "model",
+}
+# Work that is of one kind whoever starts it, as the journal names it: a person who imports a file
+# did not write it.
 BY_VERB: Mapping[str, Actor] = {
     **dict.fromkeys(("import", "import-db", "sync", "follow", "index", "copy"), "importer"),
     **dict.fromkeys(
-        ("learn", "consider", "consolidate", "resolve", "enrich", "reflect", "extract", "decay", "expire", "evict"),
+        (
+            "learn",
+            "consider",
+            "consolidate",
+            "resolve",
+            "enrich",
+            "reflect",
+            "extract",
+            "decay",
+            "expire",
+            "evict",
+        ),
         "model",
     ),
 }
@@ -82,7 +112,8 @@ _RULES: Mapping[Actor, Mapping[Verb, _Row]] = {
         "archive": {"allow": ("new", "free", *_PUT_AWAY)},
     },
     "model": {
-        # It tells what a person said, so the person's words may replace what they wrote, and what they are waiting for.
+        # It tells what a person said, so the person's words may replace what they wrote, and what
+        # they are waiting for.
         "remember": {"allow": (*_LIVING, "waiting", "own", "forgotten")},
         "propose": {"allow": _ALL},
         "correct": {"allow": ("new", "free", "written")},
@@ -106,9 +137,16 @@ _OF_RUNS: Mapping[State, str] = {
     "rejected": "that run decided about a proposal",
 }
 _DONE: Mapping[Verb, str] = {
-    "remember": "remembered again", "forget": "forgotten", "archive": "archived", "restore": "restored",
-    "confirm": "confirmed", "approve": "approved", "reject": "rejected", "undo": "undone", "purge": "purged",
-}  # fmt: skip
+    "remember": "remembered again",
+    "forget": "forgotten",
+    "archive": "archived",
+    "restore": "restored",
+    "confirm": "confirmed",
+    "approve": "approved",
+    "reject": "rejected",
+    "undo": "undone",
+    "purge": "purged",
+}
 # What a person does instead, at the command line.
 _INSTEAD: Mapping[Verb, str] = {
     "remember": "holdfast restore {id}",
@@ -156,15 +194,25 @@ def hand_of(actor: str, verb: str) -> Actor:
 
 
 def answers_to_nobody(actor: str) -> bool:
-    """Whether an actor is a person, or a program that acts for one: what they do to memories is never held up."""
+    """Whether an actor is a person, or a program that acts for one: what they do to memories is
+    never held up.
+    """
     return kind_of(actor) in ("person", "program")
 
 
 def ruling(actor: Actor, verb: Verb, state: State, *, needs_person: bool = False) -> Ruling:
-    """What becomes of a verb; `needs_person` where the settings want a person to approve what is remembered."""
+    """What becomes of a verb; `needs_person` where the settings want a person to approve what is
+    remembered.
+    """
     row = _RULES[actor].get(verb, {})
     outcome: Outcome = next((one for one, states in row.items() if state in states), "refuse")
-    if outcome == "allow" and verb == "remember" and state == "new" and needs_person and actor not in _TRUSTED:
+    if (
+        outcome == "allow"
+        and verb == "remember"
+        and state == "new"
+        and needs_person
+        and actor not in _TRUSTED
+    ):
         return Ruling("propose", "a person approves what is remembered here")
     return Ruling(outcome, "" if outcome == "allow" else _BECAUSE[state])
 
@@ -191,7 +239,9 @@ def table() -> list[tuple[Verb, State, dict[Actor, Outcome]]]:
 
 
 def _can_occur(verb: Verb, state: State) -> bool:
-    """Whether a verb can meet a state: nothing but remembering and proposing is done to what is not there."""
+    """Whether a verb can meet a state: nothing but remembering and proposing is done to what is not
+    there.
+    """
     if verb in ("remember", "propose"):
         return True
     if state == "new":

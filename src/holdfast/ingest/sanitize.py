@@ -1,4 +1,6 @@
-"""What every text passes on its way in: cleaned, freed of our own injected blocks and of secrets, not too long."""
+"""What every text passes on its way in: cleaned, freed of our own injected blocks and of secrets,
+not too long.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Guarded(NamedTuple):
 
 
 def guard(text: str, *, max_bytes: int) -> Guarded:
-    """`text` as it may be stored, empty where nothing of it is seen. TooLarge when it is over the limit; never cut."""
+    """`text` as it may be stored, empty where nothing of it is seen. TooLarge when it is over the
+    limit; never cut.
+    """
     if not isinstance(text, str):
         raise InvalidInput(f"A memory is text, not {type(text).__name__}.")
     own = clean(text)
@@ -42,7 +46,8 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
 
 
 def guard_lines(text: str) -> str:
-    """`text` as it may be stored, of any length and with each line where it was, to be cut up and cited by its lines.
+    """`text` as it may be stored, of any length and with each line where it was, to be cut up and
+    cited by its lines.
 
     Whatever spans several lines is found here, before a cut could hide it.
     """
@@ -62,12 +67,16 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def without_secrets(text: str) -> str:
-    """A text beside the content, such as a reason or a source: cleaned and redacted, otherwise as it is."""
+    """A text beside the content, such as a reason or a source: cleaned and redacted, otherwise as
+    it is.
+    """
     return redact(clean(text))[0]
 
 
 def guard_data(value: Any, *, name: str) -> Any:
-    """A JSON value with every text in it guarded; a text is judged together with the key it stands under."""
+    """A JSON value with every text in it guarded; a text is judged together with the key it stands
+    under.
+    """
     match value:
         case str():
             return without_secrets(value)
@@ -76,10 +85,14 @@ def guard_data(value: Any, *, name: str) -> Any:
         case float() if math.isfinite(value):
             return value
         case Mapping() if all(isinstance(key, str) for key in value):
-            return {without_secrets(key): _under(key, item, name=name) for key, item in value.items()}
+            return {
+                without_secrets(key): _under(key, item, name=name) for key, item in value.items()
+            }
         case list() | tuple():
             return [guard_data(item, name=name) for item in value]
-    raise InvalidInput(f"{name} must be what JSON can hold, not {type(value).__name__} ({value!r:.60}).")
+    raise InvalidInput(
+        f"{name} must be what JSON can hold, not {type(value).__name__} ({value!r:.60})."
+    )
 
 
 def _under(key: str, value: Any, *, name: str) -> Any:
@@ -95,5 +108,7 @@ def one_line(value: str, *, name: str, limit: int = 200) -> str:
     """A short label such as a category or an author: guarded like any text, on one line."""
     label = " ".join(clean(value).split())
     if len(label) > limit:
-        raise TooLarge(f"The {name} is {len(label)} characters long; the limit is {limit}. Nothing was stored.")
+        raise TooLarge(
+            f"The {name} is {len(label)} characters long; the limit is {limit}. Nothing was stored."
+        )
     return redact(label)[0]

@@ -1,7 +1,9 @@
-"""Sessions: begun by their first words, ended once, and the oldest of them removed when there are too many.
+"""Sessions: begun by their first words, ended once, and the oldest of them removed when there are
+too many.
 
-The messages of a session are an agent's own record of a conversation, in the words of its framework. They are a log
-that only grows: each turn adds what is new, so a long conversation costs what it says and no more.
+The messages of a session are an agent's own record of a conversation, in the words of its
+framework. They are a log that only grows: each turn adds what is new, so a long conversation costs
+what it says and no more.
 """
 
 from __future__ import annotations
@@ -29,19 +31,25 @@ def append(
 ) -> int:
     """Adds messages to a session, which is begun by that, and says how many it has now."""
     check_session(session)
-    known = writer.session(scope, session) or Session(session, scope, at, at, agent, metadata=_guarded(metadata))
+    known = writer.session(scope, session) or Session(
+        session, scope, at, at, agent, metadata=_guarded(metadata)
+    )
     writer.put_session(replace(known, last_activity=max(at, known.last_activity)))
     return writer.add_messages(scope, session, bodies)
 
 
 def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
-    """InvalidInput for messages that no store would take, so that whoever keeps them for later keeps none of those."""
+    """InvalidInput for messages that no store would take, so that whoever keeps them for later
+    keeps none of those.
+    """
     for body in bodies:
         message_body(body)
 
 
 def begin(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
-    """Begins a conversation in which nothing was said yet: that ends the open ones, as its first words would."""
+    """Begins a conversation in which nothing was said yet: that ends the open ones, as its first
+    words would.
+    """
     check_session(session)
     if writer.session(scope, session) is None:
         end_others(writer, scope, session, at=at)
@@ -49,7 +57,9 @@ def begin(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
 
 
 def end_others(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
-    """Ends the open conversations of a scope when another begins; those that an agent leads end by themselves."""
+    """Ends the open conversations of a scope when another begins; those that an agent leads end by
+    themselves.
+    """
     for other in writer.open_sessions(scope):
         if other.id != session and not other.agent:
             end(writer, scope, other.id, at=at, reason="another session began")
@@ -64,7 +74,8 @@ def end(
     reason: str,
     metadata: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once.
+    """Marks a session as ended; False when it is not there or had ended before. Ending twice equals
+    once.
 
     `metadata` is added to what is noted of it.
     """
@@ -72,7 +83,9 @@ def end(
     if known is None or known.ended_at is not None:
         return False
     noted = {**known.metadata, **_guarded(metadata)}
-    writer.put_session(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
+    writer.put_session(
+        replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted)
+    )
     return True
 
 
@@ -90,8 +103,13 @@ def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 def surplus(sessions: Sessions, keep: int, now: Micros) -> Sessions:
     """The sessions to remove so that `keep` stay, the least recently active ones.
 
-    One that may still be going on, in this process or another, is never among them: it has not ended and was active
-    within a day. A session whose process was killed never ends, and waits that day out.
+    One that may still be going on, in this process or another, is never among them: it has not
+    ended and was active within a day. A session whose process was killed never ends, and waits that
+    day out.
     """
     newest_first = sorted(sessions, key=lambda one: (one.last_activity, one.id), reverse=True)
-    return [one for one in newest_first[keep:] if one.ended_at is not None or now - one.last_activity >= DAY]
+    return [
+        one
+        for one in newest_first[keep:]
+        if one.ended_at is not None or now - one.last_activity >= DAY
+    ]

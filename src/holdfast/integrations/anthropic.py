@@ -1,8 +1,9 @@
-"""Anthropic's memory tool (`memory_20250818`) over the one engine: memories seen as files that a model reads and edits.
+"""Anthropic's memory tool (`memory_20250818`) over the one engine: memories seen as files that a
+model reads and edits.
 
-A file is a memory, so what a model writes here is found by recall, and what was remembered elsewhere can be read here.
-What it edits is corrected, what it deletes is forgotten: both can be undone. The words of the answers are those that
-the model was trained on.
+A file is a memory, so what a model writes here is found by recall, and what was remembered
+elsewhere can be read here. What it edits is corrected, what it deletes is forgotten: both can be
+undone. The words of the answers are those that the model was trained on.
 
     client.beta.messages.run_tools(model=…, messages=[…], tools=[memory_tool(hf)])
 """
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 ROOT = "/memories"
-FOLDERS: Mapping[Kind, str] = {"fact": "facts", "rule": "rules", "episode": "episodes", "reflection": "reflections"}
+FOLDERS: Mapping[Kind, str] = {
+    "fact": "facts",
+    "rule": "rules",
+    "episode": "episodes",
+    "reflection": "reflections",
+}
 """Where memories are that no model has put into a file."""
 MOST_LINES, WIDTH = 999_999, 6
 LISTED = 2_000  # memories that are seen as files
@@ -45,7 +51,9 @@ class MemoryFiles:
     def __init__(self, holdfast: Holdfast) -> None:
         self._hf = check_open(holdfast).scoped(*holdfast.scopes)
         if permissions.kind_of(holdfast.actor) != "agent":
-            self._hf.actor = ACTOR  # whoever opened the memory, it is a model that edits these files
+            self._hf.actor = (
+                ACTOR  # whoever opened the memory, it is a model that edits these files
+            )
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""
@@ -61,23 +69,35 @@ class MemoryFiles:
         path, files = checked(path), self._files()
         if path in files or path == ROOT or _below(path, files):
             raise ToolRefused(f"File {path} already exists")
-        draft = commit.Draft(**_fields(path, file_text), kind=_kind(path), category="notes", source=SOURCE)
+        draft = commit.Draft(
+            **_fields(path, file_text), kind=_kind(path), category="notes", source=SOURCE
+        )
         stored = self._put(draft)
         if stored.status == "proposed":
-            return f"File {path} is not there yet: it was proposed for review, and a person decides."
+            return (
+                f"File {path} is not there yet: it was proposed for review, and a person decides."
+            )
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         """Replaces a text that occurs once."""
         memory = self._file(path)
         text = text_of(memory)
-        places = [match.start() for match in re.finditer(f"(?={re.escape(old_str)})", text)] if old_str else []
+        places = (
+            [match.start() for match in re.finditer(f"(?={re.escape(old_str)})", text)]
+            if old_str
+            else []
+        )
         if not places:
-            raise ToolRefused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
+            raise ToolRefused(
+                f"No replacement was performed, old_str `{old_str}` did not appear verbatim in "
+                f"{path}."
+            )
         if len(places) > 1:
             lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
             raise ToolRefused(
-                f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {lines}. "
+                f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in "
+                f"lines: {lines}. "
                 "Please ensure it is unique"
             )
         changed = text.replace(old_str, new_str)
@@ -85,9 +105,9 @@ class MemoryFiles:
         line, lines_now = text.count("\n", 0, places[0]), changed.split("\n")
         shown = range(max(0, line - 2), min(len(lines_now), line + 3))
         return (
-            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-            + "\n".join(_numbered(number + 1, lines_now[number]) for number in shown)
-        )
+            "The memory file has been edited. Here is the snippet showing the change (with line "
+            "numbers):\n"
+        ) + "\n".join(_numbered(number + 1, lines_now[number]) for number in shown)
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Puts lines behind a line; 0 is the beginning."""
@@ -96,7 +116,9 @@ class MemoryFiles:
         lines = lines[:-1] if lines[-1] == "" else lines
         if not 0 <= insert_line <= len(lines):
             raise ToolRefused(
-                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
+                f"Invalid `insert_line` parameter: {insert_line}. It should be within the "
+                "range "
+                f"[0, {len(lines)}]."
             )
         lines.insert(insert_line, insert_text.rstrip("\n"))
         self._rewrite(memory, path, "\n".join(lines) + "\n")
@@ -153,7 +175,9 @@ class MemoryFiles:
         raise ToolRefused(f"The path {path} does not exist. Please provide a valid path.")
 
     def _put(self, draft: commit.Draft) -> Memory:
-        """Adds a file, or proposes it where a person has to approve; whatever others say: two may say the same."""
+        """Adds a file, or proposes it where a person has to approve; whatever others say: two may
+        say the same.
+        """
         hf, at = self._hf, self._hf.clock()
         memory = commit.build(draft, hf.scopes[0], at=at, max_bytes=hf.settings.max_content_bytes)
 
@@ -169,16 +193,26 @@ class MemoryFiles:
     def _rewrite(self, memory: Memory, path: str, text: str) -> None:
         """Lets a file say something else, as long as it says what was read."""
         fields = _fields(checked(path), text)
-        metadata = {key: value for key, value in memory.metadata.items() if key not in ("ends", "blank")}
+        metadata = {
+            key: value for key, value in memory.metadata.items() if key not in ("ends", "blank")
+        }
         draft = commit.Draft(
-            content=fields["content"], kind=memory.kind, category=memory.category, title=fields["title"],
-            author=memory.author, source=SOURCE, tags=memory.tags, metadata={**metadata, **fields["metadata"]},
-        )  # fmt: skip
+            content=fields["content"],
+            kind=memory.kind,
+            category=memory.category,
+            title=fields["title"],
+            author=memory.author,
+            source=SOURCE,
+            tags=memory.tags,
+            metadata={**metadata, **fields["metadata"]},
+        )
         at, limit = self._hf.clock(), self._hf.settings.max_content_bytes
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
 
         def work(writer: Writer) -> None:
-            corrected = commit.correct(writer, _fresh(writer, memory), new, reason="edited by the model")
+            corrected = commit.correct(
+                writer, _fresh(writer, memory), new, reason="edited by the model"
+            )
             entity_linking.note(writer, [corrected], at=at)
 
         self._hf.write("correct", work)
@@ -212,10 +246,16 @@ def text_of(memory: Memory) -> str:
 
 
 def _fields(path: str, text: str) -> dict[str, Any]:
-    """A file as a memory: its text without the blank ends, which are kept beside it; of a blank file its name."""
+    """A file as a memory: its text without the blank ends, which are kept beside it; of a blank
+    file its name.
+    """
     bare = text.strip()
     if not bare:
-        return {"content": f"An empty file: {path}", "title": path, "metadata": {"path": path, "blank": text}}
+        return {
+            "content": f"An empty file: {path}",
+            "title": path,
+            "metadata": {"path": path, "blank": text},
+        }
     start = len(text) - len(text.lstrip())
     ends = [text[:start], text[start + len(bare) :]]
     return {"content": bare, "title": path, "metadata": {"path": path, "ends": ends}}
@@ -224,7 +264,9 @@ def _fields(path: str, text: str) -> dict[str, Any]:
 def _kind(path: str) -> str:
     """What a new file is: a fact or a rule in the folder of those, else a document."""
     parts = path.split("/")
-    return next((kind for kind, name in FOLDERS.items() if len(parts) > 3 and parts[2] == name), "document")
+    return next(
+        (kind for kind, name in FOLDERS.items() if len(parts) > 3 and parts[2] == name), "document"
+    )
 
 
 def _fresh(writer: Writer, memory: Memory) -> Memory:
@@ -249,8 +291,13 @@ def _listed(path: str, files: Mapping[str, Memory]) -> str:
             name = "/".join(names[:depth]) + ("/" if depth < len(names) else "")
             sizes[name] = sizes.get(name, 0) + size
     whole = sum(len(text_of(files[one]).encode()) for one in _below(path, files))
-    lines = [f"{_size(whole)}\t{path}", *(f"{_size(size)}\t{path}/{name}" for name, size in sorted(sizes.items()))]
-    head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    lines = [
+        f"{_size(whole)}\t{path}",
+        *(f"{_size(size)}\t{path}/{name}" for name, size in sorted(sizes.items())),
+    ]
+    head = (
+        f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    )
     return "\n".join([head, *lines])
 
 
@@ -269,7 +316,9 @@ def _numbered_file(path: str, text: str, view_range: list[int] | None) -> str:
         raise ToolRefused(f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = view_range if view_range and len(view_range) == 2 else (1, -1)
     first, last = max(1, first), len(lines) if last == -1 else last
-    shown = [_numbered(number, lines[number - 1]) for number in range(first, min(last, len(lines)) + 1)]
+    shown = [
+        _numbered(number, lines[number - 1]) for number in range(first, min(last, len(lines)) + 1)
+    ]
     return f"Here's the content of {path} with line numbers:\n" + "\n".join(shown)
 
 
@@ -290,7 +339,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 def memory_tool(holdfast: Holdfast, **options: Any) -> BetaAbstractMemoryTool:
-    """The tool for `client.beta.messages.tool_runner`; `options` are those of the SDK's own, such as cache_control."""
+    """The tool for `client.beta.messages.tool_runner`; `options` are those of the SDK's own, such
+    as cache_control.
+    """
     abstract, _, error = _sdk()
     answer = _answering(MemoryFiles(holdfast), error)
 
@@ -306,7 +357,8 @@ def async_memory_tool(holdfast: Holdfast, **options: Any) -> BetaAsyncAbstractMe
     answer = _answering(MemoryFiles(holdfast), error)
 
     def method(name: str) -> Callable[[Any, Any], Any]:
-        async def forward(self: Any, command: Any) -> str:  # noqa: ARG001 (the SDK's own signature)
+        # The SDK's own signature.
+        async def forward(self: Any, command: Any) -> str:  # noqa: ARG001
             return await to_thread(answer, name, command)
 
         return forward
@@ -323,7 +375,11 @@ def _answering(files: MemoryFiles, error: type[Exception]) -> Callable[[str, Any
     def answer(name: str, command: Any) -> str:
         given = {key: getattr(command, key, None) for key in COMMANDS.get(name, ())}
         try:
-            return str(getattr(files, name)(**{key: value for key, value in given.items() if value is not None}))
+            return str(
+                getattr(files, name)(
+                    **{key: value for key, value in given.items() if value is not None}
+                )
+            )
         except (ToolRefused, Nothing, HoldfastError) as refusal:
             raise error(str(refusal)) from refusal
 
@@ -332,11 +388,14 @@ def _answering(files: MemoryFiles, error: type[Exception]) -> Callable[[str, Any
 
 def _sdk() -> tuple[Any, Any, type[Exception]]:
     try:
-        from anthropic.lib.tools import (  # noqa: PLC0415 (optional extra)
+        # Optional extra.
+        from anthropic.lib.tools import (  # noqa: PLC0415
             BetaAbstractMemoryTool,
             BetaAsyncAbstractMemoryTool,
             ToolError,
         )
     except ImportError as error:
-        raise MissingExtra("The memory tool needs another package. Try: pip install 'holdfast[anthropic]'") from error
+        raise MissingExtra(
+            "The memory tool needs another package. Try: pip install 'holdfast[anthropic]'"
+        ) from error
     return BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

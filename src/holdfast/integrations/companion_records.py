@@ -23,7 +23,9 @@ HIDDEN = "hidden by its own record"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept under a key. `score` is that of a search, in [0, 1]; None where nothing was asked."""
+    """What is kept under a key. `score` is that of a search, in [0, 1]; None where nothing was
+    asked.
+    """
 
     namespace: Namespace
     key: str
@@ -32,31 +34,51 @@ class Record:
 
 
 def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
-    """Where a namespace is in the engine; ScopeError, which is a ValueError, when it can be nowhere."""
+    """Where a namespace is in the engine; ScopeError, which is a ValueError, when it can be
+    nowhere.
+    """
     match namespace:
         case (str(owner), str(layer)) if owner.strip() and layer in KINDS:
             return Scope("user", owner), KINDS[layer]
-    raise ScopeError(f"{namespace!r} is no namespace. It is a pair of owner and layer: {', '.join(KINDS)}.")
+    raise ScopeError(
+        f"{namespace!r} is no namespace. It is a pair of owner and layer: {', '.join(KINDS)}."
+    )
 
 
 def record_of(namespace: Namespace, memory: Memory, score: float | None = None) -> Record:
-    """A memory as a record: word for word what was put, or for what came in otherwise, what is known of it."""
+    """A memory as a record: word for word what was put, or for what came in otherwise, what is
+    known of it.
+    """
     if memory.source == SOURCE and "value" in memory.metadata:
         return Record(namespace, memory.metadata["record"], dict(memory.metadata["value"]), score)
     value = {"text": memory.content, "category": memory.category, "confidence": memory.confidence}
     triple = memory.triple
-    told = {"subject": triple.subject, "predicate": triple.predicate, "object": triple.object} if triple else {}
-    return Record(namespace, memory.id, {**value, **told, "created_at": iso(memory.created_at)}, score)
+    told = (
+        {"subject": triple.subject, "predicate": triple.predicate, "object": triple.object}
+        if triple
+        else {}
+    )
+    return Record(
+        namespace, memory.id, {**value, **told, "created_at": iso(memory.created_at)}, score
+    )
 
 
-def memory_of(namespace: Namespace, key: str, value: Mapping[str, Any], *, at: Micros, max_bytes: int) -> Memory:
-    """The memory that is to hold a value; InvalidInput when something is wrong with it or its key."""
+def memory_of(
+    namespace: Namespace, key: str, value: Mapping[str, Any], *, at: Micros, max_bytes: int
+) -> Memory:
+    """The memory that is to hold a value; InvalidInput when something is wrong with it or its
+    key.
+    """
     scope, kind = place_of(namespace)
     if not isinstance(key, str) or not key or not isinstance(value, Mapping):
-        raise InvalidInput(f"A key is text and a value a JSON object, not {key!r:.40} and {value!r:.40}.")
+        raise InvalidInput(
+            f"A key is text and a value a JSON object, not {key!r:.40} and {value!r:.40}."
+        )
     memory = commit.build(_draft(kind, key, value), scope, at=at, max_bytes=max_bytes)
     if memory.metadata["record"] != key:
-        raise InvalidInput("A key must not hold a secret, nor what no database can hold. Nothing was stored.")
+        raise InvalidInput(
+            "A key must not hold a secret, nor what no database can hold. Nothing was stored."
+        )
     if value.get("user_visible") is False or value.get("dormant_at") or value.get("superseded_by"):
         return memory.with_(status="superseded", status_at=at, status_reason=HIDDEN)
     return memory
@@ -72,10 +94,18 @@ def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
         category=value.get("category") or "general",
         quote=value.get("evidence_quote") or "",
         triple=_triple(value),
-        confidence=1.0 if sure is None else SURENESS[sure] if isinstance(sure, str) and sure in SURENESS else sure,
+        confidence=1.0
+        if sure is None
+        else SURENESS[sure]
+        if isinstance(sure, str) and sure in SURENESS
+        else sure,
         event_time=_when(value.get("ended_at") or value.get("created_at")),
         source=SOURCE,
-        metadata={"record": key, "value": value, **({"session": session} if isinstance(session, str) else {})},
+        metadata={
+            "record": key,
+            "value": value,
+            **({"session": session} if isinstance(session, str) else {}),
+        },
     )
 
 
@@ -89,9 +119,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _triple(value: Mapping[str, Any]) -> Triple | None:
-    (subject, subject_type), (object_, object_type) = map(_end, (value.get("subject"), value.get("object")))
+    (subject, subject_type), (object_, object_type) = map(
+        _end, (value.get("subject"), value.get("object"))
+    )
     predicate = str(value.get("predicate") or "")
-    return Triple(subject, predicate, object_, subject_type, object_type) if subject and predicate and object_ else None
+    return (
+        Triple(subject, predicate, object_, subject_type, object_type)
+        if subject and predicate and object_
+        else None
+    )
 
 
 def _end(end: Any) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """Records by owner, layer and key: the store protocol of companion agents, over the one engine.
 
-A record is a memory. Its id follows from layer and key, so it is looked up by id; a record whose text is replaced is a
-new memory that supersedes the first, so every change has its journal entry and `undo` takes it back. What else is known
-of an owner has its id for a key. Vectors are the engine's own: those that callers bring along are passed over.
+A record is a memory. Its id follows from layer and key, so it is looked up by id; a record whose
+text is replaced is a new memory that supersedes the first, so every change has its journal entry
+and `undo` takes it back. What else is known of an owner has its id for a key. Vectors are the
+engine's own: those that callers bring along are passed over.
 """
 
 from __future__ import annotations
@@ -30,11 +31,23 @@ T = TypeVar("T")
 S = TypeVar("S", bound=dedup.Statement)
 OVERWRITTEN = "overwritten"
 # What a memory takes from a new value with the same text.
-TAKEN = ("category", "confidence", "quote", "triple", "event_time", "source", "status", "status_at", "status_reason")
+TAKEN = (
+    "category",
+    "confidence",
+    "quote",
+    "triple",
+    "event_time",
+    "source",
+    "status",
+    "status_at",
+    "status_reason",
+)
 
 
 class LayeredStore:
-    """Records of many owners in three layers. A namespace is `(owner, "semantic" | "episodic" | "procedural")`."""
+    """Records of many owners in three layers. A namespace is `(owner, "semantic" | "episodic" |
+    "procedural")`.
+    """
 
     def __init__(self, holdfast: Holdfast | AsyncHoldfast) -> None:
         """A surface over an open memory, which stays open when this is closed."""
@@ -42,21 +55,30 @@ class LayeredStore:
         self._own = self._closed = False
 
     @classmethod
-    async def open(cls, path: str | Path | None = None, *, settings: config.Settings | None = None) -> LayeredStore:
+    async def open(
+        cls, path: str | Path | None = None, *, settings: config.Settings | None = None
+    ) -> LayeredStore:
         """Opens the memory at a path or a postgresql:// URL, and closes it with `aclose`."""
         opened = cls(await to_thread(Holdfast.open, path, scope="shared:layers", settings=settings))
         opened._own = True
         return opened
 
     async def aput(
-        self, namespace: Namespace, key: str, value: Mapping[str, Any], *,
-        embedding: Sequence[float] | None = None, embedding_model: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        namespace: Namespace,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        embedding: Sequence[float] | None = None,
+        embedding_model: str | None = None,
+    ) -> None:
         """Stores a JSON object under a key, or puts it in the place of what was there."""
         await self.aput_batch([(namespace, key, value, embedding, embedding_model)])
 
     async def aput_batch(self, items: Iterable[Sequence[Any]]) -> None:
-        """Stores `(namespace, key, value)`s, of any owners, in one transaction: all or, if one is malformed, none."""
+        """Stores `(namespace, key, value)`s, of any owners, in one transaction: all or, if one is
+        malformed, none.
+        """
         await self._run(_put, list(items))
 
     async def aget(self, namespace: Namespace, key: str) -> Record | None:
@@ -64,26 +86,45 @@ class LayeredStore:
         found = await self._run(_find, namespace, key)
         return None if found is None else record_of(namespace, found)
 
-    async def asearch(self, namespace: Namespace, query: str | None = None, *, limit: int = 10) -> list[Record]:
-        """The visible records of a namespace in the order in which they came in, or those that a query recalls."""
+    async def asearch(
+        self, namespace: Namespace, query: str | None = None, *, limit: int = 10
+    ) -> list[Record]:
+        """The visible records of a namespace in the order in which they came in, or those that a
+        query recalls.
+        """
         if query is not None:
             return await self.asearch_similar(namespace, query, limit=limit)
-        return [record_of(namespace, memory) for memory in await self._run(_oldest, namespace, limit)]
+        return [
+            record_of(namespace, memory) for memory in await self._run(_oldest, namespace, limit)
+        ]
 
     async def asearch_similar(
-        self, namespace: Namespace, query_text: str, *, limit: int = 10, max_age_days: float | None = None,
-        categories: Sequence[str] = (), exclude_session: str | None = None,
-        query_embedding: Sequence[float] | None = None, embedding_model: str | None = None,  # noqa: ARG002
-    ) -> list[Record]:  # fmt: skip
-        """The visible records that answer a query, best first: `Holdfast.recall`, narrowed before the limit."""
+        self,
+        namespace: Namespace,
+        query_text: str,
+        *,
+        limit: int = 10,
+        max_age_days: float | None = None,
+        categories: Sequence[str] = (),
+        exclude_session: str | None = None,
+        query_embedding: Sequence[float] | None = None,  # noqa: ARG002
+        embedding_model: str | None = None,  # noqa: ARG002
+    ) -> list[Record]:
+        """The visible records that answer a query, best first: `Holdfast.recall`, narrowed before
+        the limit.
+        """
 
         def recall(hf: Holdfast) -> list[Record]:
             since = None if max_age_days is None else hf.clock() - round(max_age_days * DAY)
             scope, kind = place_of(namespace)
             hits = hf.scoped(scope).recall(
-                query_text, kinds=[kind], limit=limit, since=since, categories=categories,
+                query_text,
+                kinds=[kind],
+                limit=limit,
+                since=since,
+                categories=categories,
                 exclude_session=exclude_session,
-            )  # fmt: skip
+            )
             return [record_of(namespace, hit.memory, hit.score) for hit in hits]
 
         return await self._run(recall)
@@ -106,7 +147,11 @@ class LayeredStore:
 
     async def anamespaces(self) -> list[Namespace]:
         """The namespaces with visible records; none after closing."""
-        return [] if self._closed else await self._run(lambda hf: [name for name, n in _counts(hf) if n])
+        return (
+            []
+            if self._closed
+            else await self._run(lambda hf: [name for name, n in _counts(hf) if n])
+        )
 
     async def aclose(self) -> None:
         """Ends this surface, and the memory if it was opened here. Closing twice equals once."""
@@ -121,8 +166,12 @@ class LayeredStore:
 
 
 def find_near_duplicate(candidate: str | dedup.Statement, memories: Iterable[S]) -> S | None:
-    """The one of these that says the same: the same text, or the same triple and 0.85 of the words (`write.dedup`)."""
-    found = dedup.first_duplicate(Candidate(candidate, "") if isinstance(candidate, str) else candidate, memories)
+    """The one of these that says the same: the same text, or the same triple and 0.85 of the words
+    (`write.dedup`).
+    """
+    found = dedup.first_duplicate(
+        Candidate(candidate, "") if isinstance(candidate, str) else candidate, memories
+    )
     return found[0] if found else None
 
 
@@ -144,22 +193,34 @@ def _put(hf: Holdfast, items: Sequence[Sequence[Any]]) -> None:
 def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
     """The id of the first memory under an item's key, and the memory that is to hold its value."""
     if not isinstance(item, Sequence) or len(item) < 3:
-        raise InvalidInput(f"An item is a namespace, a key and a value, not {item!r:.80}. Nothing was stored.")
+        raise InvalidInput(
+            f"An item is a namespace, a key and a value, not {item!r:.80}. Nothing was stored."
+        )
     namespace, key, value = item[:3]
-    memory = memory_of(namespace, key, value, at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
+    memory = memory_of(
+        namespace, key, value, at=hf.clock(), max_bytes=hf.settings.max_content_bytes
+    )
     return _first_id(hf, memory.scope, memory.kind, key), memory
 
 
 def _store(writer: Writer, new: Memory, first: str) -> Memory:
-    """Stores what a key holds now. With the same text it is the same memory still; another text is another memory."""
+    """Stores what a key holds now. With the same text it is the same memory still; another text is
+    another memory.
+    """
     scope, at = new.scope, new.created_at
     old = _current(scope, first, writer.memory, writer.edges)
     if old is not None and old.content == new.content:
-        fields = {name: getattr(new, name) for name in TAKEN if not (old.protected and name == "confidence")}
+        fields = {
+            name: getattr(new, name)
+            for name in TAKEN
+            if not (old.protected and name == "confidence")
+        }
         metadata = {**old.metadata, **new.metadata}
         return writer.change(old, **fields, strength=None, metadata=metadata, updated_at=at)
     if old is not None:
-        writer.change(old, status="superseded", status_at=at, status_reason=OVERWRITTEN, updated_at=at)
+        writer.change(
+            old, status="superseded", status_at=at, status_reason=OVERWRITTEN, updated_at=at
+        )
     if writer.memory(scope, first) is None:
         return writer.add(new.with_(id=first))
     added = writer.add(new)
@@ -176,20 +237,26 @@ def _forget(hf: Holdfast, namespace: Namespace, key: str) -> bool:
 
 
 def _first_id(hf: Holdfast, scope: Scope, kind: Kind, key: str) -> str:
-    """The id of the first memory under a key; one that was purged is never used again, so that a sync keeps it gone."""
+    """The id of the first memory under a key; one that was purged is never used again, so that a
+    sync keeps it gone.
+    """
 
     def usable(id: str) -> bool:
         known = hf.store.get([scope], [id])
         return bool(known) or not any(map(is_purged, hf.store.events([scope], target=id)))
 
     told = (
-        hashlib.blake2b(f"{kind}\n{turn}\n{key}".encode("utf-8", "surrogatepass"), digest_size=13) for turn in count()
+        hashlib.blake2b(f"{kind}\n{turn}\n{key}".encode("utf-8", "surrogatepass"), digest_size=13)
+        for turn in count()
     )
     return next(id for one in told if usable(id := f"{ID_PREFIXES[kind]}_{one.hexdigest()}"))
 
 
 def _current(
-    scope: Scope, id: str, get: Callable[[Scope, str], Memory | None], edges: Callable[[Scope, str], Edges]
+    scope: Scope,
+    id: str,
+    get: Callable[[Scope, str], Memory | None],
+    edges: Callable[[Scope, str], Edges],
 ) -> Memory | None:
     """The memory with this id, or the latest that superseded it, as long as it is there."""
     level = [id]
@@ -199,7 +266,11 @@ def _current(
             if memory is not None and _there(memory):
                 return memory
         links = [(one, edge) for one in level for edge in edges(scope, one)]
-        level = [edge.source for one, edge in links if edge.relation == "supersedes" and edge.target == one]
+        level = [
+            edge.source
+            for one, edge in links
+            if edge.relation == "supersedes" and edge.target == one
+        ]
     return None
 
 
@@ -225,7 +296,9 @@ def _oldest(hf: Holdfast, namespace: Namespace, limit: int) -> list[Memory]:
 
 def _counts(hf: Holdfast) -> list[tuple[Namespace, int]]:
     """How many active memories there are, by namespace."""
-    owners = [(scope.key, hf.store.counts([scope])) for scope in hf.store.scopes() if scope.kind == "user"]
+    owners = [
+        (scope.key, hf.store.counts([scope])) for scope in hf.store.scopes() if scope.kind == "user"
+    ]
     return [
         ((owner, layer), counted.get(kind, {}).get("active", 0))
         for owner, counted in owners

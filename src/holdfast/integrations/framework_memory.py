@@ -1,6 +1,8 @@
-"""A memory beside an agent that somebody else's framework runs: told what is said, asked before a model is.
+"""A memory beside an agent that somebody else's framework runs: told what is said, asked before a
+model is.
 
-Whatever goes wrong here is logged, and the agent's run goes on without it: a memory is never why a run fails.
+Whatever goes wrong here is logged, and the agent's run goes on without it: a memory is never why a
+run fails.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ NOTHING = Context("", "", ())
 
 
 class Hosted:
-    """The memory of an agent, for its host. What is changed through it is journalled as the agent's own doing."""
+    """The memory of an agent, for its host. What is changed through it is journalled as the agent's
+    own doing.
+    """
 
     def __init__(self, hf: Holdfast, agent: str) -> None:
         self.hf = check_open(hf).scoped(*hf.scopes)
@@ -36,13 +40,15 @@ class Hosted:
     async def blocks(self, session: str, prompt: str) -> Context:
         """What goes before the model; empty blocks when memory cannot answer.
 
-        The stable block shows what was known when the session's first turn was kept: listen before you ask, and it is
-        the same for the whole session.
+        The stable block shows what was known when the session's first turn was kept: listen before
+        you ask, and it is the same for the whole session.
         """
         return await to_thread(self._blocks, session, prompt)
 
     def tools(self) -> list[Callable[..., dict[str, Any]]]:
-        """What the agent can do with its memory. A tool that cannot do its work says why to the model."""
+        """What the agent can do with its memory. A tool that cannot do its work says why to the
+        model.
+        """
         return [_telling(tool) for tool in talking(self.hf)]
 
     def _listen(self, session: str, role: str, text: str) -> None:
@@ -59,7 +65,8 @@ def spoken(output: object) -> str:
     """What an agent answered, as text: words as they are, anything else as JSON."""
     if isinstance(output, str):
         return output
-    from pydantic_core import to_json  # noqa: PLC0415 (every framework that gets here has it)
+    # Every framework that gets here has it.
+    from pydantic_core import to_json  # noqa: PLC0415
 
     return to_json(output, fallback=str).decode()
 

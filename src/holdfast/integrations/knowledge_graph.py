@@ -1,7 +1,9 @@
-"""A knowledge graph of entities, observations and relations, as the reference memory server for MCP keeps it.
+"""A knowledge graph of entities, observations and relations, as the reference memory server for MCP
+keeps it.
 
-Each entity, observation and relation is a memory of its own, so recall finds it, the journal has it and `undo` brings
-it back. Two programs may add to one graph at once: what is said twice counts once.
+Each entity, observation and relation is a memory of its own, so recall finds it, the journal has it
+and `undo` brings it back. Two programs may add to one graph at once: what is said twice counts
+once.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from ..storage import Filter, Writer
 from ..types import Memories, Memory, Triple
 
 CATEGORY = "graph"
-"""That of every memory of a graph, whether it was told here or came from a file (`holdfast import mcp-memory`)."""
+"""That of every memory of a graph, whether it was told here or came from a file (`holdfast import
+mcp-memory`).
+"""
 Fields = Mapping[str, Any]
 Relation = tuple[str, str, str]
 """From whom, to whom, and of which type."""
@@ -26,7 +30,9 @@ Relation = tuple[str, str, str]
 
 @dataclass
 class Node:
-    """An entity as it is kept: what it is, the memories that say so, and those of what was observed of it."""
+    """An entity as it is kept: what it is, the memories that say so, and those of what was observed
+    of it.
+    """
 
     type: str
     kept: Memories = field(default_factory=list)
@@ -42,38 +48,61 @@ class Kept:
 
 
 class Graph:
-    """The graph in the first scope of an open memory. What it takes and gives is shaped as the reference server's."""
+    """The graph in the first scope of an open memory. What it takes and gives is shaped as the
+    reference server's.
+    """
 
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
 
     def read(self, chosen: Callable[[str, Node], bool] = lambda name, node: True) -> dict[str, Any]:
-        """The entities that are chosen, and every relation that one of them has; of all, all there are."""
+        """The entities that are chosen, and every relation that one of them has; of all, all there
+        are.
+        """
         kept = self._kept()
         nodes = {name: node for name, node in kept.nodes.items() if chosen(name, node)}
         whole = len(nodes) == len(kept.nodes)
         relations = [one for one in kept.relations if whole or one[0] in nodes or one[1] in nodes]
-        return {"entities": [_entity(*one) for one in nodes.items()], "relations": list(map(_relation, relations))}
+        return {
+            "entities": [_entity(*one) for one in nodes.items()],
+            "relations": list(map(_relation, relations)),
+        }
 
     def search(self, query: str) -> dict[str, Any]:
-        """The entities in whose name, type or observations the query occurs; case does not matter."""
+        """The entities in whose name, type or observations the query occurs; case does not
+        matter.
+        """
         wanted = query.lower()
-        return self.read(lambda name, node: any(wanted in text.lower() for text in (name, node.type, *node.observed)))
+        return self.read(
+            lambda name, node: any(
+                wanted in text.lower() for text in (name, node.type, *node.observed)
+            )
+        )
 
     def open(self, names: Sequence[str]) -> dict[str, Any]:
         """The entities of these names."""
         return self.read(lambda name, node: name in names)
 
     def create_entities(self, entities: Sequence[Fields]) -> list[dict[str, Any]]:
-        """Adds the entities whose names are new, with what was observed of them; those come back."""
+        """Adds the entities whose names are new, with what was observed of them; those come
+        back.
+        """
         known = self._kept().nodes
-        new = {one["name"]: one for one in reversed(entities) if one["name"] not in known}  # the first of a name counts
-        added = [_told(new[name]) for name in dict.fromkeys(one["name"] for one in entities) if name in new]
+        new = {
+            one["name"]: one for one in reversed(entities) if one["name"] not in known
+        }  # the first of a name counts
+        added = [
+            _told(new[name])
+            for name in dict.fromkeys(one["name"] for one in entities)
+            if name in new
+        ]
         self._add(draft for one in added for draft in _drafts(one))
         return added
 
     def create_relations(self, relations: Sequence[Fields]) -> list[dict[str, str]]:
-        """Adds the relations that are new; those come back. NotFound when an entity is not there."""
+        """Adds the relations that are new; those come back. NotFound when an entity is not
+        there.
+        """
         kept = self._kept()
         for name in (name for one in relations for name in (one["from"], one["to"])):
             _check_known(name, kept)
@@ -82,7 +111,9 @@ class Graph:
         return list(map(_relation, new))
 
     def add_observations(self, observations: Sequence[Fields]) -> list[dict[str, Any]]:
-        """Adds what was not observed of these entities before; for each what was. NotFound when one is not there."""
+        """Adds what was not observed of these entities before; for each what was. NotFound when one
+        is not there.
+        """
         kept, added = self._kept(), list[dict[str, Any]]()
         for one in observations:
             _check_known(one["entityName"], kept)
@@ -90,15 +121,23 @@ class Graph:
             new = [text for text in dict.fromkeys(one["contents"]) if text not in known]
             known.update({text: [] for text in new})
             added.append({"entityName": one["entityName"], "addedObservations": new})
-        self._add(observation_draft(one["entityName"], text) for one in added for text in one["addedObservations"])
+        self._add(
+            observation_draft(one["entityName"], text)
+            for one in added
+            for text in one["addedObservations"]
+        )
         return added
 
     def delete_entities(self, names: Sequence[str]) -> list[str]:
-        """Forgets entities, what was observed of them and their relations; the names that were there come back."""
+        """Forgets entities, what was observed of them and their relations; the names that were
+        there come back.
+        """
         kept = self._kept()
         there = [name for name in dict.fromkeys(names) if name in kept.nodes]
         gone = [memory for name in there for memory in _memories(kept.nodes[name])]
-        gone += [one for key, found in kept.relations.items() if {*key[:2]} & {*names} for one in found]
+        gone += [
+            one for key, found in kept.relations.items() if {*key[:2]} & {*names} for one in found
+        ]
         self._forget(gone)
         return there
 
@@ -138,7 +177,9 @@ class Graph:
     def _add(self, drafts: Iterable[Draft]) -> None:
         hf, at = self._hf, self._hf.clock()
         limit = hf.settings.max_content_bytes
-        memories = [ingest.commit.build(draft, hf.scopes[0], at=at, max_bytes=limit) for draft in drafts]
+        memories = [
+            ingest.commit.build(draft, hf.scopes[0], at=at, max_bytes=limit) for draft in drafts
+        ]
 
         def work(writer: Writer) -> None:
             ingest.entity_linking.note(writer, writer.add_many(memories), at=at)
@@ -201,8 +242,16 @@ def observation_draft(name: str, text: str) -> Draft:
 
 def relation_draft(key: Relation) -> Draft:
     """A relation between two entities, as a memory."""
-    return _draft(f"{key[0]} {key[2]} {key[1]}", _relation(key), triple=Triple(key[0], key[2], key[1]))
+    return _draft(
+        f"{key[0]} {key[2]} {key[1]}", _relation(key), triple=Triple(key[0], key[2], key[1])
+    )
 
 
 def _draft(content: str, told: Fields, triple: Triple | None = None) -> Draft:
-    return Draft(content=content, category=CATEGORY, source="graph", triple=triple, metadata={CATEGORY: dict(told)})
+    return Draft(
+        content=content,
+        category=CATEGORY,
+        source="graph",
+        triple=triple,
+        metadata={CATEGORY: dict(told)},
+    )

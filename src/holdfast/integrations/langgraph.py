@@ -1,7 +1,8 @@
-"""LangGraph's `BaseStore` over the one engine: items by namespace and key, found by meaning, with times to live.
+"""LangGraph's `BaseStore` over the one engine: items by namespace and key, found by meaning, with
+times to live.
 
-An item is a memory, so it has a journal, can be undone, and is found by recall like any other. The store belongs to one
-scope; namespaces divide it further.
+An item is a memory, so it has a journal, can be undone, and is found by recall like any other. The
+store belongs to one scope; namespaces divide it further.
 
     graph = builder.compile(store=HoldfastStore(hf))
 """
@@ -43,7 +44,9 @@ try:
         validate_op_namespace,
     )
 except ImportError as error:
-    raise MissingExtra("LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'") from error
+    raise MissingExtra(
+        "LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'"
+    ) from error
 
 LAST: Micros = 1 << 62
 PAGE = 500  # items that are read at once while looking for those that pass a filter
@@ -52,7 +55,9 @@ SWEEP_MINUTES = 5.0  # between two sweeps, unless told otherwise: as LangGraph's
 
 
 class Swept(int):
-    """How many items a sweep took out. It may be awaited, as the sweeps of LangGraph's asynchronous stores are."""
+    """How many items a sweep took out. It may be awaited, as the sweeps of LangGraph's asynchronous
+    stores are.
+    """
 
     def __await__(self) -> Generator[None, None, int]:
         yield from ()
@@ -64,9 +69,11 @@ class Items(BaseStore):
 
     supports_ttl = True
 
-    def __init__(self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
-        """`index` may say which `fields` are searched (all, unless it does); vectors are the engine's own, so its
-        `embed` is not used. `ttl` says how long items live."""
+    def __init__(
+        self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
+    ) -> None:
+        """`index` may say which `fields` are searched (all, unless it does); vectors are the
+        engine's own, so its `embed` is not used. `ttl` says how long items live."""
         self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
@@ -74,7 +81,9 @@ class Items(BaseStore):
         self._sweeper = Sweeper(self._sweep)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads, then writes: the writes are one transaction, and of two to one key the later counts."""
+        """Reads, then writes: the writes are one transaction, and of two to one key the later
+        counts.
+        """
         results: list[Result] = []
         puts: dict[tuple[Namespace, str], PutOp] = {}
         for op in map(checked, ops):
@@ -94,15 +103,23 @@ class Items(BaseStore):
             done: Future[None] = Future()
             done.set_result(None)
             return done
-        return self._sweeper.start(float(minutes or self.ttl_config.get("sweep_interval_minutes") or SWEEP_MINUTES))
+        return self._sweeper.start(
+            float(minutes or self.ttl_config.get("sweep_interval_minutes") or SWEEP_MINUTES)
+        )
 
     def _sweep(self) -> int:
         now = self._hf.clock()
-        gone = self._hf.store.list(Filter((self._scope,), namespace=(), ended_by=now), order="oldest")
+        gone = self._hf.store.list(
+            Filter((self._scope,), namespace=(), ended_by=now), order="oldest"
+        )
 
         def work(writer: Writer) -> int:
-            fresh = [one for one in (writer.memory(one.scope, one.id) for one in gone) if one is not None]
-            expired = [one for one in fresh if one.valid_until is not None and one.valid_until <= now]
+            fresh = [
+                one for one in (writer.memory(one.scope, one.id) for one in gone) if one is not None
+            ]
+            expired = [
+                one for one in fresh if one.valid_until is not None and one.valid_until <= now
+            ]
             for one in expired:
                 writer.remove(one)
             return len(expired)
@@ -132,7 +149,11 @@ class Items(BaseStore):
         most = op.offset + op.limit
         found = self._ranked(op, most) if op.query else []
         known = {one.id for one, _ in found}
-        more = (one for one in self._items(op.namespace_prefix, most + len(known)) if one.id not in known)
+        more = (
+            one
+            for one in self._items(op.namespace_prefix, most + len(known))
+            if one.id not in known
+        )
         passing = (one for one in more if matches(one.metadata["value"], op.filter))
         found += [(one, None) for one in islice(passing, max(0, most - len(found)))]
         page = found[op.offset : most]
@@ -140,10 +161,14 @@ class Items(BaseStore):
         return [_search_item(one, score) for one, score in page]
 
     def _ranked(self, op: SearchOp, most: int) -> list[tuple[Memory, float | None]]:
-        """Items by how well they answer, as many as are wanted; not those in which nothing is searched."""
+        """Items by how well they answer, as many as are wanted; not those in which nothing is
+        searched.
+        """
         view, shows_expired = self._hf.scoped(self._scope), not self._omits_expired()
         for limit in (most, MOST):
-            hits = view.recall(op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired)
+            hits = view.recall(
+                op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired
+            )
             searched = [hit for hit in hits if hit.memory.metadata["searched"]]
             kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]
             if len(kept) >= most or len(hits) < limit:
@@ -153,7 +178,9 @@ class Items(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
         every = self._hf.store.namespaces(self._where(_literal_prefix(conditions)))
-        found = {name for name in every if all(is_match(condition, name) for condition in conditions)}
+        found = {
+            name for name in every if all(is_match(condition, name) for condition in conditions)
+        }
         cut = {name[: op.max_depth] for name in found} if op.max_depth is not None else found
         return sorted(cut)[op.offset : op.offset + op.limit]
 
@@ -162,7 +189,9 @@ class Items(BaseStore):
         return Filter((self._scope,), kinds=("fact",), namespace=prefix, valid_at=shown)
 
     def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
-        """The items below a namespace, in the order in which they were first put: so many, then page by page."""
+        """The items below a namespace, in the order in which they were first put: so many, then
+        page by page.
+        """
         where, limit, after = self._where(prefix), min(max(first, 1), PAGE), None
         while page := self._hf.store.list(where, order="oldest", limit=limit, after=after):
             yield from page
@@ -183,7 +212,11 @@ class Items(BaseStore):
 
     def _refresh(self, items: Sequence[Memory], *, refresh: bool) -> None:
         """Lets what was read live on, unless it is not to be so."""
-        living = [one for one in items if refresh and one.metadata.get("ttl") and not self._has_expired(one)]
+        living = [
+            one
+            for one in items
+            if refresh and one.metadata.get("ttl") and not self._has_expired(one)
+        ]
         if not living:
             return
         now = self._hf.clock()
@@ -223,9 +256,16 @@ class Items(BaseStore):
         texts = self._texts(op)
         ttl = op.ttl
         draft = item_draft(
-            op.namespace, op.key, op.value, texts=texts, ttl=ttl, until=None if ttl is None else until(at, ttl)
+            op.namespace,
+            op.key,
+            op.value,
+            texts=texts,
+            ttl=ttl,
+            until=None if ttl is None else until(at, ttl),
         )
-        built = commit.build(draft, self._scope, at=at, max_bytes=self._hf.settings.max_content_bytes)
+        built = commit.build(
+            draft, self._scope, at=at, max_bytes=self._hf.settings.max_content_bytes
+        )
         return built.with_(id=id_of(op.namespace, op.key))
 
     def _texts(self, op: PutOp) -> list[str]:
@@ -233,19 +273,26 @@ class Items(BaseStore):
         if op.index is False:
             return []
         fields = self._fields if op.index is None else list(op.index)
-        found = (leaves(op.value) if one == "$" else get_text_at_path(op.value, tokenize_path(one)) for one in fields)
+        found = (
+            leaves(op.value) if one == "$" else get_text_at_path(op.value, tokenize_path(one))
+            for one in fields
+        )
         return [text for texts in found for text in texts if text.strip()]
 
 
 class HoldfastStore(Items):
-    """A LangGraph store in an open memory, for graphs that are run with `invoke` or with `ainvoke`."""
+    """A LangGraph store in an open memory, for graphs that are run with `invoke` or with
+    `ainvoke`.
+    """
 
     def sweep_ttl(self) -> Swept:
         """Takes out what has expired, and says how many items that were."""
         return Swept(self._sweep())
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweeps every so many minutes from now on, in a thread; cancelling what is returned ends it."""
+        """Sweeps every so many minutes from now on, in a thread; cancelling what is returned ends
+        it.
+        """
         return self._start(sweep_interval_minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
@@ -261,7 +308,9 @@ class AsyncHoldfastStore(Items):
         return await to_thread(self._sweep)
 
     async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Task[None]:
-        """Sweeps every so many minutes from now on; cancelling the task that is returned ends it."""
+        """Sweeps every so many minutes from now on; cancelling the task that is returned ends
+        it.
+        """
         done = wrap_future(self._start(sweep_interval_minutes))
 
         async def sweeping() -> None:
@@ -277,7 +326,8 @@ class AsyncHoldfastStore(Items):
 def checked(op: Op) -> Op:
     """An operation whose namespaces are tuples; InvalidNamespaceError for one that cannot be.
 
-    A list names a namespace as well as a tuple does, and a text, whose letters would be taken for labels, does not.
+    A list names a namespace as well as a tuple does, and a text, whose letters would be taken for
+    labels, does not.
     """
     match op:
         case GetOp() | PutOp():
@@ -293,12 +343,16 @@ def checked(op: Op) -> Op:
 
 def _labels(namespace: Any) -> Namespace:
     if isinstance(namespace, str):
-        raise InvalidNamespaceError(f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},).")
+        raise InvalidNamespaceError(
+            f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},)."
+        )
     return tuple(namespace)
 
 
 def _path(path: Any) -> Namespace:
-    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's own examples."""
+    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's
+    own examples.
+    """
     return (path,) if isinstance(path, str) else tuple(path)
 
 
@@ -309,7 +363,9 @@ def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
 
 
 def until(at: Micros, minutes: float) -> Micros:
-    """When something that lives for so many minutes ends; what outlives every clock ends with it."""
+    """When something that lives for so many minutes ends; what outlives every clock ends with
+    it.
+    """
     return min(LAST, at + int(minutes * MINUTE)) if minutes < 1e12 else LAST
 
 
@@ -320,18 +376,30 @@ def is_match(condition: MatchCondition, namespace: Namespace) -> bool:
         path, name = path[::-1], name[::-1]
     elif condition.match_type != "prefix":
         raise ValueError(f"Unsupported match type: {condition.match_type}")
-    return len(name) >= len(path) and all(one in ("*", label) for one, label in zip(path, name, strict=False))
+    return len(name) >= len(path) and all(
+        one in ("*", label) for one, label in zip(path, name, strict=False)
+    )
 
 
 def _times(memory: Memory) -> dict[str, datetime]:
-    return {"created_at": to_datetime(memory.created_at), "updated_at": to_datetime(memory.updated_at)}
+    return {
+        "created_at": to_datetime(memory.created_at),
+        "updated_at": to_datetime(memory.updated_at),
+    }
 
 
 def _item(memory: Memory) -> Item:
     kept = memory.metadata
-    return Item(value=dict(kept["value"]), key=kept["key"], namespace=tuple(kept["namespace"]), **_times(memory))
+    return Item(
+        value=dict(kept["value"]),
+        key=kept["key"],
+        namespace=tuple(kept["namespace"]),
+        **_times(memory),
+    )
 
 
 def _search_item(memory: Memory, score: float | None) -> SearchItem:
     kept = memory.metadata
-    return SearchItem(tuple(kept["namespace"]), kept["key"], dict(kept["value"]), **_times(memory), score=score)
+    return SearchItem(
+        tuple(kept["namespace"]), kept["key"], dict(kept["value"]), **_times(memory), score=score
+    )

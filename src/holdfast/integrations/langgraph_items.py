@@ -1,4 +1,5 @@
-"""LangGraph's items as memories: what they are called, what of them is searched, which pass a filter.
+"""LangGraph's items as memories: what they are called, what of them is searched, which pass a
+filter.
 
 Pure, and without LangGraph.
 """
@@ -19,8 +20,13 @@ from ..types import Micros
 
 Namespace = tuple[str, ...]
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
-}  # fmt: skip
+    "$eq": eq,
+    "$ne": ne,
+    "$gt": gt,
+    "$gte": ge,
+    "$lt": lt,
+    "$lte": le,
+}
 
 
 def id_of(namespace: Namespace, key: str) -> str:
@@ -35,16 +41,21 @@ def check_item(namespace: Namespace, key: Any, value: Any) -> None:
         raise InvalidInput(f"The key of an item is text, not {key!r}. Nothing was stored.")
     if guard_data([*namespace, key], name="namespace") != [*namespace, key]:
         raise InvalidInput(
-            "A namespace or key holds a secret, a NUL or half a surrogate pair and would be stored under another name. "
+            "A namespace or key holds a secret, a NUL or half a surrogate pair and would be "
+            "stored under another name. "
             "Use one that can be stored, such as a hash of it. Nothing was stored."
         )
     if not isinstance(value, dict):
-        raise InvalidInput(f"The value of an item is a dictionary, not a {type(value).__name__}. Nothing was stored.")
+        raise InvalidInput(
+            f"The value of an item is a dictionary, not a {type(value).__name__}. Nothing was "
+            "stored."
+        )
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"The value of an item must be what JSON can hold: {error}. Say it as text or a number, for example a time "
+            f"The value of an item must be what JSON can hold: {error}. Say it as text or a "
+            "number, for example a time "
             "as value.isoformat(). Nothing was stored."
         ) from error
 
@@ -52,7 +63,11 @@ def check_item(namespace: Namespace, key: Any, value: Any) -> None:
 def category_of(namespace: Namespace) -> str:
     """The category of the items of a namespace; one that is too long is told by its hash."""
     told = ".".join(namespace)
-    return told if len(told) <= 100 and told.isprintable() else hashlib.sha256(told.encode()).hexdigest()
+    return (
+        told
+        if len(told) <= 100 and told.isprintable()
+        else hashlib.sha256(told.encode()).hexdigest()
+    )
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -83,10 +98,13 @@ def item_draft(
         source=SOURCE,
         valid_until=until,
         metadata={
-            "namespace": list(namespace), "key": key, "value": json.loads(json.dumps(value)), "ttl": ttl,
+            "namespace": list(namespace),
+            "key": key,
+            "value": json.loads(json.dumps(value)),
+            "ttl": ttl,
             "searched": bool(texts),
         },
-    )  # fmt: skip
+    )
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
@@ -97,7 +115,9 @@ def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
 def check_filter(wanted: Any) -> None:
     """InvalidInput for a filter that could not be asked of any item."""
     if not isinstance(wanted, Mapping):
-        raise InvalidInput(f"A filter is a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}.")
+        raise InvalidInput(
+            f"A filter is a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}."
+        )
     for key, one in wanted.items():
         if not isinstance(key, str):
             raise InvalidInput(f"A filter names fields by text, not by {key!r:.40}.")
@@ -108,7 +128,9 @@ def check_filter(wanted: Any) -> None:
 
 
 def _field(value: Any, key: str) -> Any:
-    """A field of a value; where there is none of that name, what lies at the path that dots make of it."""
+    """A field of a value; where there is none of that name, what lies at the path that dots make of
+    it.
+    """
     if not isinstance(value, Mapping):
         return None
     if key in value or "." not in key:
@@ -121,9 +143,15 @@ def _agrees(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         if any(key.startswith("$") for key in wanted):
             return all(_compares(value, operator, one) for operator, one in wanted.items())
-        return isinstance(value, Mapping) and all(_agrees(_field(value, key), one) for key, one in wanted.items())
+        return isinstance(value, Mapping) and all(
+            _agrees(_field(value, key), one) for key, one in wanted.items()
+        )
     if isinstance(wanted, list | tuple):
-        return isinstance(value, list) and len(value) == len(wanted) and all(map(_agrees, value, wanted))
+        return (
+            isinstance(value, list)
+            and len(value) == len(wanted)
+            and all(map(_agrees, value, wanted))
+        )
     return bool(value == wanted)
 
 
@@ -136,5 +164,6 @@ def _compares(value: Any, operator: str, wanted: Any) -> bool:
     try:
         return compare(float(value), float(wanted))
     except (TypeError, ValueError, OverflowError):
-        # Texts that are no numbers, such as dates, go by their letters; what has no order does not compare.
+        # Texts that are no numbers, such as dates, go by their letters; what has no order does not
+        # compare.
         return isinstance(value, str) and isinstance(wanted, str) and compare(value, wanted)

@@ -1,6 +1,8 @@
-"""The OpenAI Agents SDK over the one engine: a session that keeps history, and a long-term memory beside it.
+"""The OpenAI Agents SDK over the one engine: a session that keeps history, and a long-term memory
+beside it.
 
-Either can be had without the other; with both, the history is for this conversation and the memory for all of them.
+Either can be had without the other; with both, the history is for this conversation and the memory
+for all of them.
 
     memory = HoldfastMemory(hf, session="chat-42")
     agent = Agent(name="Helper", tools=memory.tools)
@@ -37,19 +39,22 @@ try:
     from agents.run_context import AgentHookContext
 except ImportError as error:
     raise MissingExtra(
-        "Memory for the OpenAI Agents SDK needs another package. Try: pip install 'holdfast[openai-agents]'"
+        "Memory for the OpenAI Agents SDK needs another package. Try: pip install "
+        "'holdfast[openai-agents]'"
     ) from error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = Mapping[str, Any]
-# The messages of a session are a log that only grows, in every store that it is synced with: an item is taken out of
-# the history by a line that says so. `clear_session` erases.
+# The messages of a session are a log that only grows, in every store that it is synced with: an
+# item is taken out of the history by a line that says so. `clear_session` erases.
 POPPED: Item = {"type": "holdfast.popped"}
 # What was said; ids, signatures and pictures look like secrets but are none.
 _SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input", "output"})
-_DONE = frozenset({"action", "operation"})  # what a model wants done on a machine: all of it is text
+_DONE = frozenset(
+    {"action", "operation"}
+)  # what a model wants done on a machine: all of it is text
 # By which of its keys an item names the call that it answers.
 _ANSWERED = {"mcp_approval_response": "approval_request_id", "local_shell_call_output": "id"}
 MARGIN = 20  # items before a cut that are looked at: more than a model says at once
@@ -58,24 +63,37 @@ MARGIN = 20  # items before a cut that are looked at: more than a model says at 
 class HoldfastSession:
     """The history of one conversation (the SDK's `Session`), in the store that its memories are in.
 
-    Secrets in what was said are redacted. What a busy store cannot take is held here and written with what comes next,
-    so a run never fails for it; a closed store never takes it, and says so. Reading and clearing say what goes wrong:
-    neither an agent that has lost its history nor words that only seem erased would help anybody. A change that is
-    cancelled while it is made has ended, done or not, before its caller hears of that.
+    Secrets in what was said are redacted. What a busy store cannot take is held here and written
+    with what comes next, so a run never fails for it; a closed store never takes it, and says so.
+    Reading and clearing say what goes wrong: neither an agent that has lost its history nor words
+    that only seem erased would help anybody. A change that is cancelled while it is made has ended,
+    done or not, before its caller hears of that.
     """
 
     def __init__(
-        self, hf: Holdfast, session_id: str, *, session_settings: SessionSettings | dict[str, Any] | None = None
+        self,
+        hf: Holdfast,
+        session_id: str,
+        *,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
-        """`session_settings` are what the SDK takes for them, checked by it: a limit of none, unless they say one."""
+        """`session_settings` are what the SDK takes for them, checked by it: a limit of none,
+        unless they say one.
+        """
         check_session(session_id)
         self.session_id = session_id
-        given = SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        given = (
+            SessionSettings()
+            if session_settings is None
+            else coerce_session_settings(session_settings)
+        )
         self.session_settings: SessionSettings | None = given
         self._hf, self._held, self._lock = check_open(hf), list[Item](), Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The latest items, `limit` of them at most, oldest first. No answer of a tool comes without its call."""
+        """The latest items, `limit` of them at most, oldest first. No answer of a tool comes
+        without its call.
+        """
         most = resolve_session_limit(limit, self.session_settings)
         return cast("list[TResponseInputItem]", await to_thread(self._latest, most))
 
@@ -84,7 +102,9 @@ class HoldfastSession:
         await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Takes the last item out and returns it; None when there is none. Its words stay until the session goes."""
+        """Takes the last item out and returns it; None when there is none. Its words stay until the
+        session goes.
+        """
         return cast("TResponseInputItem | None", await _finished(self._pop))
 
     async def clear_session(self) -> None:
@@ -114,7 +134,9 @@ class HoldfastSession:
                 self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
 
     def _hold(self, items: Sequence[Item]) -> None:
-        session_log.check_messages(items)  # one that cannot be written would keep all later ones from being written
+        session_log.check_messages(
+            items
+        )  # one that cannot be written would keep all later ones from being written
         self._held.extend(items)
 
     def _pop(self) -> Item | None:
@@ -128,7 +150,9 @@ class HoldfastSession:
             self._held.clear()
 
     def _write(self, work: Callable[[Writer], T], otherwise: Callable[[], T]) -> T:
-        """Does some work in one transaction, after what is held; or `otherwise` what can be done without the store."""
+        """Does some work in one transaction, after what is held; or `otherwise` what can be done
+        without the store.
+        """
         try:
             done = self._hf.write("append", work)
         except StoreClosed:
@@ -163,8 +187,8 @@ class HoldfastSession:
 class HoldfastMemory(RunHooks[Any]):
     """Long-term memory of one conversation: hooks, an input filter and tools. It never fails a run.
 
-    What is recalled goes to the model with each request and into no history, so what is forgotten is gone from the next
-    run on.
+    What is recalled goes to the model with each request and into no history, so what is forgotten
+    is gone from the next run on.
     """
 
     def __init__(self, hf: Holdfast, *, session: str) -> None:
@@ -177,7 +201,9 @@ class HoldfastMemory(RunHooks[Any]):
         self._known: Context | None = None
 
     async def before_model(self, data: CallModelData[Any]) -> ModelInputData:
-        """For `RunConfig.call_model_input_filter`: instructions get what stands, the prompt what helps with it."""
+        """For `RunConfig.call_model_input_filter`: instructions get what stands, the prompt what
+        helps with it.
+        """
         given = data.model_data
         place = _prompt_at(given.input)
         prompt = _text(given.input[place]) if place is not None else self._asked or ""
@@ -186,19 +212,28 @@ class HoldfastMemory(RunHooks[Any]):
         if not known.turn or place is None:
             return ModelInputData(given.input, instructions or None)
         block: TResponseInputItem = {"role": "user", "content": known.turn}
-        return ModelInputData([*given.input[:place], block, *given.input[place:]], instructions or None)
+        return ModelInputData(
+            [*given.input[:place], block, *given.input[place:]], instructions or None
+        )
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:  # noqa: ARG002
         """Asks anew: somebody else may have changed what is remembered since."""
         self._known = None
 
-    async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: Any) -> None:  # noqa: ARG002
+    async def on_agent_end(
+        self,
+        context: AgentHookContext[Any],  # noqa: ARG002
+        agent: Agent[Any],  # noqa: ARG002
+        output: Any,
+    ) -> None:
         """Keeps what the agent answered."""
         self._asked = self._known = None
         await self._memory.listen(self._session, "assistant", spoken(output))
 
     async def _recalled(self, prompt: str) -> Context:
-        """What memory knows for a prompt: asked once for all the steps that it takes to answer it."""
+        """What memory knows for a prompt: asked once for all the steps that it takes to answer
+        it.
+        """
         if prompt != self._asked:
             self._asked, self._known = prompt, None
             await self._memory.listen(self._session, "user", prompt)
@@ -208,8 +243,8 @@ class HoldfastMemory(RunHooks[Any]):
 
 
 async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of some work in a thread. Whoever is cancelled meanwhile is told after it: threads cannot be stopped,
-    and a caller who reads what is stored next must not do so before it."""
+    """The result of some work in a thread. Whoever is cancelled meanwhile is told after it: threads
+    cannot be stopped, and a caller who reads what is stored next must not do so before it."""
     context = copy_context()
     working = get_running_loop().run_in_executor(None, lambda: context.run(work, *args, **kwargs))
     cancelled: CancelledError | None = None
@@ -290,7 +325,9 @@ def _guarded_value(key: str, value: Any) -> Any:
 def _guarded_said(value: Any, key: str) -> Any:
     match value:
         case str():
-            return _guarded_json(value) if key in ("arguments", "output") else without_secrets(value)
+            return (
+                _guarded_json(value) if key in ("arguments", "output") else without_secrets(value)
+            )
         case list():
             return [_guarded_said(one, key) for one in value]
         case Mapping():
@@ -299,7 +336,9 @@ def _guarded_said(value: Any, key: str) -> Any:
 
 
 def _guarded_json(text: str) -> str:
-    """A text that may be JSON; then each value is judged with its name, and what comes out is JSON again."""
+    """A text that may be JSON; then each value is judged with its name, and what comes out is JSON
+    again.
+    """
     try:
         value = json.loads(text)
         guarded = guard_data(value, name="arguments")
@@ -319,4 +358,8 @@ def _text(item: TResponseInputItem) -> str:
     if isinstance(content, str):
         return content
     parts: Iterable[Any] = content or ()
-    return "\n".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+    return "\n".join(
+        part["text"]
+        for part in parts
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    )

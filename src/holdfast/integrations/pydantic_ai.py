@@ -2,8 +2,9 @@
 
     agent = Agent(model, capabilities=[HoldfastMemory(hf, session="chat-42")])
 
-Before each run the agent is given what stands (in its instructions, the same bytes for a whole session) and what helps
-with this prompt (before the prompt); it has tools to search and keep memories; and what both sides say is kept.
+Before each run the agent is given what stands (in its instructions, the same bytes for a whole
+session) and what helps with this prompt (before the prompt); it has tools to search and keep
+memories; and what both sides say is kept.
 """
 
 from __future__ import annotations
@@ -22,18 +23,29 @@ from .framework_memory import NOTHING, Hosted, spoken
 try:
     from pydantic_ai import AgentRunResult, DeferredToolRequests, FunctionToolset, RunContext
     from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
-    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextContent, UserContent, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        TextContent,
+        UserContent,
+        UserPromptPart,
+    )
     from pydantic_ai.models import ModelRequestContext
 except ImportError as error:
-    raise MissingExtra("Memory for pydantic-ai needs another package. Try: pip install 'holdfast[llm]'") from error
+    raise MissingExtra(
+        "Memory for pydantic-ai needs another package. Try: pip install 'holdfast[llm]'"
+    ) from error
 
 
 class HoldfastMemory(AbstractCapability[Any]):
-    """What a pydantic-ai agent remembers. It never fails a run: without memory the agent answers without it.
+    """What a pydantic-ai agent remembers. It never fails a run: without memory the agent answers
+    without it.
 
-    `session` is the conversation that the runs belong to; None takes pydantic-ai's own `conversation_id`, so that one
-    agent can lead many conversations. What is recalled goes to the model with the request and stays out of the message
-    history: what is forgotten is gone from the next request on.
+    `session` is the conversation that the runs belong to; None takes pydantic-ai's own
+    `conversation_id`, so that one agent can lead many conversations. What is recalled goes to the
+    model with the request and stays out of the message history: what is forgotten is gone from the
+    next request on.
     """
 
     def __init__(self, hf: Holdfast, *, session: str | None = None) -> None:
@@ -69,7 +81,11 @@ class HoldfastMemory(AbstractCapability[Any]):
         self._known = await self._memory.blocks(session, prompt)
 
     async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+        self,
+        ctx: RunContext[Any],
+        *,
+        request_context: ModelRequestContext,
+        handler: WrapModelRequestHandler,
     ) -> ModelResponse:
         """Puts the turn block before the prompt of this run, for the model alone."""
         if self._known.turn:
@@ -77,8 +93,12 @@ class HoldfastMemory(AbstractCapability[Any]):
             request_context = replace(request_context, messages=messages)
         return await handler(request_context)
 
-    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Keeps what the agent answered; a run that only asks to go on later has not answered yet."""
+    async def after_run(
+        self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
+    ) -> AgentRunResult[Any]:
+        """Keeps what the agent answered; a run that only asks to go on later has not answered
+        yet.
+        """
         if not isinstance(result.output, DeferredToolRequests):
             await self._memory.listen(self._of(ctx), "assistant", spoken(result.output))
         return result
@@ -95,8 +115,12 @@ def _text(prompt: str | Sequence[UserContent] | None) -> str:
     return "\n".join(word for word in words if isinstance(word, str))
 
 
-def _with_block(messages: Sequence[ModelMessage], block: str, run: str | None) -> list[ModelMessage]:
-    """The messages with a block before the prompt that began this run; they themselves are not touched."""
+def _with_block(
+    messages: Sequence[ModelMessage], block: str, run: str | None
+) -> list[ModelMessage]:
+    """The messages with a block before the prompt that began this run; they themselves are not
+    touched.
+    """
     for at, message in enumerate(messages):
         if isinstance(message, ModelRequest) and message.run_id == run:
             for place, part in enumerate(message.parts):

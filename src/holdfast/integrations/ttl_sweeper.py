@@ -1,4 +1,6 @@
-"""A thread that takes out what has expired, every so many minutes, until it is stopped or its store is let go."""
+"""A thread that takes out what has expired, every so many minutes, until it is stopped or its store
+is let go.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """At most one thread that sweeps. It holds the store only weakly, and does not keep a process alive."""
+    """At most one thread that sweeps. It holds the store only weakly, and does not keep a process
+    alive.
+    """
 
     def __init__(self, sweep: Callable[[], int]) -> None:
         """`sweep` is a method: it says how many items it took out."""
@@ -22,7 +26,9 @@ class Sweeper:
         self._stop, self._done = Event(), Future[None]()
 
     def start(self, minutes: float) -> Future[None]:
-        """A future that is done when sweeping ends, and ends it when it is cancelled; the same one while it runs."""
+        """A future that is done when sweeping ends, and ends it when it is cancelled; the same one
+        while it runs.
+        """
         with self._lock:
             if self._is_running():
                 return self._done
@@ -30,7 +36,9 @@ class Sweeper:
             stop = self._stop
             self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
             given = (self._sweep, minutes * 60, stop, self._done)
-            self._thread = Thread(target=_sweep_every, args=given, daemon=True, name="holdfast-ttl-sweeper")
+            self._thread = Thread(
+                target=_sweep_every, args=given, daemon=True, name="holdfast-ttl-sweeper"
+            )
             self._thread.start()
             return self._done
 
@@ -46,7 +54,9 @@ class Sweeper:
         return self._thread is not None and self._thread.is_alive() and not self._stop.is_set()
 
 
-def _sweep_every(sweep: WeakMethod[Callable[[], int]], seconds: float, stop: Event, done: Future[None]) -> None:
+def _sweep_every(
+    sweep: WeakMethod[Callable[[], int]], seconds: float, stop: Event, done: Future[None]
+) -> None:
     while not stop.wait(seconds):
         now = sweep()
         if now is None:

@@ -1,9 +1,11 @@
-"""Forgetting: a fact that nobody uses becomes less sure with every day, and fades when hardly anything is left of it.
+"""Forgetting: a fact that nobody uses becomes less sure with every day, and fades when hardly
+anything is left of it.
 
     confidence = what it was when last said × exp(−decay rate × days since it was last said or used)
 
-That depends on nothing but the fact and the time, so it does not matter how often it is worked out, and using a fact
-brings it back. What fades keeps its row, its words and its links: `restore` undoes it.
+That depends on nothing but the fact and the time, so it does not matter how often it is worked out,
+and using a fact brings it back. What fades keeps its row, its words and its links: `restore` undoes
+it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from ..storage.protocol import Author, Filter, Store, Writer
 from ..types import DAY, Memories, Memory, Micros, Scope, new_id
 
 THRESHOLD = 0.05  # what is less sure than this has faded
-RATE = 0.1  # of facts that were extracted or told to an agent: full confidence fades in thirty days without use
 PAGE = 1000
 
 
@@ -61,7 +62,9 @@ def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
     return last_use(memory) + int(days * DAY)
 
 
-def plan(store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD) -> Iterator[Fading]:
+def plan(
+    store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD
+) -> Iterator[Fading]:
     """Every fact that decays, oldest first, with what is left of it now. Nothing is changed."""
     where, after = Filter(tuple(scopes), kinds=("fact",)), None
     while page := store.list(where, limit=PAGE, after=after, order="oldest"):
@@ -73,13 +76,24 @@ def plan(store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float
 
 
 def decay(
-    store: Store, scopes: Sequence[Scope], now: Micros, *, actor: str = "decay", threshold: float = THRESHOLD
+    store: Store,
+    scopes: Sequence[Scope],
+    now: Micros,
+    *,
+    actor: str = "decay",
+    threshold: float = THRESHOLD,
 ) -> Decayed:
-    """Brings every fact of these scopes up to date; those below the threshold fade. Doing it twice equals once."""
+    """Brings every fact of these scopes up to date; those below the threshold fade. Doing it twice
+    equals once.
+    """
     decayed = faded = 0
     for scope in scopes:
         fading = list(plan(store, [scope], now, threshold=threshold))
-        changed = {one.memory.seq: one.confidence for one in fading if one.confidence != one.memory.confidence}
+        changed = {
+            one.memory.seq: one.confidence
+            for one in fading
+            if one.confidence != one.memory.confidence
+        }
         store.settle([scope], changed, now)
         decayed += len(changed)
         faded += _fade_all(store, [one.memory for one in fading if one.gone], now, actor, threshold)
@@ -88,7 +102,11 @@ def decay(
 
 def _fade_all(store: Store, memories: Memories, now: Micros, actor: str, threshold: float) -> int:
     author = Author(actor, new_id("run", now), now, "decay")
-    return store.write(author, lambda writer: _fade(writer, memories, now, threshold)) if memories else 0
+    return (
+        store.write(author, lambda writer: _fade(writer, memories, now, threshold))
+        if memories
+        else 0
+    )
 
 
 def _fade(writer: Writer, memories: Sequence[Memory], now: Micros, threshold: float) -> int:
@@ -107,17 +125,23 @@ def _due(worker: Worker) -> Iterator[Due]:
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
         fading = (one.memory for one in plan(worker.store, [scope], now))
         stale = approval.stale(approval.waiting(worker.store, [scope]), now)
-        if stale or any(now - (memory.decayed_at or memory.created_at) >= DAY // 2 for memory in fading):
+        if stale or any(
+            now - (memory.decayed_at or memory.created_at) >= DAY // 2 for memory in fading
+        ):
             yield Due(scope, "daily", now // DAY)
 
 
 def _run(task: Task) -> None:
-    """Brings one scope up to date, proposals that nobody decided on included; done again, it changes nothing."""
+    """Brings one scope up to date, proposals that nobody decided on included; done again, it
+    changes nothing.
+    """
     worker, now = task.worker, task.worker.clock()
     actor = f"worker:{worker.name}"
     threshold = THRESHOLD if worker.threshold is None else worker.threshold
     decay(worker.store, [task.job.scope], now, actor=actor, threshold=threshold)
-    approval.expire_stale(worker.store, [task.job.scope], Author(actor, new_id("run", now), now, "expire"))
+    approval.expire_stale(
+        worker.store, [task.job.scope], Author(actor, new_id("run", now), now, "expire")
+    )
 
 
 DECAY = Kind("decay", due=_due, run=_run)

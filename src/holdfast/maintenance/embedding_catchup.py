@@ -15,19 +15,30 @@ CATCH_UP_STEP = 1000  # texts that a recall embeds in one transaction on its way
 
 
 def embed_some(
-    store: Store, tiers: Tiers, embedder: Embedder, *, limit: int, scopes: Sequence[Scope] | None = None
+    store: Store,
+    tiers: Tiers,
+    embedder: Embedder,
+    *,
+    limit: int,
+    scopes: Sequence[Scope] | None = None,
 ) -> int:
     """Embeds up to `limit` memories that have no vector of this model, and says how many it did."""
     return next(embed_all(store, tiers, embedder, step=limit, scopes=scopes), 0)
 
 
 def embed_all(
-    store: Store, tiers: Tiers, embedder: Embedder, *, step: int, scopes: Sequence[Scope] | None = None
+    store: Store,
+    tiers: Tiers,
+    embedder: Embedder,
+    *,
+    step: int,
+    scopes: Sequence[Scope] | None = None,
 ) -> Iterator[int]:
-    """Embeds all memories that have no vector of this model, `step` at a time, and says after each how many it did.
+    """Embeds all memories that have no vector of this model, `step` at a time, and says after each
+    how many it did.
 
-    Each step goes on behind the last one, so that no memory is read twice. A model that fails loses nothing: the
-    memories simply stay without a vector until it works again.
+    Each step goes on behind the last one, so that no memory is read twice. A model that fails loses
+    nothing: the memories simply stay without a vector until it works again.
     """
     last: Memory | None = None
     while tiers.usable(embedder.identity) is not None:
@@ -43,7 +54,9 @@ def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Me
     try:
         rows = embedder.embed_documents([embedded_text(memory) for memory in memories])
         vectors = {memory.seq: row for memory, row in zip(memories, rows, strict=True)}
-        store.add_vectors(list(dict.fromkeys(memory.scope for memory in memories)), embedder.identity, vectors)
+        store.add_vectors(
+            list(dict.fromkeys(memory.scope for memory in memories)), embedder.identity, vectors
+        )
     except EmbedderError as error:
         tiers.rest(embedder.identity, error)
         return False
@@ -57,10 +70,14 @@ def embedded_text(memory: Memory) -> str:
 
 
 def catch_up(store: Store, tiers: Tiers, scopes: Sequence[Scope], *, limit: int) -> None:
-    """Embeds what was written since the last recall with the quickest model, if that takes but a moment."""
+    """Embeds what was written since the last recall with the quickest model, if that takes but a
+    moment.
+    """
     for embedder in tiers:
         if embedder.quick:
-            for done in embed_all(store, tiers, embedder, step=min(limit, CATCH_UP_STEP), scopes=scopes):
+            for done in embed_all(
+                store, tiers, embedder, step=min(limit, CATCH_UP_STEP), scopes=scopes
+            ):
                 limit -= done
                 if limit <= 0:
                     break

@@ -1,4 +1,6 @@
-"""Giving vectors to memories that have none yet: in small steps that can stop anywhere and go on later."""
+"""Giving vectors to memories that have none yet: in small steps that can stop anywhere and go on
+later.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,34 @@ def reembed(
 ) -> dict[str, int]:
     """Gives every memory a vector of every model in use; raises EmbedderError where a model fails.
 
-    Stopping it at any point loses nothing: the next call goes on where it stopped. `fresh` starts over.
+    Stopping it at any point loses nothing: the next call goes on where it stopped. `fresh` starts
+    over.
     """
     done: dict[str, int] = {}
     for embedder in tiers:
-        tiers.wake(embedder.identity)  # whoever asks by hand does not want to wait until a failed model has rested
+        tiers.wake(
+            embedder.identity
+        )  # whoever asks by hand does not want to wait until a failed model has rested
         if fresh:
             store.drop_vectors(embedder.identity, scopes)
         done[embedder.identity] = 0
         before = -1
-        while done[embedder.identity] > before:  # what was written meanwhile is found by going through once more
+        while (
+            done[embedder.identity] > before
+        ):  # what was written meanwhile is found by going through once more
             before = done[embedder.identity]
             for count in embed_all(store, tiers, embedder, step=STEP, scopes=scopes):
                 done[embedder.identity] += count
                 progress(embedder.identity, count)
     if tiers.errors:
         model, error = next(iter(tiers.errors.items()))
-        raise EmbedderError(f"{model}: {error} What was embedded so far is kept; run it again to go on.")
+        raise EmbedderError(
+            f"{model}: {error} What was embedded so far is kept; run it again to go on."
+        )
     if not done:
-        raise NotFound("No embedding model is set. Set HOLDFAST_EMBEDDING_MODELS, e.g. to 'static,arctic'.")
+        raise NotFound(
+            "No embedding model is set. Set HOLDFAST_EMBEDDING_MODELS, e.g. to 'static,arctic'."
+        )
     return done
 
 
@@ -59,7 +70,12 @@ def _usable(worker: Worker) -> Names:
 
 def _embed_scope(task: Task) -> None:
     """Embeds what one scope has waiting for one model. A step that is done twice does no harm."""
-    store, tiers, model, scopes = task.worker.store, task.worker.tiers, task.job.key, [task.job.scope]
+    store, tiers, model, scopes = (
+        task.worker.store,
+        task.worker.tiers,
+        task.job.key,
+        [task.job.scope],
+    )
     embedder = tiers.usable(model)
     if embedder is not None:
         step = STEP if embedder.quick else SMALL_STEP
@@ -71,4 +87,6 @@ def _embed_scope(task: Task) -> None:
 
 
 EMBED = Kind("embed", due=_due, run=_embed_scope, keys=_usable)
-"""One job for each scope and model: vectors for all memories that have none, as far as they are there by then."""
+"""One job for each scope and model: vectors for all memories that have none, as far as they are
+there by then.
+"""

@@ -1,4 +1,6 @@
-"""A second look for people, places and projects: memories in which the quick recogniser found little."""
+"""A second look for people, places and projects: memories in which the quick recogniser found
+little.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 from ..errors import CapReached
 from ..extraction.job_types import Due, Kind, Output, Task, Worker
 from ..ingest import entity_linking
-from ..models.entities.base import Found
+from ..models.entities.base import EntityMatch
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
 from ..storage.protocol import Filter, Store, Writer
@@ -28,14 +30,23 @@ STAMP, KEY = "enriched_at", "nightly"
 
 
 def candidates(
-    store: Store, scope: Scope, *, kinds: Sequence[MemoryKind] = KINDS, max_entity_count: int = FEW, limit: int = MOST
+    store: Store,
+    scope: Scope,
+    *,
+    kinds: Sequence[MemoryKind] = KINDS,
+    max_entity_count: int = FEW,
+    limit: int = MOST,
 ) -> Memories:
     """Memories that mention few entities and have had no second look, newest first."""
     return list(islice(_waiting(store, scope, kinds, max_entity_count), limit))
 
 
-def _waiting(store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int) -> Iterator[Memory]:
-    """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what follows."""
+def _waiting(
+    store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int
+) -> Iterator[Memory]:
+    """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what
+    follows.
+    """
     where, after = Filter((scope,), kinds=tuple(kinds), unenriched=True), None
     while page := store.list(where, limit=PAGE, after=after):
         mentioned = store.mentions_of(scope, [memory.id for memory in page])
@@ -43,7 +54,7 @@ def _waiting(store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int)
         after = page[-1].seq
 
 
-def look_again(writer: Writer, memory: Memory, found: Sequence[Found], *, at: Micros) -> int:
+def look_again(writer: Writer, memory: Memory, found: Sequence[EntityMatch], *, at: Micros) -> int:
     """Links what was found in a memory and stamps it; how many entities were found."""
     fresh = writer.memory(memory.scope, memory.id)
     if fresh is None:
@@ -72,7 +83,9 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output | None:
-    """Works through all that waits, in batches that are each written at once: who stops it loses one at most."""
+    """Works through all that waits, in batches that are each written at once: who stops it loses
+    one at most.
+    """
     recognition = _recognition(task.worker, task.complete)
     waiting = _waiting(task.worker.store, task.job.scope, KINDS, FEW)
     looked_at = 0
@@ -80,18 +93,24 @@ def _run(task: Task) -> Output | None:
         found, stopped = _recognised(task, recognition, batch)
         task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
         looked_at += len(found)
-        log.info("%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at)
+        log.info(
+            "%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at
+        )
         if stopped is not None:
             raise stopped  # the others have their turn when the model may be asked again
         task.heartbeat()
     return None
 
 
-_Recognised = list[tuple[Memory, list[Found]]]
+_Recognised = list[tuple[Memory, list[EntityMatch]]]
 
 
-def _recognised(task: Task, recognition: Recognition, batch: Memories) -> tuple[_Recognised, CapReached | None]:
-    """What each memory names, before the transaction, which must not wait for a model; and what stopped it, if any."""
+def _recognised(
+    task: Task, recognition: Recognition, batch: Memories
+) -> tuple[_Recognised, CapReached | None]:
+    """What each memory names, before the transaction, which must not wait for a model; and what
+    stopped it, if any.
+    """
     found: _Recognised = []
     for memory in batch:
         try:

@@ -1,4 +1,6 @@
-"""Maintenance jobs: planned, claimed, done, finished or failed. Any number of workers may share those of a store."""
+"""Maintenance jobs: planned, claimed, done, finished or failed. Any number of workers may share
+those of a store.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from .reflection import REFLECT
 
 log = logging.getLogger(__name__)
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (SCRUB, EMBED, LEARN, ENRICH, DECAY, REFLECT, EXTRACT, BUILD)}
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind for kind in (SCRUB, EMBED, LEARN, ENRICH, DECAY, REFLECT, EXTRACT, BUILD)
+}
 """Every kind of job there is, the most urgent first."""
 # What is due when it is there to be done; the rest has its time of the day or week.
 ALWAYS = (SCRUB.name, EMBED.name, LEARN.name)
@@ -33,7 +37,9 @@ TASKS: Mapping[str, str] = {
     "decay": DECAY.name,
     "reflect": REFLECT.name,
 }
-"""What a person calls upkeep of memories, and the kind of job that it is; in the order in which it is best done."""
+"""What a person calls upkeep of memories, and the kind of job that it is; in the order in which it
+is best done.
+"""
 
 TRIES = 3  # as many as a new job has
 BACKOFF: Micros = 30_000_000  # after the first failure; doubled after each further one
@@ -41,7 +47,7 @@ KEPT_FOR = 30 * DAY  # how long jobs that are done are listed, where there may b
 DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
 TOGETHER = 100  # scopes that the background looks at in one go
 
-Told = Callable[[Job], None]
+JobListener = Callable[[Job], None]
 
 
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
@@ -49,10 +55,17 @@ def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
     claimable = 0
     for kind in kinds:
         if next(iter(KINDS[kind].due(worker)), None) is not None:
-            known = {(job.scope, job.key): job for job in worker.store.jobs(worker.scopes) if job.kind == kind}
-            # Asked again after the jobs were read: what another worker has done by now must not look undone.
+            known = {
+                (job.scope, job.key): job
+                for job in worker.store.jobs(worker.scopes)
+                if job.kind == kind
+            }
+            # Asked again after the jobs were read: what another worker has done by now must not
+            # look undone.
             due = list(KINDS[kind].due(worker))
-            claimable += sum(_planned(worker, kind, one, known.get((one.scope, one.key))) for one in due)
+            claimable += sum(
+                _planned(worker, kind, one, known.get((one.scope, one.key))) for one in due
+            )
     return claimable
 
 
@@ -65,7 +78,9 @@ def _planned(worker: Worker, kind: str, due: Due, job: Job | None) -> bool:
 
 
 def _renewal(due: Due, job: Job, now: Micros, terms: Terms) -> int:
-    """The watermark that gives a known job more to do; 0 when it has that already, or is to rest."""
+    """The watermark that gives a known job more to do; 0 when it has that already, or is to
+    rest.
+    """
     grown = due.watermark > job.watermark
     if job.status == "running":
         return due.watermark if grown else 0
@@ -87,14 +102,20 @@ def _claimable(job: Job, now: Micros) -> bool:
 def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
     """Does one job that is due, or returns None when there is none.
 
-    The job comes back as it is now: done; error, with its reason and the time of the next try; pending, when the
-    worker was stopped and gave it back; running, when the lease was lost and another worker may have it.
+    The job comes back as it is now: done; error, with its reason and the time of the next try;
+    pending, when the worker was stopped and gave it back; running, when the lease was lost and
+    another worker may have it.
     """
     for kind in kinds:
         able, lease = KINDS[kind].keys, KINDS[kind].terms(worker).lease
         for keys in [None] if able is None else [[key] for key in able(worker)]:
             job = worker.store.claim(
-                [kind], keys=keys, scopes=worker.scopes, worker=worker.name, now=worker.clock(), lease=lease
+                [kind],
+                keys=keys,
+                scopes=worker.scopes,
+                worker=worker.name,
+                now=worker.clock(),
+                lease=lease,
             )
             if job is not None:
                 return _done(Task(worker, job, lease))
@@ -117,7 +138,9 @@ def _done(task: Task) -> Job:
         return _put_off(task, error)
     except HoldfastError as error:
         return _failed(task, str(error))
-    except Exception as error:  # a fault in one kind of job must not keep the others from being done
+    except (
+        Exception
+    ) as error:  # a fault in one kind of job must not keep the others from being done
         log.exception("%s %s of %s", job.kind, job.key, job.scope)
         return _failed(task, f"{type(error).__name__}: {error}")
     return replace(job, status="done", error="", done_watermark=job.watermark)
@@ -135,28 +158,40 @@ def _finish(task: Task, output: Output | None) -> None:
         if callable(last):
             last()
 
-    task.worker.store.write(Author(f"worker:{task.worker.name}", new_id("run", at), at, task.job.kind), work)
+    task.worker.store.write(
+        Author(f"worker:{task.worker.name}", new_id("run", at), at, task.job.kind), work
+    )
 
 
 def _failed(task: Task, reason: str) -> Job:
     job = task.job
     rest = KINDS[job.kind].terms(task.worker).retry
-    retry_at = task.worker.clock() + (BACKOFF * 2 ** max(0, TRIES - job.retries_left) if rest is None else rest)
+    retry_at = task.worker.clock() + (
+        BACKOFF * 2 ** max(0, TRIES - job.retries_left) if rest is None else rest
+    )
     if not task.worker.store.fail(job, error=reason, retry_at=retry_at):
         return job
-    return replace(job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1)
+    return replace(
+        job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1
+    )
 
 
 def _put_off(task: Task, error: CapReached) -> Job:
-    """Gives a job back until the language model may be asked again; that is no failure, and uses up no try."""
+    """Gives a job back until the language model may be asked again; that is no failure, and uses up
+    no try.
+    """
     job, retry_at = task.job, error.until or task.worker.clock() + BACKOFF
     if not task.worker.store.fail(job, error=str(error), retry_at=retry_at, tried=False):
         return job
     return replace(job, status="error", error=str(error), retry_at=retry_at)
 
 
-def drain(worker: Worker, told: Told = lambda job: None, kinds: Sequence[str] = ALWAYS) -> int:
-    """Plans, then does jobs until none is due or the worker is stopped, and says how many. `told` hears of each."""
+def drain(
+    worker: Worker, told: JobListener = lambda job: None, kinds: Sequence[str] = ALWAYS
+) -> int:
+    """Plans, then does jobs until none is due or the worker is stopped, and says how many. `told`
+    hears of each.
+    """
     if worker.meter is not None:
         worker = replace(worker, meter=worker.meter.anew())
     if LEARN.name in kinds:
@@ -169,7 +204,7 @@ def drain(worker: Worker, told: Told = lambda job: None, kinds: Sequence[str] = 
     return count
 
 
-def once(worker: Worker, tasks: Sequence[str], told: Told = lambda job: None) -> int:
+def once(worker: Worker, tasks: Sequence[str], told: JobListener = lambda job: None) -> int:
     """Does what is due of these tasks now, whatever the time, and says how many jobs that were."""
     for task in tasks:
         if task not in TASKS:
@@ -180,11 +215,11 @@ def once(worker: Worker, tasks: Sequence[str], told: Told = lambda job: None) ->
     return drain(worker, told, [TASKS[task] for task in tasks])
 
 
-def work(worker: Worker, *, interval: float, told: Told = lambda job: None) -> None:
+def work(worker: Worker, *, interval: float, told: JobListener = lambda job: None) -> None:
     """Does jobs until the worker is stopped, and looks for new ones every `interval` seconds.
 
-    What goes wrong in the first round is raised: a place that is not there, a right that is missing. Later, when it is
-    known to work, a store that is away for a while is waited for.
+    What goes wrong in the first round is raised: a place that is not there, a right that is
+    missing. Later, when it is known to work, a store that is away for a while is waited for.
     """
     drain(worker, told)
     while not worker.stop.wait(interval):
@@ -199,11 +234,13 @@ def work(worker: Worker, *, interval: float, told: Told = lambda job: None) -> N
 class Upgrader:
     """A thread that embeds in the background while the program lives. It starts at the first nudge.
 
-    It does the jobs of the scopes it was nudged for and no others, so that it needs no rights of upkeep, and two
-    programs on one scope share the work instead of doubling it.
+    It does the jobs of the scopes it was nudged for and no others, so that it needs no rights of
+    upkeep, and two programs on one scope share the work instead of doubling it.
     """
 
-    def __init__(self, store: Store, tiers: Tiers, *, clock: Clock = system_clock, delay: float = DELAY) -> None:
+    def __init__(
+        self, store: Store, tiers: Tiers, *, clock: Clock = system_clock, delay: float = DELAY
+    ) -> None:
         self._worker, self._delay = Worker(store, tiers, clock), delay
         self._wake, self._stop, self._lock = threading.Event(), self._worker.stop, threading.Lock()
         self._thread: threading.Thread | None = None
@@ -214,22 +251,28 @@ class Upgrader:
         with self._lock:
             self._scopes.update(dict.fromkeys(scopes))
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._work, name="holdfast-embed", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, name="holdfast-embed", daemon=True
+                )
                 self._thread.start()
         self._wake.set()
 
     def stop(self) -> None:
-        """Ends the thread after the step it is in; what it has not finished, another may take at once."""
+        """Ends the thread after the step it is in; what it has not finished, another may take at
+        once.
+        """
         self._stop.set()
         self._wake.set()
-        # A memory that nobody closed is collected in whichever thread does that, and it may be this one itself.
+        # A memory that nobody closed is collected in whichever thread does that, and it may be this
+        # one itself.
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _work(self) -> None:
         self._stop.wait(self._delay)
         while self._wake.wait():
-            # Cleared before looking at `stop`, which is set before `wake`: so neither can be missed.
+            # Cleared before looking at `stop`, which is set before `wake`: so neither can be
+            # missed.
             self._wake.clear()
             if self._stop.is_set():
                 return
@@ -248,7 +291,11 @@ class Upgrader:
         try:
             # Planning only reads when there is nothing to do, which is how nearly every nudge ends.
             waiting = plan(worker, kinds)
-            while waiting and not self._stop.is_set() and (job := work_once(worker, kinds)) is not None:
+            while (
+                waiting
+                and not self._stop.is_set()
+                and (job := work_once(worker, kinds)) is not None
+            ):
                 if job.status == "error":
                     log.warning("embedding %s in the background: %s", job.scope, job.error)
         except HoldfastError as error:

@@ -1,4 +1,6 @@
-"""What a round of maintenance would do, and about how much a language model would be asked; nothing is changed."""
+"""What a round of maintenance would do, and about how much a language model would be asked; nothing
+is changed.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class _Rehearsal(Task):
 def outlook(worker: Worker, tasks: Sequence[str]) -> Iterator[Foreseen]:
     """The jobs of these tasks that are due, in the order in which they would be done.
 
-    What conversations that are silent, but have not ended, would cost is not known before they have.
+    What conversations that are silent, but have not ended, would cost is not known before they
+    have.
     """
     for task in tasks:
         for due in KINDS[TASKS[task]].due(worker):

@@ -1,4 +1,6 @@
-"""Building a project's memory by command or in the background: what would be done, what was done, how it stands."""
+"""Building a project's memory by command or in the background: what would be done, what was done,
+how it stands.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from ..storage.protocol import Author, Spent, Store, Writer
 from ..text.terminal import counted
 from ..types import Job, Micros, Scope, Session
 from . import job_runner
-from .job_runner import Told
+from .job_runner import JobListener
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,22 @@ class Standing:
 def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
     """What `build_memory` would do; nothing is changed."""
     found = list(candidates(store, scope, building, now))
-    to_read, build_due = [one for one in found if isinstance(one, Session)], _build_due(store, scope, now)
+    to_read, build_due = (
+        [one for one in found if isinstance(one, Session)],
+        _build_due(store, scope, now),
+    )
     passed = [one for one in found if isinstance(one, Passed)]
-    return Plan(to_read, passed, build_due, _cost(store, scope, building, to_read, build_due=build_due))
+    return Plan(
+        to_read, passed, build_due, _cost(store, scope, building, to_read, build_due=build_due)
+    )
 
 
-def _cost(store: Store, scope: Scope, building: Building, to_read: list[Session], *, build_due: bool) -> Spent:
-    """About how much models would be asked: each session once, and once for what all of them taught."""
+def _cost(
+    store: Store, scope: Scope, building: Building, to_read: list[Session], *, build_due: bool
+) -> Spent:
+    """About how much models would be asked: each session once, and once for what all of them
+    taught.
+    """
     reads, builds = Estimate(), Estimate()
     if building.default is not None:
         rehearsed = replace(building, default=reads)
@@ -114,14 +125,16 @@ def _build_due(store: Store, scope: Scope, now: Micros) -> bool:
 
 
 def _job(store: Store, scope: Scope) -> Job | None:
-    return next((job for job in store.jobs([scope]) if (job.kind, job.key) == (build.NAME, build.KEY)), None)
+    return next(
+        (job for job in store.jobs([scope]) if (job.kind, job.key) == (build.NAME, build.KEY)), None
+    )
 
 
-def build_memory(worker: Worker, told: Told = lambda job: None) -> Built:
+def build_memory(worker: Worker, told: JobListener = lambda job: None) -> Built:
     """Reads the sessions that are to be read, then makes the files, if there is more to say.
 
-    The worker's scopes are the projects; other builders may be at it. Whatever goes wrong with a session is noted with
-    its job, and the rest is done.
+    The worker's scopes are the projects; other builders may be at it. Whatever goes wrong with a
+    session is noted with its job, and the rest is done.
     """
     done = Built()
 
@@ -133,13 +146,17 @@ def build_memory(worker: Worker, told: Told = lambda job: None) -> Built:
 
     job_runner.plan(worker, [stage1.NAME])
     _read_all(worker, note)
-    while not worker.stop.is_set() and (job := job_runner.work_once(worker, [build.NAME])) is not None:
+    while (
+        not worker.stop.is_set() and (job := job_runner.work_once(worker, [build.NAME])) is not None
+    ):
         note(job)
     return done
 
 
-def _read_all(worker: Worker, note: Told) -> None:
-    """Reads sessions until none is due: with a model several at a time, since each mostly waits for it."""
+def _read_all(worker: Worker, note: JobListener) -> None:
+    """Reads sessions until none is due: with a model several at a time, since each mostly waits for
+    it.
+    """
     building = worker.building
     at_a_time = building.settings.stage1_concurrency if building and building.default else 1
     left = [building.settings.max_rollouts_per_startup if building else 0]
@@ -173,7 +190,11 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
         for one in store.jobs([scope])
         if one.kind in (stage1.NAME, build.NAME) and one.status == "error"
     }
-    files = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    files = (
+        [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+        if folder.is_dir()
+        else []
+    )
     return Standing(
         sessions=len(store.sessions([scope])),
         outputs=len(stage1_outputs.outputs(store, scope)),
@@ -189,19 +210,31 @@ def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> lis
     stands, planned = standing(store, scope, building), plan(store, scope, building, now)
     told = []
     if not store.profile(scope).get("enabled", True):
-        told.append("The memory of this project is switched off. `holdfast project enable` turns it on.")
+        told.append(
+            "The memory of this project is switched off. `holdfast project enable` turns it on."
+        )
     if not building.settings.enabled:
         told.append(
-            "Memories are not enabled, so nothing is built by itself. Set memories.enabled, or build by command."
+            "Memories are not enabled, so nothing is built by itself. Set memories.enabled, or "
+            "build by command."
         )
     if not stands.sessions:
-        told.append("No session of this project has been read in. `holdfast import --all` finds past sessions.")
+        told.append(
+            "No session of this project has been read in. `holdfast import --all` finds past "
+            "sessions."
+        )
     if planned.read:
-        told.append(f"To be read: {counted(len(planned.read), 'session')}. `holdfast project build` does it.")
+        told.append(
+            f"To be read: {counted(len(planned.read), 'session')}. `holdfast project build` "
+            "does "
+            "it."
+        )
     told += [f"{session}: {error}" for session, error in stands.failures.items()]
     if stands.sessions and not stands.outputs and not planned.read:
         reasons = sorted({one.reason for one in planned.passed})
-        told.append(f"No session taught anything that lasts, or none could be read: {'; '.join(reasons)}.")
+        told.append(
+            f"No session taught anything that lasts, or none could be read: {'; '.join(reasons)}."
+        )
     if stands.waiting:
         told.append("The files are to be made again. `holdfast project build` does it.")
     elif stands.outputs and not {MEMORY, SUMMARY} <= set(stands.files):
@@ -210,7 +243,8 @@ def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> lis
 
 
 def clear(store: Store, scope: Scope, building: Building, author: Author) -> int:
-    """Takes away all that was built of a project, in the store and on disk; says what of how many sessions that was.
+    """Takes away all that was built of a project, in the store and on disk; says what of how many
+    sessions that was.
 
     The sessions themselves stay, and are read anew by the next build.
     """

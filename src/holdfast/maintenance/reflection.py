@@ -1,7 +1,8 @@
-"""Looking back: once a week, what was learned is seen together and becomes one reflection, which never decays.
+"""Looking back: once a week, what was learned is seen together and becomes one reflection, which
+never decays.
 
-With a language model that is a few sentences; without one it is a digest that says what the week was about, who was
-in it, and what changed. Either is made of facts that are linked to it.
+With a language model that is a few sentences; without one it is a digest that says what the week
+was about, who was in it, and what changed. Either is made of facts that are linked to it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """What a reflection is made of: the facts of the last seven days, and what was said and happened, newest first."""
+    """What a reflection is made of: the facts of the last seven days, and what was said and
+    happened, newest first.
+    """
 
     facts: Memories
     episodes: Memories
@@ -56,7 +59,9 @@ def _recent(store: Store, scope: Scope, now: Micros, *kinds: MemoryKind) -> Memo
 
 
 def due(store: Store, scope: Scope, now: Micros) -> bool:
-    """Whether it is time to look back: six days since the last time, and three facts in the last seven."""
+    """Whether it is time to look back: six days since the last time, and three facts in the last
+    seven.
+    """
     latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
     if latest and now - latest[0].created_at < COOL_DOWN:
         return False
@@ -67,7 +72,10 @@ def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None
     """What the week shows, by a model or as a digest. ModelFailed when the model says nothing."""
     if complete is None:
         return digest(store, scope, seen)
-    lines = (f"{number}. [{one.kind}] {neutralise(one.content)}" for number, one in enumerate(seen.memories[:TOLD], 1))
+    lines = (
+        f"{number}. [{one.kind}] {neutralise(one.content)}"
+        for number, one in enumerate(seen.memories[:TOLD], 1)
+    )
     text = complete(prompt("reflect", memories="\n".join(lines))).strip()
     if not text:
         raise ModelFailed("The model had nothing to say about the week.")
@@ -75,14 +83,17 @@ def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None
 
 
 def digest(store: Store, scope: Scope, seen: Week) -> str:
-    """The week in a few lines, always the same for the same facts: themes, people and projects, changes of mind."""
+    """The week in a few lines, always the same for the same facts: themes, people and projects,
+    changes of mind.
+    """
     parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
     if themes := _themes(seen.facts):
         parts.append(f"They are mostly about {_and(themes)}.")
     if people := _people(store, scope, seen.memories):
         parts.append(f"They mention {_and(people)}.")
     parts += [
-        f"Changed: {shorten(new, _WIDTH)} (before: {shorten(old, _WIDTH)})." for new, old in _changes(store, seen.facts)
+        f"Changed: {shorten(new, _WIDTH)} (before: {shorten(old, _WIDTH)})."
+        for new, old in _changes(store, seen.facts)
     ]
     parts += [f"Most certain: {shorten(one.content, _WIDTH)}" for one in _surest(seen.facts)]
     return "\n".join(parts)
@@ -110,8 +121,15 @@ def _telling(text: str) -> Iterator[str]:
 def _people(store: Store, scope: Scope, memories: Sequence[Memory]) -> list[str]:
     mentioned = store.mentions_of(scope, [memory.id for memory in memories])
     counts = Counter(entity for entities in mentioned.values() for entity in entities)
-    found = [store.entity(scope, entity) for entity, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
-    named = [one.name for one in found if one is not None and one.type in ("person", "project", "organization")]
+    found = [
+        store.entity(scope, entity)
+        for entity, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    named = [
+        one.name
+        for one in found
+        if one is not None and one.type in ("person", "project", "organization")
+    ]
     return named[:PEOPLE]
 
 
@@ -120,7 +138,9 @@ def _changes(store: Store, facts: Sequence[Memory]) -> list[tuple[str, str]]:
     for fact in facts:
         for edge in store.edges(fact.scope, fact.id):
             if edge.relation == "supersedes" and edge.source == fact.id:
-                changes += [(fact.content, old.content) for old in store.get([fact.scope], [edge.target])]
+                changes += [
+                    (fact.content, old.content) for old in store.get([fact.scope], [edge.target])
+                ]
     return changes[:CHANGES]
 
 
@@ -133,7 +153,7 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def keep(
+def save_reflection(
     writer: Writer,
     scope: Scope,
     text: str,
@@ -143,10 +163,19 @@ def keep(
     max_bytes: int,
     tags: tuple[str, ...] = (TAG,),
 ) -> Memory:
-    """Stores a reflection, linked to what it was made of. Conflict when some of that was purged meanwhile."""
+    """Stores a reflection, linked to what it was made of. Conflict when some of that was purged
+    meanwhile.
+    """
     if any(writer.memory(scope, source.id) is None for source in sources):
         raise Conflict("Something of it was removed while the week was looked back on. Look again.")
-    draft = Draft(content=text, kind="reflection", category="reflection", source=SOURCE, trust="derived", tags=tags)
+    draft = Draft(
+        content=text,
+        kind="reflection",
+        category="reflection",
+        source=SOURCE,
+        trust="derived",
+        tags=tags,
+    )
     stored = writer.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
     for source in sources:  # all of them: what is erased must find everything that may retell it
         writer.link(Edge(scope, stored.id, source.id, "derived_from", at))
@@ -154,15 +183,27 @@ def keep(
 
 
 def reflect(
-    store: Store, scope: Scope, now: Micros, *, complete: Complete | None = None, max_bytes: int = 100_000
+    store: Store,
+    scope: Scope,
+    now: Micros,
+    *,
+    complete: Complete | None = None,
+    max_bytes: int = 100_000,
 ) -> Memory | None:
-    """Looks back now, if it is time to; None when it is not. What a model raises is raised, and nothing is stored."""
+    """Looks back now, if it is time to; None when it is not. What a model raises is raised, and
+    nothing is stored.
+    """
     if not due(store, scope, now):
         return None
     seen = week(store, scope, now)
     text = reflection(store, scope, seen, complete)
     author = Author(SOURCE, new_id("run", now), now, "reflect")
-    return store.write(author, lambda writer: keep(writer, scope, text, seen.memories, at=now, max_bytes=max_bytes))
+    return store.write(
+        author,
+        lambda writer: save_reflection(
+            writer, scope, text, seen.memories, at=now, max_bytes=max_bytes
+        ),
+    )
 
 
 def _due(worker: Worker) -> Iterator[Due]:
@@ -178,7 +219,9 @@ def _run(task: Task) -> Output | None:
         return None
     seen = week(worker.store, scope, now)
     text = reflection(worker.store, scope, seen, task.complete)
-    return lambda writer: keep(writer, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes)
+    return lambda writer: save_reflection(
+        writer, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes
+    )
 
 
 REFLECT = Kind("reflect", due=_due, run=_run)

@@ -1,6 +1,8 @@
-"""Maintenance by the clock: which kind of work is due at which times, and a worker that keeps to them.
+"""Maintenance by the clock: which kind of work is due at which times, and a worker that keeps to
+them.
 
-Every worker keeps the same times; leases see to it that one of them does a job and the others do the next.
+Every worker keeps the same times; leases see to it that one of them does a job and the others do
+the next.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from croniter import croniter  # type: ignore[import-untyped]
 from ..errors import HoldfastError, InvalidInput, StoreClosed
 from ..extraction.job_types import Worker
 from ..types import Micros, from_datetime, to_datetime
-from .job_runner import ALWAYS, TASKS, Told, drain, once
+from .job_runner import ALWAYS, TASKS, JobListener, drain, once
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +30,22 @@ class Entry(NamedTuple):
 
 
 def schedule(text: str) -> list[Entry]:
-    """The entries of a setting such as `decay 0 4 * * *; reflect 0 3 * * 0`; InvalidInput names what is wrong."""
+    """The entries of a setting such as `decay 0 4 * * *; reflect 0 3 * * 0`; InvalidInput names
+    what is wrong.
+    """
     entries = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         task, _, times = part.partition(" ")
         if task not in TASKS:
-            raise InvalidInput(f"The setting maintenance names {task!r}, which is no task. Use: {', '.join(TASKS)}.")
+            raise InvalidInput(
+                f"The setting maintenance names {task!r}, which is no task. Use: "
+                f"{', '.join(TASKS)}."
+            )
         if len(times.split()) != 5 or not croniter.is_valid(times):
             raise InvalidInput(
-                f"The setting maintenance has {times!r} as the time of {task}. Write five fields, such as 0 3 * * *."
+                f"The setting maintenance has {times!r} as the time of {task}. Write five "
+                "fields, "
+                "such as 0 3 * * *."
             )
         entries.append(Entry(task, times))
     return entries
@@ -47,7 +56,13 @@ def next_time(entry: Entry, after: Micros) -> Micros:
     return from_datetime(croniter(entry.times, to_datetime(after)).get_next(datetime))
 
 
-def maintain(worker: Worker, entries: Sequence[Entry], *, interval: float, told: Told = lambda job: None) -> None:
+def maintain(
+    worker: Worker,
+    entries: Sequence[Entry],
+    *,
+    interval: float,
+    told: JobListener = lambda job: None,
+) -> None:
     """Keeps to the schedule until the worker is stopped, and does what is always due meanwhile.
 
     A time that was missed, because the machine slept, is made up for once.

@@ -19,7 +19,8 @@ __all__ = ["Holdfast", "Moment", "Ref", "ScopeLike", "check_open"]
 class Holdfast(Writing, Reading, Keeping, Indexing, Extracting, Publishing):
     """An open memory, bound to one scope for writing and one or several for reading.
 
-    Every change is a run, and `last_run` is what the latest one is called, for `undo`. Threads may share one.
+    Every change is a run, and `last_run` is what the latest one is called, for `undo`. Threads may
+    share one.
 
     >>> hf = Holdfast.open(":memory:", scope="user:me")
     >>> tea = hf.remember("Prefers green tea to coffee", category="preferences")
@@ -30,12 +31,17 @@ class Holdfast(Writing, Reading, Keeping, Indexing, Extracting, Publishing):
 
 
 def check_open(given: Holdfast) -> Holdfast:
-    """`given` itself, when it is an open memory; an adapter is easily given a path, or the awaitable one."""
+    """`given` itself, when it is an open memory; an adapter is easily given a path, or the
+    awaitable one.
+    """
     if isinstance(given, Holdfast):
         return given
     if isinstance(getattr(given, "blocking", None), Holdfast):
-        raise InvalidInput("This takes a Holdfast. Give the `blocking` of the AsyncHoldfast, which is one.")
+        raise InvalidInput(
+            "This takes a Holdfast. Give the `blocking` of the AsyncHoldfast, which is one."
+        )
     wrong = type(given).__name__
     raise InvalidInput(
-        f"This takes an open memory, such as Holdfast.open('memory.db', scope='user:me'), not a {wrong}."
+        "This takes an open memory, such as Holdfast.open('memory.db', scope='user:me'), not a "
+        f"{wrong}."
     )

@@ -1,4 +1,6 @@
-"""With which language models a memory works, and within which caps: the one way to a model, a reading, a worker."""
+"""With which language models a memory works, and within which caps: the one way to a model, a
+reading, a worker.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,23 @@ if TYPE_CHECKING:
 
 
 def model_of(memory: Opened, spec: str | None = None) -> Complete | None:
-    """The language model that the settings name, or the one that is named instead; None without a name."""
+    """The language model that the settings name, or the one that is named instead; None without a
+    name.
+    """
     settings, named = memory.settings, memory.settings.model if spec is None else spec
     return models.llm.chat.complete_for(
-        named, environ=config.environment(), base_url=settings.model_url, key_env=settings.model_key_env
+        named,
+        environ=config.environment(),
+        base_url=settings.model_url,
+        key_env=settings.model_key_env,
     )
 
 
 def meter_of(memory: Opened) -> models.llm.budget.Meter:
     """What holds the language models of one run to the caps that are set."""
-    caps = models.llm.budget.Caps(memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day)
+    caps = models.llm.budget.Caps(
+        memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day
+    )
     return models.llm.budget.Meter(memory.store, memory.clock, caps)
 
 
@@ -33,22 +42,39 @@ def metered(memory: Opened, complete: Complete | None) -> Complete | None:
     return meter_of(memory).through(complete, memory.scopes[0])
 
 
-def reading_of(memory: Opened, complete: Complete | None = None) -> extraction.turn_extraction.Reading:
+def reading_of(
+    memory: Opened, complete: Complete | None = None
+) -> extraction.turn_extraction.ExtractionContext:
     """How conversations are read here: by the model that was given or set, or by rules."""
     settings = memory.settings
-    model = metered(memory, extraction.turn_extraction.reliable(complete) if complete else model_of(memory))
-    return extraction.turn_extraction.Reading(
+    model = metered(
+        memory, extraction.turn_extraction.reliable(complete) if complete else model_of(memory)
+    )
+    return extraction.turn_extraction.ExtractionContext(
         extraction.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes
     )
 
 
 def worker_of(
-    memory: Opened, scopes: Sequence[Scope] | None, *, complete: Complete | None, stop: Event | None = None
+    memory: Opened,
+    scopes: Sequence[Scope] | None,
+    *,
+    complete: Complete | None,
+    stop: Event | None = None,
 ) -> extraction.job_types.Worker:
-    """A worker for these scopes, or for all that there are, which does its jobs as the settings say."""
+    """A worker for these scopes, or for all that there are, which does its jobs as the settings
+    say.
+    """
     settings = memory.settings
     return extraction.job_types.Worker(
-        memory.store, memory.tiers, memory.clock, scopes, stop=stop or Event(), complete=complete,
-        meter=meter_of(memory), policy=extraction.policy.policy_of(settings), threshold=settings.decay_threshold,
+        memory.store,
+        memory.tiers,
+        memory.clock,
+        scopes,
+        stop=stop or Event(),
+        complete=complete,
+        meter=meter_of(memory),
+        policy=extraction.policy.policy_of(settings),
+        threshold=settings.decay_threshold,
         max_bytes=settings.max_content_bytes,
-    )  # fmt: skip
+    )

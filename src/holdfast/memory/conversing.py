@@ -1,4 +1,6 @@
-"""Conversations: their messages, their end, what is learned from them, and what is set for whom they are with."""
+"""Conversations: their messages, their end, what is learned from them, and what is set for whom
+they are with.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,14 @@ from .given import most_of
 from .opened import Opened, author_of
 
 if TYPE_CHECKING:
-    from ..extraction.policy import Judged
+    from ..extraction.policy import JudgedCandidate
     from ..models.llm.chat import Complete
 
 
 class Conversing(Opened):
-    """Conversations: their messages, their end, what is learned from them, and what is set for whom they are with."""
+    """Conversations: their messages, their end, what is learned from them, and what is set for whom
+    they are with.
+    """
 
     def append_messages(
         self,
@@ -30,8 +34,8 @@ class Conversing(Opened):
     ) -> int:
         """Adds an agent's own messages (JSON) to the end of a session and says how many it has now.
 
-        The first ones begin the session, as one of `agent`. Messages are not memories: nothing recalls them. Secrets in
-        them are redacted.
+        The first ones begin the session, as one of `agent`. Messages are not memories: nothing
+        recalls them. Secrets in them are redacted.
         """
         scope, at = self.scopes[0], self.clock()
         said = [ingest.sanitize.guard_data(body, name="A message") for body in bodies]
@@ -46,45 +50,61 @@ class Conversing(Opened):
         """The messages of a session in order; with `last`, only that many from its end."""
         return self.store.messages(self.scopes[0], session, last=most_of(last, "last"))
 
-    def end_session(self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None) -> bool:
-        """Marks a session as ended; False when it is not there or had ended before. Ending twice equals once.
+    def end_session(
+        self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Marks a session as ended; False when it is not there or had ended before. Ending twice
+        equals once.
 
-        `metadata` is what only whoever led it knows. Of that, `approach_used`, `approach_context` and
-        `crisis_level_max` (0 to 3) go into its summary.
+        `metadata` is what only whoever led it knows. Of that, `approach_used`, `approach_context`
+        and `crisis_level_max` (0 to 3) go into its summary.
         """
         scope, at = self.scopes[0], self.clock()
         return self.write(
             "end",
-            lambda writer: ingest.session_log.end(writer, scope, session, at=at, reason=reason, metadata=metadata),
+            lambda writer: ingest.session_log.end(
+                writer, scope, session, at=at, reason=reason, metadata=metadata
+            ),
         )
 
     def end_idle(self, *, minutes: float = IDLE_MINUTES) -> list[str]:
-        """Ends the conversations of these scopes that have been silent for so long, and says which."""
-        ended = extraction.session_extraction.end_idle(self.store, self.scopes, author_of(self, "end"), minutes=minutes)
+        """Ends the conversations of these scopes that have been silent for so long, and says
+        which.
+        """
+        ended = extraction.session_extraction.end_idle(
+            self.store, self.scopes, author_of(self, "end"), minutes=minutes
+        )
         return [session.id for session in ended]
 
-    def consider(self, session: str, *, complete: Complete | None = None) -> list[Judged]:
-        """After a reply: reads what was said since the last time, and commits, holds, proposes or drops what it finds.
+    def consider(self, session: str, *, complete: Complete | None = None) -> list[JudgedCandidate]:
+        """After a reply: reads what was said since the last time, and commits, holds, proposes or
+        drops what it finds.
 
-        `complete` is a language model; without one that of the settings is asked, or rules do. A model that fails does
-        not fail the turn: nothing is written, `stats` says why, and the next time tries again.
+        `complete` is a language model; without one that of the settings is asked, or rules do. A
+        model that fails does not fail the turn: nothing is written, `stats` says why, and the next
+        time tries again.
         """
         reading, author = reading_of(self, complete), author_of(self, "consider")
-        return extraction.turn_extraction.consider(self.store, self._session(session), reading, author)
+        return extraction.turn_extraction.consider(
+            self.store, self._session(session), reading, author
+        )
 
     def learn(
         self, session: str | None = None, *, complete: Complete | None = None
-    ) -> extraction.session_extraction.Outcome:
-        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice equals once.
+    ) -> extraction.session_extraction.SessionExtraction:
+        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice
+        equals once.
 
-        The same is done by workers, sooner or later. ModelFailed when the model does not answer: then they try again.
+        The same is done by workers, sooner or later. ModelFailed when the model does not answer:
+        then they try again.
         """
         unread = self.store.unread(self.scopes) if session is None else [self._session(session)]
         reading = reading_of(self, complete)
         outcomes = [
-            extraction.session_extraction.learn(self.store, one, reading, author_of(self, "learn")) for one in unread
+            extraction.session_extraction.learn(self.store, one, reading, author_of(self, "learn"))
+            for one in unread
         ]
-        return sum(outcomes, extraction.session_extraction.Outcome())
+        return sum(outcomes, extraction.session_extraction.SessionExtraction())
 
     def purge_sessions(self, *sessions: str) -> int:
         """Erases sessions with their messages for good and says how many messages that were."""
@@ -102,4 +122,6 @@ class Conversing(Opened):
     def set_profile(self, **settings: bool) -> dict[str, Any]:
         """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
         scope = self.scopes[0]
-        return self.write("profile", lambda writer: ingest.owner_profile.change(writer, scope, settings))
+        return self.write(
+            "profile", lambda writer: ingest.owner_profile.change(writer, scope, settings)
+        )

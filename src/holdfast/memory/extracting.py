@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import records
 from ..errors import InvalidInput, NotFound
-from ..records.roots import Place
+from ..records.roots import RecordRoot
 from ..types import Session
 from .asking import reading_of
 from .opened import Opened
@@ -27,18 +27,23 @@ class Extracting(Opened):
         complete: Complete | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Extracted:
-        """Turns indexed sessions of the project into records, each with the words it rests on; all, or those named.
+        """Turns indexed sessions of the project into records, each with the words it rests on; all,
+        or those named.
 
-        A session is read once, and again when it goes on: by `complete`, by the model that is set, or by rules. What
-        says the same as a record renews it. With `plan` nothing is written. What goes wrong with a session is told in
-        `failures`, nothing of it is written, and it is read the next time.
+        A session is read once, and again when it goes on: by `complete`, by the model that is set,
+        or by rules. What says the same as a record renews it. With `plan` nothing is written. What
+        goes wrong with a session is told in `failures`, nothing of it is written, and it is read
+        the next time.
         """
         project = self._project()
         self._check_on(project.scope)
         meant = list(records.session_notes.sessions_of(self.store, project.scope, sessions))
         if unknown := [one for one in meant if not isinstance(one, Session)]:
             raise NotFound(
-                f"No session {unknown[0]!r} in {project.scope}. Index its transcript first: holdfast index PATH",
+                (
+                    f"No session {unknown[0]!r} in {project.scope}. Index its transcript first: "
+                    "holdfast index PATH"
+                ),
                 id=unknown[0],
             )
         reading = reading_of(self, complete)
@@ -55,10 +60,11 @@ class Extracting(Opened):
         known = [one for one in meant if isinstance(one, Session)]
         return extractor.run(known, plan=plan, progress=progress)
 
-    def _project(self) -> Place:
+    def _project(self) -> RecordRoot:
         place = next((place for place in self.places if place.name == "project"), None)
         if place is None:
             raise InvalidInput(
-                "Records come from the sessions of a project, and this is none. Run: holdfast project init"
+                "Records come from the sessions of a project, and this is none. Run: holdfast "
+                "project init"
             )
         return place

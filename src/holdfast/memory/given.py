@@ -77,7 +77,9 @@ def ref_of(ref: Ref) -> Ref:
     if isinstance(ref, str):
         return int(ref) if ref.isascii() and ref.isdigit() and len(ref) < 19 else ref
     if not isinstance(ref, int):
-        raise InvalidInput(f"A memory is named by its id or number, not by {_kind(ref)}. Give several as *ids.")
+        raise InvalidInput(
+            f"A memory is named by its id or number, not by {_kind(ref)}. Give several as *ids."
+        )
     return ref if abs(ref) <= _LARGEST else str(ref)
 
 
@@ -88,7 +90,7 @@ def text_of(text: str, name: str) -> str:
     return text
 
 
-def at_most(limit: int, name: str = "limit") -> int:
+def check_limit(limit: int, name: str = "limit") -> int:
     """How many there may be, as far as a database can count."""
     if not isinstance(limit, int) or limit < 0:
         raise InvalidInput(f"{name} must be a whole number, 0 or more, not {limit!r}.")
@@ -97,11 +99,13 @@ def at_most(limit: int, name: str = "limit") -> int:
 
 def most_of(limit: int | None, name: str = "limit") -> int | None:
     """The same where None is no limit."""
-    return None if limit is None else at_most(limit, name)
+    return None if limit is None else check_limit(limit, name)
 
 
-def names_of(names: Iterable[str], what: str) -> tuple[str, ...]:
-    """Several names. One text would be taken for a name a letter, and a name that is no text finds nothing."""
+def str_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
+    """Several names. One text would be taken for a name a letter, and a name that is no text finds
+    nothing.
+    """
     if isinstance(names, str):
         raise InvalidInput(f"{what} must be a list of names, not {names!r}. Write [{names!r}].")
     several = tuple(names)
@@ -110,10 +114,12 @@ def names_of(names: Iterable[str], what: str) -> tuple[str, ...]:
     return several
 
 
-def several_of(given: Iterable[Any], what: str, one: str) -> Iterable[Any]:
+def ensure_list(given: Iterable[Any], what: str, one: str) -> Iterable[Any]:
     """`given` itself, unless it is a single thing, which Python would take apart."""
     if isinstance(given, str | bytes | Mapping):
-        raise InvalidInput(f"Give a list of {what}, not {_kind(given)}. For a single one there is {one}.")
+        raise InvalidInput(
+            f"Give a list of {what}, not {_kind(given)}. For a single one there is {one}."
+        )
     return given
 
 
@@ -123,7 +129,9 @@ def _kind(value: object) -> str:
 
 def draft_of(**fields: Any) -> Draft:
     times: dict[str, Any] = {
-        name: micros(fields[name]) for name in ("event_time", "valid_from", "valid_until") if name in fields
+        name: micros(fields[name])
+        for name in ("event_time", "valid_from", "valid_until")
+        if name in fields
     }
     try:
         return ingest.commit.Draft(**{**fields, **times})
@@ -135,7 +143,10 @@ def _misfit(fields: Mapping[str, Any]) -> str:
     """What is wrong with fields of which no draft can be made."""
     known = ingest.commit.Draft.__slots__
     if unknown := next((name for name in fields if name not in known), None):
-        return f"A memory has no field {unknown!r}.{meant(str(unknown), known)} It may have: {', '.join(known)}."
+        return (
+            f"A memory has no field {unknown!r}.{meant(str(unknown), known)} It may have: "
+            f"{', '.join(known)}."
+        )
     return "A memory needs its text, as content."
 
 
@@ -152,16 +163,22 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
     if not isinstance(turn, Mapping):
         raise InvalidInput(f"A turn is a mapping with session, role and text, not {_kind(turn)}.")
     if missing := {"session", "role", "text"} - set(turn):
-        raise InvalidInput(f"A turn needs session, role and text; {', '.join(sorted(missing))} is missing.")
+        raise InvalidInput(
+            f"A turn needs session, role and text; {', '.join(sorted(missing))} is missing."
+        )
     if unknown := set(turn) - known:
-        raise InvalidInput(f"A turn has no {', '.join(sorted(unknown))}. It may have: {', '.join(sorted(known))}.")
+        raise InvalidInput(
+            f"A turn has no {', '.join(sorted(unknown))}. It may have: {', '.join(sorted(known))}."
+        )
     ingest.commit.check_session(turn["session"])
     optional = {"author": turn.get("author") or "", "event_time": micros(turn.get("event_time"))}
     return ingest.capture.turn(**{**turn, **optional})
 
 
-def as_it_is(writer: Writer, memory: Memory) -> Memory:
-    """The memory as it is inside this transaction: another process may have changed it since it was read."""
+def reload(writer: Writer, memory: Memory) -> Memory:
+    """The memory as it is inside this transaction: another process may have changed it since it was
+    read.
+    """
     fresh = writer.memory(memory.scope, memory.id)
     if fresh is None:
         raise NotFound(f"{memory.id} was removed while you were looking at it.", id=memory.id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import config, ingest, projects, records
 from ..errors import InvalidInput
-from ..records.roots import Place
+from ..records.roots import RecordRoot
 from ..records.source_lists import INDEX, Sources, sources_of, unfollowed
 from ..types import Scope
 from .given import ScopeLike
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class Indexing(Opened):
-    """What was written elsewhere: past sessions of coding agents, tickets and notes of a project."""
+    """What was written elsewhere: past sessions of coding agents, tickets and notes of a
+    project.
+    """
 
     def index(
         self,
@@ -29,10 +31,11 @@ class Indexing(Opened):
         plan: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Indexed:
-        """Makes files and folders of a project findable, and notes that they are; without `paths`, all that were noted.
+        """Makes files and folders of a project findable, and notes that they are; without `paths`,
+        all that were noted.
 
-        Only what has changed is read. A file that cannot be indexed is left out with a warning. With `plan` nothing is
-        changed, and what comes back is what would be done.
+        Only what has changed is read. A file that cannot be indexed is left out with a warning.
+        With `plan` nothing is changed, and what comes back is what would be done.
         """
         sources, limit = self._sources(), self.settings.max_content_bytes
         named = None if paths is None else records.source_indexing.given(paths, sources.place)
@@ -41,13 +44,17 @@ class Indexing(Opened):
             sources.place.scope,
             author_of(self, INDEX),
             max_bytes=limit,
-            belongs=lambda transcript: records.source_indexing.was_held_in(sources.place, transcript),
+            belongs=lambda transcript: records.source_indexing.was_held_in(
+                sources.place, transcript
+            ),
             plan=plan,
         )
         whole = named is None or not unfollowed(self.store, sources)
         if named and not plan:
             sources.note(named)
-        done = records.source_indexing.follow(indexer, sources, named, whole=whole, progress=progress)
+        done = records.source_indexing.follow(
+            indexer, sources, named, whole=whole, progress=progress
+        )
         self._wrote([sources.place.scope])
         return done
 
@@ -59,16 +66,21 @@ class Indexing(Opened):
         homeless: bool = False,
         progress: Callable[[Path], None] = lambda path: None,
     ) -> Indexed:
-        """Takes in past sessions: those in a transcript or an export of chats, or those that were found of a project.
+        """Takes in past sessions: those in a transcript or an export of chats, or those that were
+        found of a project.
 
-        What was found is what `holdfast.projects.past_sessions.survey` says of this machine, or `survey_file` of one file; it goes
-        into the scope of its project. A file goes into the first of these scopes or that of `into`; with `homeless`
-        only its sessions of which nobody noted where they were held. Importing twice equals once. A session that cannot
-        be stored is named in `failed`, and the others are stored.
+        What was found is what `projects.past_sessions.survey` says of this machine, or
+        `survey_file` of one file; it goes into the scope of its project. A file goes into the first
+        of these scopes or that of `into`; with `homeless` only its sessions of which nobody noted
+        where they were held. Importing twice equals once. A session that cannot be stored is named
+        in `failed`, and the others are stored.
         """
         limit, author = self.settings.max_content_bytes, author_of(self, "import")
         if isinstance(sessions, str | Path):
-            scope, file = Scope.parse(into) if into else self.scopes[0], Path(sessions).expanduser().resolve()
+            scope, file = (
+                Scope.parse(into) if into else self.scopes[0],
+                Path(sessions).expanduser().resolve(),
+            )
             done = projects.past_sessions.take_in_file(
                 self.store, scope, file, author, max_bytes=limit, homeless=homeless
             )
@@ -82,23 +94,33 @@ class Indexing(Opened):
 
     @property
     def needs_index(self) -> bool:
-        """Whether this store knows nothing yet of what the project has indexed: it is new, or was deleted."""
+        """Whether this store knows nothing yet of what the project has indexed: it is new, or was
+        deleted.
+        """
         place = self._indexed_place()
         if place is None or not unfollowed(self.store, sources_of(place, config.data_folder())):
             return False
         return self._is_on(place.scope)
 
     def _sources(self) -> Sources:
-        """The lists of the project that is open here; refused where there is none, or nothing may be remembered."""
+        """The lists of the project that is open here; refused where there is none, or nothing may
+        be remembered.
+        """
         place = self._indexed_place()
         if place is None and self.scopes[0].kind == "assistant":
             raise InvalidInput(
-                "The assistant scope holds records only: sessions and tickets belong to a project. Nothing was indexed."
+                "The assistant scope holds records only: sessions and tickets belong to a "
+                "project. Nothing was indexed."
             )
         if place is None:
-            raise InvalidInput("Sessions and tickets belong to a project, and none is open. Run: holdfast project init")
+            raise InvalidInput(
+                "Sessions and tickets belong to a project, and none is open. Run: holdfast "
+                "project init"
+            )
         self._check_on(place.scope)
         return sources_of(place, config.data_folder())
 
-    def _indexed_place(self) -> Place | None:
-        return next((one for one in self.places if one.name == "project" and one.scope in self.scopes), None)
+    def _indexed_place(self) -> RecordRoot | None:
+        return next(
+            (one for one in self.places if one.name == "project" and one.scope in self.scopes), None
+        )

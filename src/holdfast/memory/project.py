@@ -11,7 +11,7 @@ from ..errors import InvalidInput, NotFound
 from ..extraction.coding.project_settings import Building, unlimited
 from ..extraction.job_types import Worker
 from ..maintenance import project_build
-from ..maintenance.job_runner import Told
+from ..maintenance.job_runner import JobListener
 from ..models.llm.chat import Complete
 from ..projects import build
 from ..projects.discovery import project_around
@@ -46,30 +46,46 @@ class Project:
 
     def without(self, *sessions: str) -> Project:
         """The same, but for sessions that are not to be read, such as the one that goes on."""
-        return replace(self, building=replace(self.building, skipped=self.building.skipped | set(sessions)))
+        return replace(
+            self, building=replace(self.building, skipped=self.building.skipped | set(sessions))
+        )
 
     def of_any_age(self) -> Project:
-        """The same, but for the limits of age and number: every session is read that was not read before."""
-        return replace(self, building=replace(self.building, settings=unlimited(self.building.settings)))
+        """The same, but for the limits of age and number: every session is read that was not read
+        before.
+        """
+        return replace(
+            self, building=replace(self.building, settings=unlimited(self.building.settings))
+        )
 
     def plan(self) -> project_build.Plan:
         """What `build` would do; nothing is changed."""
         return project_build.plan(self.memory.store, self.scope, self.building, self.memory.clock())
 
-    def build(self, told: Told = lambda job: None, *, stop: Event | None = None) -> project_build.Built:
-        """Reads past sessions that are to be read, then makes the files anew if there is more to say.
+    def build(
+        self, told: JobListener = lambda job: None, *, stop: Event | None = None
+    ) -> project_build.Built:
+        """Reads past sessions that are to be read, then makes the files anew if there is more to
+        say.
 
-        Of several builders at once each does a part, and one makes the files. `told` hears of each job. When `stop` is
-        set, what is under way is given back, for another builder to do; no model is waited for.
+        Of several builders at once each does a part, and one makes the files. `told` hears of each
+        job. When `stop` is set, what is under way is given back, for another builder to do; no
+        model is waited for.
         """
         memory, stop, meter = self.memory, stop or Event(), meter_of(self.memory)
         default, smol = (
-            stoppable(meter.through(model, self.scope), stop) for model in (self.building.default, self.building.smol)
+            stoppable(meter.through(model, self.scope), stop)
+            for model in (self.building.default, self.building.smol)
         )
         worker = Worker(
-            memory.store, memory.tiers, memory.clock, [self.scope], stop=stop,
-            building=replace(self.building, default=default, smol=smol), max_bytes=memory.settings.max_content_bytes,
-        )  # fmt: skip
+            memory.store,
+            memory.tiers,
+            memory.clock,
+            [self.scope],
+            stop=stop,
+            building=replace(self.building, default=default, smol=smol),
+            max_bytes=memory.settings.max_content_bytes,
+        )
         return project_build.build_memory(worker, told)
 
     def enqueue(self) -> None:
@@ -81,7 +97,9 @@ class Project:
 
         The sessions themselves stay, and the next build reads them anew.
         """
-        return project_build.clear(self.memory.store, self.scope, self.building, author_of(self.memory, "project"))
+        return project_build.clear(
+            self.memory.store, self.scope, self.building, author_of(self.memory, "project")
+        )
 
     def standing(self) -> project_build.Standing:
         """How it stands: sessions, files, failures."""
@@ -89,10 +107,14 @@ class Project:
 
     def diagnose(self) -> list[str]:
         """Why there is nothing, or not the latest, in sentences; none when all is well."""
-        return project_build.diagnose(self.memory.store, self.scope, self.building, self.memory.clock())
+        return project_build.diagnose(
+            self.memory.store, self.scope, self.building, self.memory.clock()
+        )
 
     def guidance(self) -> str:
-        """What an agent is told when it begins; empty when there is no summary. The same until the files change."""
+        """What an agent is told when it begins; empty when there is no summary. The same until the
+        files change.
+        """
         return guidance(self.folder, self.building)
 
     def read(self, url: str) -> Artifact:
@@ -105,8 +127,8 @@ def project_at(
 ) -> Project:
     """The memory of the project that a folder belongs to, whether or not it keeps records.
 
-    `session_model` reads sessions where neither holdfast.yaml nor the settings name a model. An empty name there means
-    that none is wanted.
+    `session_model` reads sessions where neither holdfast.yaml nor the settings name a model. An
+    empty name there means that none is wanted.
     """
     around = project_around(folder, data=data)
     models = _models(around.models, memory)
@@ -119,7 +141,9 @@ def project_of(memory: Opened, *, data: Path | None = None) -> Project:
     """The memory of the project that is among the scopes of an open memory."""
     found = [scope for scope in memory.scopes if scope.kind == "project"]
     if not found:
-        raise NotFound("None of these scopes is a project's. Open a memory with one, such as project:shop.")
+        raise NotFound(
+            "None of these scopes is a project's. Open a memory with one, such as project:shop."
+        )
     return Project(memory, found[0], Building(data or config.data_folder()))
 
 

@@ -1,4 +1,6 @@
-"""Records as others meet them: in a brief for a task, in a file that agents read, and held against what they cite."""
+"""Records as others meet them: in a brief for a task, in a file that agents read, and held against
+what they cite.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,19 @@ if TYPE_CHECKING:
 
 
 class Publishing(Recording):
-    """Records as others meet them: in a brief for a task, in a file that agents read, held against what they cite."""
+    """Records as others meet them: in a brief for a task, in a file that agents read, held against
+    what they cite.
+    """
 
-    def brief(self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None) -> str:
-        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or 'json'.
+    def brief(
+        self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None
+    ) -> str:
+        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or
+        'json'.
 
-        A block takes at most `tokens`, or what the setting context_tokens says. Only what has to do with the question
-        is in it, with where it comes from and whether what it cites still stands; empty when there is nothing.
+        A block takes at most `tokens`, or what the setting context_tokens says. Only what has to do
+        with the question is in it, with where it comes from and whether what it cites still stands;
+        empty when there is nothing.
         """
         chosen = context.brief.check_format(format)
         budget = self.settings.context_tokens if tokens is None and chosen == "prompt" else tokens
@@ -33,7 +41,9 @@ class Publishing(Recording):
         return context.brief.brief(found, chosen, tokens=budget, freshness=marks, roots=roots)
 
     def freshness(self, memories: Iterable[Memory]) -> dict[str, tuple[Verdict, ...]]:
-        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE or UNVERIFIABLE."""
+        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE
+        or UNVERIFIABLE.
+        """
         citing = [memory for memory in memories if memory.metadata.get("evidence")]
         return records.freshness.freshness(citing, self.places) if citing else {}
 
@@ -56,14 +66,20 @@ class Publishing(Recording):
         force: bool = False,
         plan: bool = False,
     ) -> Published:
-        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest is not touched.
+        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest
+        is not touched.
 
-        The region takes `max_bytes` or `tokens` at most. Refused when somebody wrote in it, unless `force`. With `plan`
-        nothing is written, and what comes back is what would be.
+        The region takes `max_bytes` or `tokens` at most. Refused when somebody wrote in it, unless
+        `force`. With `plan` nothing is written, and what comes back is what would be.
         """
-        room, where = records.publish.Room.of(max_bytes=max_bytes, tokens=tokens), self._place(place)
-        records = self.records(place=where.name)
-        return records.publish.publish(Path(path), records, where, now=self.clock(), room=room, force=force, plan=plan)
+        room, where = (
+            records.publish.Room.of(max_bytes=max_bytes, tokens=tokens),
+            self._place(place),
+        )
+        found = self.records(place=where.name)
+        return records.publish.publish(
+            Path(path), found, where, now=self.clock(), room=room, force=force, plan=plan
+        )
 
     def withdraw(self, path: str | Path, *, force: bool = False, plan: bool = False) -> Published:
         """Takes the region out of a file again, which is then as it was before."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import context, extraction, replication, retrieval
 from ..storage import Filter
 from ..storage.protocol import Entities
 from ..types import DAY, MOST_HITS, About, Edges, Events, Hits, Memories, Names, Sessions
 from .conversing import Conversing
-from .given import Moment, Ref, at_most, most_of, names_of, text_of
+from .given import Moment, Ref, check_limit, most_of, str_tuple, text_of
 from .opened import command_for
+
+if TYPE_CHECKING:
+    from ..context.companion import WorkingMemory
+    from ..context.session_context import Context
 
 MOST_NAMED = 5  # damaged rows that a warning names; `doctor` lists all
 
@@ -35,27 +39,43 @@ class Reading(Conversing):
         tokens: int | None = None,
         namespace: Sequence[str] | None = None,
     ) -> Hits:
-        """Memories that help answer `question`, best first. Any text in any language is a legal question.
+        """Memories that help answer `question`, best first. Any text in any language is a legal
+        question.
 
-        `as_of` answers with what was known at that time, `expired` also with what is no longer valid; `tokens` stops
-        before the hits outgrow a budget; `namespace` asks only items of LangGraph's store, there or below.
+        `as_of` answers with what was known at that time, `expired` also with what is no longer
+        valid; `tokens` stops before the hits outgrow a budget; `namespace` asks only items of
+        LangGraph's store, there or below.
         """
         below = {} if namespace is None else {"namespace": namespace}
         where = self._sought(
-            kinds=kinds, categories=categories, tags=tags, since=since, until=until, as_of=as_of,
-            excluded_sessions=(exclude_session,) if exclude_session else (), valid=not expired, **below,
-        )  # fmt: skip
+            kinds=kinds,
+            categories=categories,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            excluded_sessions=(exclude_session,) if exclude_session else (),
+            valid=not expired,
+            **below,
+        )
         asked = retrieval.recall.Question(
-            text_of(question, "question"), where, limit=self._limit(limit), tokens=most_of(tokens, "tokens")
+            text_of(question, "question"),
+            where,
+            limit=self._limit(limit),
+            tokens=most_of(tokens, "tokens"),
         )
         hits = retrieval.recall.recall(self._engine(), asked).hits
         self._note_uses(hit.memory for hit in hits)
         return hits
 
     def why(self, question: str, *, expect: Ref, limit: int | None = None) -> retrieval.explain.Why:
-        """Replays a recall and names the stage at which the memory `expect` was dropped, or its rank."""
+        """Replays a recall and names the stage at which the memory `expect` was dropped, or its
+        rank.
+        """
         expected = self.get(expect)
-        asked = retrieval.recall.Question(text_of(question, "question"), self._sought(), limit=self._limit(limit))
+        asked = retrieval.recall.Question(
+            text_of(question, "question"), self._sought(), limit=self._limit(limit)
+        )
         return retrieval.explain.why(self._engine(), asked, expected)
 
     def context(
@@ -66,10 +86,12 @@ class Reading(Conversing):
         tokens: int | None = None,
         kinds: Sequence[str] = (),
         limit: int = MOST_HITS,
-    ) -> context.session_context.Context:
-        """What to put before a model: a block that stays the same for a whole session, and one for this prompt.
+    ) -> Context:
+        """What to put before a model: a block that stays the same for a whole session, and one for
+        this prompt.
 
-        `kinds` and `limit` narrow the second one. What was said in `session`, or learned from it, is not in it.
+        `kinds` and `limit` narrow the second one. What was said in `session`, or learned from it,
+        is not in it.
         """
         budget = self.settings.context_tokens if tokens is None else tokens
         found = context.session_context.context(
@@ -77,19 +99,25 @@ class Reading(Conversing):
             self._sought(kinds=kinds),
             text_of(prompt, "prompt"),
             session=session,
-            tokens=at_most(budget, "tokens"),
-            limit=at_most(limit),
+            tokens=check_limit(budget, "tokens"),
+            limit=check_limit(limit),
         )
         self._note_uses(found.memories)
         return found
 
     def working_memory(
-        self, prompt: str, *, session: str | None = None, first_turn: bool | None = None, guest: bool = False
-    ) -> context.companion.WorkingMemory:
-        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and how they were found.
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        first_turn: bool | None = None,
+        guest: bool = False,
+    ) -> WorkingMemory:
+        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and
+        how they were found.
 
-        Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told by the session
-        unless it is said, has the latest session in mind. A guest has nothing.
+        Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told
+        by the session unless it is said, has the latest session in mind. A guest has nothing.
         """
         found = context.companion.load_memory_for_turn(
             self._engine,
@@ -104,7 +132,9 @@ class Reading(Conversing):
         return found
 
     def why_stored(self, ref: Ref) -> retrieval.provenance.Stored:
-        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not stored."""
+        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not
+        stored.
+        """
         return retrieval.provenance.why_stored(self.store, self.get(ref))
 
     def list(
@@ -121,17 +151,25 @@ class Reading(Conversing):
     ) -> Memories:
         """Memories, newest first; `after` is the number of the last one of the page before."""
         where = self._filter(
-            kinds=kinds, categories=categories, statuses=statuses, tags=tags, sessions=sessions, since=since,
+            kinds=kinds,
+            categories=categories,
+            statuses=statuses,
+            tags=tags,
+            sessions=sessions,
+            since=since,
             valid=False,
-        )  # fmt: skip
+        )
         return self.store.list(where, limit=most_of(limit), after=after)
 
     def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
         """The people, projects, places… that memories mention, most mentioned first."""
-        return self.store.entities(self.scopes, types=names_of(types, "types"), limit=most_of(limit))
+        return self.store.entities(
+            self.scopes, types=str_tuple(types, "types"), limit=most_of(limit)
+        )
 
     def about(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that mention it.
+        """Everything about one of them, by a name or an id: the profile, and the memories that
+        mention it.
 
         A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
         """
@@ -157,36 +195,45 @@ class Reading(Conversing):
         return self.store.sessions(self.scopes, open_only=open_only)
 
     def warnings(self, *, commands: bool = True) -> Names:
-        """What whoever was answered should know: rows that were left out because they cannot be read, and why recall
-        went without a model.
+        """What whoever was answered should know: rows that were left out because they cannot be
+        read, and why recall went without a model.
 
-        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands` it does not say what
-        to do about it: who is told may not be who runs the store, and a command names where it is.
+        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands`
+        it does not say what to do about it: who is told may not be who runs the store, and a
+        command names where it is.
         """
         found = self.store.damaged(self.scopes)
         told = [f"Left out, because it cannot be read: {one}." for one in found[:MOST_NAMED]]
         if len(found) > MOST_NAMED:
             told.append(f"Left out as well: {len(found) - MOST_NAMED} more.")
         if found and commands:
-            told.append(f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}")
+            told.append(
+                f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}"
+            )
         problems = self._embedding_problems(self._remedy() if commands else "")
         return told + retrieval.embedding_status.warnings(problems, self.tiers)
 
     def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
-        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that cannot be compared.
+        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that
+        cannot be compared.
 
-        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was noticed is told.
+        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was
+        noticed is told.
         """
         return self._embedding_problems(self._remedy(), ask=ask)
 
     def _embedding_problems(self, remedy: str, *, ask: bool = False) -> dict[str, str]:
-        return retrieval.embedding_status.problems(self.store, self.tiers, self.scopes, remedy=remedy, ask=ask)
+        return retrieval.embedding_status.problems(
+            self.store, self.tiers, self.scopes, remedy=remedy, ask=ask
+        )
 
     def _remedy(self) -> str:
         return self.remedy or command_for(self, "reembed", "--fresh")
 
     def stats(self) -> dict[str, Any]:
-        """Counts, coverage and health: what is kept, which models serve, and what is not working."""
+        """Counts, coverage and health: what is kept, which models serve, and what is not
+        working.
+        """
         counts, sessions = self.store.counts(self.scopes), self.sessions()
         return {
             "store": self.store.location,
@@ -203,7 +250,9 @@ class Reading(Conversing):
         }
 
     def _spend(self) -> dict[str, int]:
-        """What language models were asked for these scopes today, and how much that may be for each."""
+        """What language models were asked for these scopes today, and how much that may be for
+        each.
+        """
         used = self.store.spent(self.scopes, self.clock() // DAY)
         return {**used._asdict(), "per_day": self.settings.model_tokens_per_day}
 
@@ -213,4 +262,4 @@ class Reading(Conversing):
         return all(turn.role in extraction.policy.PEOPLE for turn in turns)
 
     def _limit(self, limit: int | None) -> int:
-        return self.settings.recall_limit if limit is None else at_most(limit)
+        return self.settings.recall_limit if limit is None else check_limit(limit)

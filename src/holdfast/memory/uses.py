@@ -8,13 +8,15 @@ from collections.abc import Iterable
 
 from ..types import Memory, Micros, Scope
 
-# Use counts are written together, so that reading stays reading: when there are many, or when an hour has passed, for
-# another process may be about to let what is used here fade.
+# Use counts are written together, so that reading stays reading: when there are many, or when an
+# hour has passed, for another process may be about to let what is used here fade.
 USES_KEPT, USES_WAIT = 500, 3_600_000_000
 
 
-class Uses:
-    """How often memories were recalled since it was last written down. Recalls of several threads may add to it."""
+class AccessCounter:
+    """How often memories were recalled since it was last written down. Recalls of several threads
+    may add to it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

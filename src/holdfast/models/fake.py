@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..errors import EmbedderError
 from .embeddings.checks import checked
 
-# Scripts without spaces count character by character, so that shared characters mean similarity there too.
+# Scripts without spaces count character by character, so that shared characters mean similarity
+# there too.
 _WORD = re.compile(r"[^\W぀-ヿ一-鿿]+|[぀-ヿ一-鿿]")
 
 Fault = Literal["down", "slow", "wrong-sized", "nan"]
@@ -23,7 +24,8 @@ Fault = Literal["down", "slow", "wrong-sized", "nan"]
 class FakeEmbedder:
     """Hashed bag of words: deterministic on every machine, no model, no network.
 
-    Set `fault` to make it fail the way a real one does; `calls` counts the requests, failed ones too.
+    Set `fault` to make it fail the way a real one does; `calls` counts the requests, failed ones
+    too.
 
     >>> fake = FakeEmbedder()
     >>> tea, also_tea, rain = fake.embed_documents(["Ann likes tea", "tea for Ann", "rain tomorrow"])
@@ -32,7 +34,11 @@ class FakeEmbedder:
     """
 
     def __init__(
-        self, *, dimensions: int = 256, identity: str = "fake:bag-of-words", fault: Fault | None = None
+        self,
+        *,
+        dimensions: int = 256,
+        identity: str = "fake:bag-of-words",
+        fault: Fault | None = None,
     ) -> None:
         """A working fake, unless `fault` says otherwise."""
         self.identity = identity
@@ -62,7 +68,9 @@ class FakeEmbedder:
         if self.fault == "down":
             raise EmbedderError(f"{self.identity} cannot be reached.")
         if self.fault == "slow":
-            raise EmbedderError(f"{self.identity} did not answer in time.") from TimeoutError("timed out")
+            raise EmbedderError(f"{self.identity} did not answer in time.") from TimeoutError(
+                "timed out"
+            )
         return self.dimensions + 1 if self.fault == "wrong-sized" else self.dimensions
 
 

@@ -1,4 +1,6 @@
-"""The files of a project's memory: which there are, what may be in them, and how all of them change at once."""
+"""The files of a project's memory: which there are, what may be in them, and how all of them change
+at once.
+"""
 
 from __future__ import annotations
 
@@ -45,32 +47,48 @@ class Skill:
 
 
 def skill_of(answered: Any) -> Skill | None:
-    """A playbook as a model gave it; None for one without a name or anything in it. Unsafe paths are left out."""
+    """A playbook as a model gave it; None for one without a name or anything in it. Unsafe paths
+    are left out.
+    """
     if not isinstance(answered, Mapping):
         return None
     name, content, files = (
         skill_name(text_of(answered, "name")),
         text_of(answered, "content"),
-        {path: text for folder in FOLDERS for path, text in _files_of(answered.get(folder), folder)},
+        {
+            path: text
+            for folder in FOLDERS
+            for path, text in _files_of(answered.get(folder), folder)
+        },
     )
     if not name or not (content.strip() or files):
         return None
     # A file cannot stand where another one has its folder.
-    clashing = {path for path in files if any(str(above) in files for above in PurePosixPath(path).parents)}
-    return Skill(name, content, {path: text for path, text in files.items() if path not in clashing})
+    clashing = {
+        path for path in files if any(str(above) in files for above in PurePosixPath(path).parents)
+    }
+    return Skill(
+        name, content, {path: text for path, text in files.items() if path not in clashing}
+    )
 
 
 def _files_of(answered: Any, folder: str) -> Iterator[tuple[str, str]]:
     """The files of one folder of a playbook that can be written, by path."""
     for one in answered if isinstance(answered, list) else ():
-        if isinstance(one, Mapping) and set(one) == {"path", "content"} and isinstance(one["content"], str):
+        if (
+            isinstance(one, Mapping)
+            and set(one) == {"path", "content"}
+            and isinstance(one["content"], str)
+        ):
             path = text_of(one, "path")
             if is_safe(path):
                 yield f"{folder}/{path}", text_of(one, "content")
 
 
 def text_of(answered: Mapping[str, Any], key: str) -> str:
-    """A text of an answer as it may be written to a file, without secrets; empty for what is no text."""
+    """A text of an answer as it may be written to a file, without secrets; empty for what is no
+    text.
+    """
     value = answered.get(key)
     return redact(clean(value))[0] if isinstance(value, str) else ""
 
@@ -108,7 +126,10 @@ def laid_out(composed: Composed | None, kept: Sequence[Output]) -> FileSet:
 
 
 def _raw(kept: Sequence[Output]) -> str:
-    parts = [f"## {one.session}\nupdated_at: {iso(one.updated_at)}\n\n{one.taught.memory.strip()}\n" for one in kept]
+    parts = [
+        f"## {one.session}\nupdated_at: {iso(one.updated_at)}\n\n{one.taught.memory.strip()}\n"
+        for one in kept
+    ]
     return "\n".join(["# Raw Memories\n", *(parts or [f"{NOTHING}\n"])])
 
 
@@ -136,7 +157,9 @@ def own_regions(folder: Path) -> dict[str, list[str]]:
 
 
 def put_back(files: FileSet, own: Mapping[str, Sequence[str]]) -> FileSet:
-    """The files with a person's own words in their regions; what has no region any more gets one at the end."""
+    """The files with a person's own words in their regions; what has no region any more gets one at
+    the end.
+    """
     return {name: _with_own(text, list(own.get(name, ()))) for name, text in files.items()}
 
 
@@ -154,10 +177,11 @@ def _region(words: str) -> str:
 
 
 def replace_files(folder: Path, files: FileSet, version: str) -> None:
-    """Makes `folder` hold these files and no others, by one rename: a reader sees the old ones or the new ones.
+    """Makes `folder` hold these files and no others, by one rename: a reader sees the old ones or
+    the new ones.
 
-    What stands at `folder` is a link to the version that holds. InvalidInput when the disk does not let us; then the
-    old ones stand.
+    What stands at `folder` is a link to the version that holds. InvalidInput when the disk does not
+    let us; then the old ones stand.
     """
     home = folder.parent / f".{folder.name}"
     new = home / re.sub(r"\W", "", version)
@@ -169,7 +193,9 @@ def replace_files(folder: Path, files: FileSet, version: str) -> None:
         _point(folder, new)
     except OSError as error:
         shutil.rmtree(new, ignore_errors=True)
-        raise InvalidInput(f"Cannot write {folder}: {error.strerror}. What was there before stands.") from error
+        raise InvalidInput(
+            f"Cannot write {folder}: {error.strerror}. What was there before stands."
+        ) from error
     for old in home.iterdir():
         if old != new:
             shutil.rmtree(old, ignore_errors=True)
@@ -187,14 +213,18 @@ def remove_files(folder: Path) -> bool:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+    with os.fdopen(
+        os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
 
 
 def _point(folder: Path, target: Path) -> None:
-    """Lets a link stand for the new version; a folder that somebody put there by hand makes room, and is kept."""
+    """Lets a link stand for the new version; a folder that somebody put there by hand makes room,
+    and is kept.
+    """
     if folder.is_dir() and not folder.is_symlink():
         folder.rename(folder.with_name(f"{folder.name}.before-{target.name[-8:]}"))
     draft = folder.with_name(f".{folder.name}.{os.getpid()}.link")

@@ -1,7 +1,8 @@
-"""The second phase: what the sessions of a project taught is put together, and the files of its memory change at once.
+"""The second phase: what the sessions of a project taught is put together, and the files of its
+memory change at once.
 
-One job a project, held by one builder. The files are written beside the old ones and take their place by one rename,
-while the job is still held: a builder that lost it changes nothing.
+One job a project, held by one builder. The files are written beside the old ones and take their
+place by one rename, while the job is still held: a builder that lost it changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
 from ..storage.protocol import Author, Store, Writer
 from ..types import Micros, Scope, iso
 from . import stage1_outputs
-from .artifacts import FileSet, Skill, laid_out, own_regions, put_back, replace_files, skill_of, text_of
+from .artifacts import (
+    FileSet,
+    Skill,
+    laid_out,
+    own_regions,
+    put_back,
+    replace_files,
+    skill_of,
+    text_of,
+)
 from .compose_memory import Composed, compose
 from .llm_output import answer_of
 from .prompt_files import asked
@@ -39,7 +49,9 @@ def _run(task: Task) -> Output:
     if worker.building is None:
         raise NotFound("This worker does not build projects' memories.")
     building = worker.building
-    kept = stage1_outputs.outputs(worker.store, scope, building.settings.max_raw_memories_for_global)
+    kept = stage1_outputs.outputs(
+        worker.store, scope, building.settings.max_raw_memories_for_global
+    )
     with task.beating(building.settings.phase2_heartbeat_seconds):
         files = file_set(kept, building, scope)
     task.heartbeat()
@@ -53,7 +65,9 @@ def _run(task: Task) -> Output:
 
 
 def file_set(kept: Sequence[Kept], building: Building, scope: Scope) -> FileSet:
-    """The files of a project's memory; what a person wrote into the regions that are theirs is in them."""
+    """The files of a project's memory; what a person wrote into the regions that are theirs is in
+    them.
+    """
     if not kept:
         return laid_out(None, kept)
     model = building.smol or building.default
@@ -95,7 +109,9 @@ def _summary(kept: Kept) -> str:
 
 
 def enqueue(store: Store, scope: Scope, author: Author) -> None:
-    """Has a project's memory put together again at the next occasion, though nothing may have changed."""
+    """Has a project's memory put together again at the next occasion, though nothing may have
+    changed.
+    """
     store.write(author, lambda writer: dirty(writer, store, scope, author.at))
 
 
@@ -103,7 +119,9 @@ def _terms(worker: Worker) -> Terms:
     if worker.building is None:
         return Terms(revival=None)
     settings = worker.building.settings
-    return Terms(_seconds(settings.phase2_lease_seconds), _seconds(settings.phase2_retry_delay_seconds), None)
+    return Terms(
+        _seconds(settings.phase2_lease_seconds), _seconds(settings.phase2_retry_delay_seconds), None
+    )
 
 
 def _seconds(count: int) -> Micros:

@@ -1,7 +1,8 @@
-"""A project's memory put together without a model: every note once, under what it is about, with where it comes from.
+"""A project's memory put together without a model: every note once, under what it is about, with
+where it comes from.
 
-The same outputs always give the same text. A note that several sessions bear out says so; of two that contradict each
-other the later one stands first. Procedures of several steps become skills.
+The same outputs always give the same text. A note that several sessions bear out says so; of two
+that contradict each other the later one stands first. Procedures of several steps become skills.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ HEADINGS: dict[Category, str] = {
     "incidents": "Failures and their fixes",
     "preferences": "Preferences",
 }
-FIRST: dict[Category, int] = {"principles": 8, "decisions": 8, "procedures": 6, "incidents": 6, "preferences": 5}
+FIRST: dict[Category, int] = {
+    "principles": 8,
+    "decisions": 8,
+    "procedures": 6,
+    "incidents": 6,
+    "preferences": 5,
+}
 """How many of each the summary names, at most."""
 OWN = "<!-- What you write between the next two lines is kept when this file is made again. -->"
 SUMMARY_TOKENS = 1_200
@@ -84,7 +91,9 @@ def short_names(sessions: Sequence[str]) -> dict[str, str]:
 
 def _short(session: str, others: Sequence[str]) -> str:
     length = 8
-    while length < len(session) and any(one != session and one.startswith(session[:length]) for one in others):
+    while length < len(session) and any(
+        one != session and one.startswith(session[:length]) for one in others
+    ):
         length += 1
     return session if len(session) <= 13 else session[:length]
 
@@ -115,10 +124,13 @@ def _notes(output: Output, category: Category) -> Iterator[Note]:
 # The document
 
 
-def _memory(known: dict[Category, list[_Known]], kept: Sequence[Output], names: Mapping[str, str]) -> str:
+def _memory(
+    known: dict[Category, list[_Known]], kept: Sequence[Output], names: Mapping[str, str]
+) -> str:
     parts = [
         "# Memory",
-        f"What {counted(len(kept), 'session')} of this project taught, from {_day(kept[-1])} to {_day(kept[0])}. "
+        f"What {counted(len(kept), 'session')} of this project taught, from {_day(kept[-1])} to "
+        f"{_day(kept[0])}. "
         "Advice, not truth: the repository and the user come first.",
         f"{OWN}\n{OWN_BEGIN}\n{OWN_END}",
     ]
@@ -157,17 +169,24 @@ def _day(output: Output) -> str:
 
 
 def _summary(known: dict[Category, list[_Known]], skills: dict[_Known, str]) -> str:
-    """The notes that most sessions bear out, within a page; the rest is named by how much there is."""
+    """The notes that most sessions bear out, within a page; the rest is named by how much there
+    is.
+    """
     parts: list[str] = []
     left = SUMMARY_TOKENS
     for category, heading in HEADINGS.items():
-        lines = [_first_line(one, skills.get(one, "")) for one in known[category][: FIRST[category]]]
+        lines = [
+            _first_line(one, skills.get(one, "")) for one in known[category][: FIRST[category]]
+        ]
         while lines and sum(map(count_tokens, lines)) > left:
             lines.pop()
         more = len(known[category]) - len(lines)
         if lines:
             left -= sum(map(count_tokens, lines))
-            parts += [f"## {heading}", "\n".join(lines + ([f"- {more} more in MEMORY.md"] if more else []))]
+            parts += [
+                f"## {heading}",
+                "\n".join(lines + ([f"- {more} more in MEMORY.md"] if more else [])),
+            ]
     return "\n\n".join(parts)
 
 
@@ -186,7 +205,9 @@ def _first_line(known: _Known, skill: str) -> str:
 # Playbooks
 
 
-def _skills(procedures: Sequence[_Known], names: Mapping[str, str]) -> Iterator[tuple[_Known, Skill]]:
+def _skills(
+    procedures: Sequence[_Known], names: Mapping[str, str]
+) -> Iterator[tuple[_Known, Skill]]:
     """Procedures of several steps: a single command needs no playbook."""
     taken: set[str] = set()
     wanted = [one for one in procedures if len(_STEP.findall(one.note.text)) > 1]
@@ -194,7 +215,11 @@ def _skills(procedures: Sequence[_Known], names: Mapping[str, str]) -> Iterator[
         name = _free(skill_name(_INFINITIVE.sub("", one.note.title)) or "playbook", taken)
         taken.add(name)
         commands = list(dict.fromkeys(_COMMAND.findall(one.note.text)))
-        script = {"scripts/run.sh": "#!/bin/sh\nset -eu\n" + "\n".join(commands)} if len(commands) > 1 else {}
+        script = (
+            {"scripts/run.sh": "#!/bin/sh\nset -eu\n" + "\n".join(commands)}
+            if len(commands) > 1
+            else {}
+        )
         yield one, Skill(name, _playbook(name, one, names, has_script=bool(script)), script)
 
 
@@ -209,8 +234,16 @@ def _playbook(name: str, known: _Known, names: Mapping[str, str], *, has_script:
     title = known.note.title.rstrip(".:")
     about, is_how = _INFINITIVE.subn("How to ", title)
     described = (f"{about} in this project" if is_how else about).replace('"', "'")
-    parts = [f'---\nname: {name}\ndescription: "{described}"\n---', f"# {about}", known.note.text.strip()]
+    parts = [
+        f'---\nname: {name}\ndescription: "{described}"\n---',
+        f"# {about}",
+        known.note.text.strip(),
+    ]
     if has_script:
         parts.append("The commands alone are in scripts/run.sh. Read them before you run them.")
-    parts.append("Used in: " + "; ".join(f"{names[one.session]} ({_day(one)})" for one in known.sessions) + ".")
+    parts.append(
+        "Used in: "
+        + "; ".join(f"{names[one.session]} ({_day(one)})" for one in known.sessions)
+        + "."
+    )
     return "\n\n".join(parts)

@@ -1,4 +1,6 @@
-"""The project that a folder belongs to, and how its memory is built, as its holdfast.yaml says. No model is loaded."""
+"""The project that a folder belongs to, and how its memory is built, as its holdfast.yaml says. No
+model is loaded.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,27 @@ class Around(NamedTuple):
         return self.building.settings.enabled
 
     def wanted(self, profile: Mapping[str, Any]) -> bool:
-        """The same, given what is set for the project in the store: who switched it on or off there has the say."""
+        """The same, given what is set for the project in the store: who switched it on or off there
+        has the say.
+        """
         return bool(profile.get("enabled", self.enabled))
 
     def guidance(self, *, most: int | None = None) -> str:
-        """What an agent is told when it begins, with so many tokens of the summary at `most`; empty without one."""
+        """What an agent is told when it begins, with so many tokens of the summary at `most`; empty
+        without one.
+        """
         building = self.building
         if most is not None:
             fewer = min(most, building.settings.summary_injection_token_limit)
-            building = replace(building, settings=replace(building.settings, summary_injection_token_limit=fewer))
+            building = replace(
+                building, settings=replace(building.settings, summary_injection_token_limit=fewer)
+            )
         return guidance(building.folder(self.scope), building)
 
 
 def project_around(folder: Path, *, data: Path | None = None) -> Around:
-    """The project that a folder belongs to: one that keeps records, else the repository, else the folder itself.
+    """The project that a folder belongs to: one that keeps records, else the repository, else the
+    folder itself.
 
     InvalidInput when its holdfast.yaml, or the person's own, says something that cannot be.
     """

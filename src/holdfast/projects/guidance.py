@@ -1,4 +1,6 @@
-"""What an agent is told of a project's memory when it begins: the summary, and how to use the rest."""
+"""What an agent is told of a project's memory when it begins: the summary, and how to use the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _MARK = re.compile(r"\s{0,8}(?:#{2,6} |[-*] |\d{1,3}\. )?")
 
 
 def guidance(folder: Path, building: Building) -> str:
-    """The block for a model; empty when there is no summary. It never names where the files are on this machine."""
+    """The block for a model; empty when there is no summary. It never names where the files are on
+    this machine.
+    """
     try:
         summary = _read(folder / SUMMARY).strip()
     except (OSError, UnicodeDecodeError):
@@ -24,14 +28,21 @@ def guidance(folder: Path, building: Building) -> str:
         return ""
     kept = truncated(harmless(summary), building.settings.summary_injection_token_limit)
     told = filled(building.prompts, "read_path", memory_summary=kept)
-    # Named by what it says: the same until the files change, so that a prompt's beginning can be cached.
-    return fence(told, block_id=hashlib.sha256(told.encode()).hexdigest()[:12], label="memory of this project")
+    # Named by what it says: the same until the files change, so that a prompt's beginning can be
+    # cached.
+    return fence(
+        told,
+        block_id=hashlib.sha256(told.encode()).hexdigest()[:12],
+        label="memory of this project",
+    )
 
 
 def _read(file: Path) -> str:
     try:
         return file.read_text("utf-8")
-    except FileNotFoundError:  # another version may have taken its place between finding and opening it
+    except (
+        FileNotFoundError
+    ):  # another version may have taken its place between finding and opening it
         return file.read_text("utf-8")
 
 

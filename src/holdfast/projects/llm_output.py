@@ -17,9 +17,11 @@ LONGEST_SLUG = 20  # characters
 STEP = 0.1  # seconds between two looks at whether to stop
 
 
-def answer_of(complete: Complete, said: str, keys: Collection[str], *, stage: str) -> Mapping[str, Any]:
-    """The object that a model answers with. ModelFailed says at which stage, and whether the model, its JSON or the
-    keys in it were the reason."""
+def answer_of(
+    complete: Complete, said: str, keys: Collection[str], *, stage: str
+) -> Mapping[str, Any]:
+    """The object that a model answers with. ModelFailed says at which stage, and whether the model,
+    its JSON or the keys in it were the reason."""
     try:
         text = complete(said)
     except (Stopping, CapReached):
@@ -37,14 +39,18 @@ def answer_of(complete: Complete, said: str, keys: Collection[str], *, stage: st
 
 
 def stoppable(complete: Complete | None, stop: Event) -> Complete | None:
-    """The model, waited for no longer than until `stop` is set: Stopping then, and nobody hears what it says."""
+    """The model, waited for no longer than until `stop` is set: Stopping then, and nobody hears
+    what it says.
+    """
     if complete is None:
         return None
 
     def asked(prompt: str) -> str:
         answer: Future[str] = Future()
         # A daemon: a process that ends does not wait for it.
-        Thread(target=_ask, args=(complete, prompt, answer), name="holdfast-model", daemon=True).start()
+        Thread(
+            target=_ask, args=(complete, prompt, answer), name="holdfast-model", daemon=True
+        ).start()
         while not stop.is_set():
             if wait([answer], STEP).done:
                 return answer.result()

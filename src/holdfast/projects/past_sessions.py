@@ -1,4 +1,6 @@
-"""Past sessions of the coding agents on this machine: found, told by project, and taken in, each where it belongs."""
+"""Past sessions of the coding agents on this machine: found, told by project, and taken in, each
+where it belongs.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,28 @@ from functools import cache, partial
 from pathlib import Path
 
 from ..ingest.documents import Indexed, Indexer, Source
-from ..records.roots import Place, place_around
+from ..records.roots import RecordRoot, place_around
 from ..records.source_lists import sources_of
 from ..storage.protocol import Author, Store
 from ..transcripts import READERS, Transcript, reader_for
-from ..transcripts.discovery import Found, found_sessions, sessions_in
+from ..transcripts.discovery import DiscoveredSessions, found_sessions, sessions_in
 from ..types import Micros, Scope
 
 
 @dataclass(slots=True)
 class PastProject:
-    """What was found of one project: its place, whether or not anything is there, and its sessions, newest first."""
+    """What was found of one project: its place, whether or not anything is there, and its sessions,
+    newest first.
+    """
 
-    place: Place
-    sessions: list[Found] = field(default_factory=list)
+    place: RecordRoot
+    sessions: list[DiscoveredSessions] = field(default_factory=list)
     private: int = 0
     """Sessions of which nothing is to be remembered."""
     named: bool = False
-    """Whether a person named the file: then it is read again if what was taken in of it is not there any more."""
+    """Whether a person named the file: then it is read again if what was taken in of it is not
+    there any more.
+    """
 
     @property
     def files(self) -> list[Path]:
@@ -52,13 +58,15 @@ class Survey:
 
     projects: list[PastProject]
     """The one that was worked on last first."""
-    homeless: list[Found]
+    homeless: list[DiscoveredSessions]
     """Sessions of which nobody noted where they were held."""
     unreadable: list[str]
 
 
 def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -> Survey:
-    """Every past session of these agents, or of all that are known, by project. Only the heads of files are read."""
+    """Every past session of these agents, or of all that are known, by project. Only the heads of
+    files are read.
+    """
     readers = [reader for reader in READERS if not agents or reader.name in agents]
     return _sorted(found_sessions(home, environ, readers))
 
@@ -72,7 +80,7 @@ def survey_file(file: Path) -> Survey:
     return found
 
 
-def _sorted(sessions: Iterable[Found | OSError]) -> Survey:
+def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
     """Sessions by the project they were held in, those of the one that was worked on last first."""
     projects: dict[Scope, PastProject] = {}
     homeless, unreadable = [], []
@@ -88,12 +96,14 @@ def _sorted(sessions: Iterable[Found | OSError]) -> Survey:
             homeless.append(one)
     for project in projects.values():
         project.sessions.sort(key=lambda session: (-(session.changed_at or 0), session.id))
-    found = sorted(projects.values(), key=lambda project: (-project.changed_at, str(project.place.scope)))
+    found = sorted(
+        projects.values(), key=lambda project: (-project.changed_at, str(project.place.scope))
+    )
     return Survey([project for project in found if project.sessions], homeless, unreadable)
 
 
 @cache
-def place_of(cwd: str) -> Place:
+def place_of(cwd: str) -> RecordRoot:
     """The place of the project that a session worked in, by the folder that it noted."""
     return place_around(Path(cwd))
 
@@ -109,11 +119,13 @@ def take_in(
 ) -> Indexed:
     """Takes in the sessions of a project, and says what was done.
 
-    Files that are as they were are not read, and of one that grew only what is new. Stopped anywhere, every session is
-    wholly there or not at all, and the next time goes on.
+    Files that are as they were are not read, and of one that grew only what is new. Stopped
+    anywhere, every session is wholly there or not at all, and the next time goes on.
     """
     sources, scope = sources_of(project.place, data), project.place.scope
-    indexer = Indexer(store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope))
+    indexer = Indexer(
+        store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope)
+    )
     for path in project.files:
         if project.named:
             indexer.unlearn(sources.name_of(path))
@@ -124,13 +136,22 @@ def take_in(
 
 
 def take_in_file(
-    store: Store, scope: Scope, file: Path, author: Author, *, max_bytes: int, homeless: bool = False
+    store: Store,
+    scope: Scope,
+    file: Path,
+    author: Author,
+    *,
+    max_bytes: int,
+    homeless: bool = False,
 ) -> Indexed:
-    """Takes in the sessions of one file, whatever project they were held in, and says what was done.
+    """Takes in the sessions of one file, whatever project they were held in, and says what was
+    done.
 
     With `homeless` only those of which nobody noted where they were held.
     """
-    indexer = Indexer(store, scope, author, max_bytes=max_bytes, belongs=lambda transcript: not transcript.cwd)
+    indexer = Indexer(
+        store, scope, author, max_bytes=max_bytes, belongs=lambda transcript: not transcript.cwd
+    )
     indexer.unlearn(str(file))
     indexer.index(Source(file, str(file), named=not homeless))
     return indexer.done

@@ -1,4 +1,6 @@
-"""The prompts of the two phases: files that ship with the package, any of which a project may replace."""
+"""The prompts of the two phases: files that ship with the package, any of which a project may
+replace.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,17 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 
-PROMPTS = Path(__file__).with_name("prompts")  # importlib.resources takes long to load, and hooks wait for this
+PROMPTS = Path(__file__).with_name(
+    "prompts"
+)  # importlib.resources takes long to load, and hooks wait for this
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def asked(folder: Path | None, *, template: str, system: str = "", **slots: str) -> str:
     """A prompt with its slots filled, behind the system prompt that goes with it.
 
-    A file of the same name in `folder` stands in for ours; InvalidInput when it has a slot that does not exist.
+    A file of the same name in `folder` stands in for ours; InvalidInput when it has a slot that
+    does not exist.
     """
     text = filled(folder, template, **slots)
     return f"{_text(folder, system).strip()}\n\n{text}" if system else text
@@ -26,7 +31,9 @@ def filled(folder: Path | None, name: str, **slots: str) -> str:
     text = _text(folder, name)
     if unknown := set(_SLOT.findall(text)) - set(slots):
         slot, known = sorted(unknown)[0], ", ".join(slots)
-        raise InvalidInput(f"The prompt {name}.md has {{{{{slot}}}}}, which nothing fills. It may have: {known}.")
+        raise InvalidInput(
+            f"The prompt {name}.md has {{{{{slot}}}}}, which nothing fills. It may have: {known}."
+        )
     return _SLOT.sub(lambda slot: slots[slot[1]], text).strip()
 
 

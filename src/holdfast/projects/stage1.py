@@ -1,7 +1,9 @@
-"""The first phase: each past session of a project is read once, and what it teaches is kept. One job a session.
+"""The first phase: each past session of a project is read once, and what it teaches is kept. One
+job a session.
 
-A session is read when it has been silent for long enough, is not too old, and has gone on since it was last read. With
-a model that is one structured answer; without one the note finder does. A session that teaches nothing leaves nothing.
+A session is read when it has been silent for long enough, is not too old, and has gone on since it
+was last read. With a model that is one structured answer; without one the note finder does. A
+session that teaches nothing leaves nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from .transcript_json import payload
 
 NAME = "project-extract"
 NEXT = ("project-build", "memory")
-"""The job that puts all sessions together, which has more to do when one of them taught something else."""
+"""The job that puts all sessions together, which has more to do when one of them taught something
+else.
+"""
 MOST_NOTES = 40  # of one session: one that seems to teach more is a document, not a session
 LONGEST_TITLE = 70
 KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
@@ -44,8 +48,12 @@ class Passed:
     reason: str
 
 
-def candidates(store: Store, scope: Scope, building: Building, now: Micros) -> Iterator[Session | Passed]:
-    """The sessions of a project, the latest first: those to read as they are, the others with the reason why not."""
+def candidates(
+    store: Store, scope: Scope, building: Building, now: Micros
+) -> Iterator[Session | Passed]:
+    """The sessions of a project, the latest first: those to read as they are, the others with the
+    reason why not.
+    """
     settings = building.settings
     jobs = {job.key: job for job in store.jobs([scope]) if job.kind == NAME}
     every = sorted(store.sessions([scope]), key=lambda one: (-one.last_activity, one.id))
@@ -53,10 +61,13 @@ def candidates(store: Store, scope: Scope, building: Building, now: Micros) -> I
     for number, session in enumerate(every):
         reason = _reason(session, jobs.get(session.id), building, now)
         if number >= settings.thread_scan_limit:
-            reason = f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
+            reason = (
+                f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
+            )
         elif not reason and left == 0:
             reason = (
-                f"{counted(settings.max_rollouts_per_startup, 'session')} may be read in one go; it is for the next"
+                f"{counted(settings.max_rollouts_per_startup, 'session')} may be read in one "
+                "go; it is for the next"
             )
         left -= not reason
         yield Passed(session, reason) if reason else session
@@ -78,7 +89,9 @@ def _reason(session: Session, job: Job | None, building: Building, now: Micros) 
         ),
     )
     given = next((reason for holds, reason in reasons if holds), "")
-    return given or ("" if job is None or job.watermark < session.last_activity else _standing(job, now))
+    return given or (
+        "" if job is None or job.watermark < session.last_activity else _standing(job, now)
+    )
 
 
 def _standing(job: Job, now: Micros) -> str:
@@ -89,7 +102,11 @@ def _standing(job: Job, now: Micros) -> str:
         return f"{job.worker} reads it now"
     if job.retries_left <= 0:
         return f"it failed three times: {job.error}"
-    return f"it failed: {job.error}; tried again later" if job.status == "error" and (job.retry_at or 0) > now else ""
+    return (
+        f"it failed: {job.error}; tried again later"
+        if job.status == "error" and (job.retry_at or 0) > now
+        else ""
+    )
 
 
 def _due(worker: Worker) -> Iterator[Due]:
@@ -118,7 +135,7 @@ def _run(task: Task) -> Output:
 
     def write(writer: Writer) -> None:
         at = worker.clock()
-        stage1_outputs.keep(writer, session, taught, known, at=at, limit=worker.max_bytes)
+        stage1_outputs.save_outputs(writer, session, taught, known, at=at, limit=worker.max_bytes)
         if known or not taught.is_empty:
             dirty(writer, worker.store, session.scope, at)
 
@@ -151,9 +168,14 @@ def teaches(session: Session, turns: Memories, building: Building) -> Taught:
     )
     answer = answer_of(building.default, said, KEYS, stage="stage1")
     texts = {key: answer[key] for key in KEYS}
-    if not all(isinstance(texts[key], str) or (key == "rollout_slug" and texts[key] is None) for key in KEYS):
+    if not all(
+        isinstance(texts[key], str) or (key == "rollout_slug" and texts[key] is None)
+        for key in KEYS
+    ):
         raise ModelFailed("stage1 JSON schema validation failure")
-    memory, summary, slug = (redact(texts[key] or "")[0] for key in ("raw_memory", "rollout_summary", "rollout_slug"))
+    memory, summary, slug = (
+        redact(texts[key] or "")[0] for key in ("raw_memory", "rollout_summary", "rollout_slug")
+    )
     return Taught(memory.strip(), summary.strip(), slug_of(slug))
 
 
@@ -165,7 +187,9 @@ def by_rules(session: Session, turns: Memories) -> Taught:
     notes = find_notes(turns)[:MOST_NOTES]
     if not notes:
         return Taught("", "")
-    title = str(session.metadata.get("title") or "").strip() or _first_words(turns) or notes[0].title
+    title = (
+        str(session.metadata.get("title") or "").strip() or _first_words(turns) or notes[0].title
+    )
     return Taught(_told(notes), _summary(title, notes), slug_of(title), tuple(notes))
 
 
@@ -173,7 +197,9 @@ def _told(notes: Sequence[Note]) -> str:
     """Notes as Markdown, in one list for each category."""
     lists = []
     for category in CATEGORIES:
-        lines = [f"- {note.text}".replace("\n", "\n  ") for note in notes if note.category == category]
+        lines = [
+            f"- {note.text}".replace("\n", "\n  ") for note in notes if note.category == category
+        ]
         if lines:
             lists.append("\n".join([f"### {category.title()}", *lines]))
     return "\n\n".join(lists)
@@ -181,10 +207,16 @@ def _told(notes: Sequence[Note]) -> str:
 
 def _summary(title: str, notes: Sequence[Note]) -> str:
     counts = reduce(
-        lambda found, note: found | {note.category: found.get(note.category, 0) + 1}, notes, dict[str, int]()
+        lambda found, note: found | {note.category: found.get(note.category, 0) + 1},
+        notes,
+        dict[str, int](),
     )
-    listed = ", ".join(f"{count} {name if count > 1 else name.rstrip('s')}" for name, count in counts.items())
-    return f"{shorten(title, LONGEST_TITLE).rstrip('.')} ({listed})\n{notes[0].text.splitlines()[0]}"
+    listed = ", ".join(
+        f"{count} {name if count > 1 else name.rstrip('s')}" for name, count in counts.items()
+    )
+    return (
+        f"{shorten(title, LONGEST_TITLE).rstrip('.')} ({listed})\n{notes[0].text.splitlines()[0]}"
+    )
 
 
 def _first_words(turns: Memories) -> str:
@@ -198,7 +230,9 @@ def _terms(worker: Worker) -> Terms:
     settings = _building(worker).settings if worker.building else None
     if settings is None:
         return Terms(revival=None)
-    return Terms(settings.stage1_lease_seconds * SECOND, settings.stage1_retry_delay_seconds * SECOND, None)
+    return Terms(
+        settings.stage1_lease_seconds * SECOND, settings.stage1_retry_delay_seconds * SECOND, None
+    )
 
 
 EXTRACT = Kind(NAME, due=_due, run=_run, terms=_terms)

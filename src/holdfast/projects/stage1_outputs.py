@@ -1,4 +1,6 @@
-"""What a session taught its project: the output of the first phase, kept as a memory until the session goes on."""
+"""What a session taught its project: the output of the first phase, kept as a memory until the
+session goes on.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,18 @@ def outputs(store: Store, scope: Scope, limit: int | None = None) -> list[Output
     return sorted(found, key=lambda one: (-one.updated_at, one.session))[:limit]
 
 
-def keep(writer: Writer, session: Session, taught: Taught, known: Iterable[Memory], *, at: Micros, limit: int) -> None:
-    """Puts the output of a session in the place of those it had; one that teaches nothing leaves none."""
+def save_outputs(
+    writer: Writer,
+    session: Session,
+    taught: Taught,
+    known: Iterable[Memory],
+    *,
+    at: Micros,
+    limit: int,
+) -> None:
+    """Puts the output of a session in the place of those it had; one that teaches nothing leaves
+    none.
+    """
     for old in known:
         writer.remove(old)
     if taught.is_empty:
@@ -66,7 +78,9 @@ def keep(writer: Writer, session: Session, taught: Taught, known: Iterable[Memor
     stored = writer.add(commit.build(draft, session.scope, at=at, max_bytes=limit))
     for turn in dict.fromkeys(turn for note in taught.notes for turn in note.turns):
         if writer.memory(session.scope, turn) is None:
-            raise Conflict("Something of the session was removed while it was read. It is read again.")
+            raise Conflict(
+                "Something of the session was removed while it was read. It is read again."
+            )
         writer.link(Edge(session.scope, stored.id, turn, "derived_from", at))
 
 

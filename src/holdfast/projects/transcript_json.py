@@ -1,7 +1,7 @@
 """A session as it is shown to a model: its items as JSON, cut to what the model has room for.
 
-Whole items are left out of the middle, never a part of the JSON: the beginning says what was wanted, the end what came
-of it.
+Whole items are left out of the middle, never a part of the JSON: the beginning says what was
+wanted, the end what came of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ LONGEST = 32_000  # characters of one item
 def payload(turns: Sequence[Memory], settings: ProjectSettings) -> str:
     """The items of a session as a JSON list within the tokens that a session may take."""
     items = [
-        json.dumps({"role": turn.role, "content": shortened(neutralise(turn.content))}, ensure_ascii=False)
+        json.dumps(
+            {"role": turn.role, "content": shortened(neutralise(turn.content))}, ensure_ascii=False
+        )
         for turn in turns
     ]
     room = int(settings.window * settings.rollout_payload_percent)
@@ -59,11 +61,15 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def truncated(text: str, tokens: int) -> str:
-    """A text within so many tokens: its beginning and its end, with a marker between them, where it is too long."""
+    """A text within so many tokens: its beginning and its end, with a marker between them, where it
+    is too long.
+    """
     if count_tokens(text) <= tokens:
         return text
     low, high = 0, len(text)
     while low < high:  # the longest that fits
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_tokens(shortened(text, middle)) <= tokens else (low, middle - 1)
+        low, high = (
+            (middle, high) if count_tokens(shortened(text, middle)) <= tokens else (low, middle - 1)
+        )
     return shortened(text, low) if low > len(MARKER) else MARKER[: 4 * tokens]

@@ -1,4 +1,6 @@
-"""Files on a disk: read without following links, written whole or not at all, and put back when that was in vain."""
+"""Files on a disk: read without following links, written whole or not at all, and put back when
+that was in vain.
+"""
 
 from __future__ import annotations
 
@@ -34,36 +36,48 @@ class Content:
 
 def hash_of(content: bytes) -> str:
     """By what the content of a file is told from another."""
-    from hashlib import sha256  # noqa: PLC0415 (it loads OpenSSL)
+    # It loads OpenSSL.
+    from hashlib import sha256  # noqa: PLC0415
 
     return sha256(content).hexdigest()
 
 
 def read(path: Path) -> Content | None:
-    """What a file holds; None when there is none. InvalidInput for a link, a folder, or what may not be read."""
+    """What a file holds; None when there is none. InvalidInput for a link, a folder, or what may
+    not be read.
+    """
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
     seen = os.fstat(handle)
     if not stat.S_ISREG(seen.st_mode):
-        os.close(handle)  # before it is opened as a file, which a folder refuses with an error of its own
+        os.close(
+            handle
+        )  # before it is opened as a file, which a folder refuses with an error of its own
         raise InvalidInput(f"{path} is not a file.")
     with os.fdopen(handle, "rb") as file:
         when = seen.st_mtime_ns
-        return Content(file.read(), seen.st_size, sure(when), stat.S_IMODE(seen.st_mode), when // 1000)
+        return Content(
+            file.read(), seen.st_size, sure(when), stat.S_IMODE(seen.st_mode), when // 1000
+        )
 
 
 def _host() -> str:
-    from platform import node  # noqa: PLC0415 (only where the store is a server)
+    # Only where the store is a server.
+    from platform import node  # noqa: PLC0415
 
     return node()
 
 
 def root_of(store: Store, folder: Path) -> str:
-    """By which name a store knows a folder: its path, and on a server, which many machines share, whose path it is."""
+    """By which name a store knows a folder: its path, and on a server, which many machines share,
+    whose path it is.
+    """
     return f"{_host()}:{folder}" if "://" in store.location else str(folder)
 
 
@@ -135,7 +149,11 @@ def _still(path: Path, old: Content) -> None:
 
 def changed_meanwhile(path: Path) -> Conflict:
     """The error for a file that somebody else has changed."""
-    return Conflict(f"{path} was changed by somebody else meanwhile. Nothing was written; look at it and try again.")
+    return Conflict(
+        f"{path} was changed by somebody else meanwhile. Nothing was written; look at it and "
+        "try "
+        "again."
+    )
 
 
 def _remove_if(path: Path, content: bytes) -> None:
@@ -161,12 +179,16 @@ def write_whole(path: Path, content: Iterable[bytes], *, mode: int | None = None
 
 
 def _draft(path: Path, content: Iterable[bytes], mode: int) -> Path:
-    """A file beside the one that is meant, on the disk for sure, which only has to be given its name."""
+    """A file beside the one that is meant, on the disk for sure, which only has to be given its
+    name.
+    """
     draft = path.with_name(f".{path.name[:100]}.{os.getpid()}.draft")
     try:
         with _told_as("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+            with os.fdopen(
+                os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb"
+            ) as file:
                 file.writelines(content)
                 file.flush()
                 os.fchmod(file.fileno(), mode) if hasattr(os, "fchmod") else None
@@ -179,7 +201,9 @@ def _draft(path: Path, content: Iterable[bytes], mode: int) -> Path:
 
 
 def _link(draft: Path, path: Path) -> None:
-    """Gives a draft its name unless it is taken; a file system without links gets as near to that as it can."""
+    """Gives a draft its name unless it is taken; a file system without links gets as near to that
+    as it can.
+    """
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -196,7 +220,9 @@ def _told_as(verb: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InvalidInput(f"Cannot {verb} {path}: {error.strerror}. Nothing was changed.") from error
+        raise InvalidInput(
+            f"Cannot {verb} {path}: {error.strerror}. Nothing was changed."
+        ) from error
 
 
 def _umask() -> int:

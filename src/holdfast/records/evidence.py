@@ -1,7 +1,8 @@
 """What a record rests on: lines of a file, a whole file, a commit or a web page.
 
-When a file is cited, a fingerprint of its lines is noted, by which `freshness` knows them again. White space does not
-count: a line that was indented, an operator that got spaces or a blank line between changes no fingerprint.
+When a file is cited, a fingerprint of its lines is noted, by which `freshness` knows them again.
+White space does not count: a line that was indented, an operator that got spaces or a blank line
+between changes no fingerprint.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ Span = tuple[int, int]
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SPAN = re.compile(r"(?P<file>.+?):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?")
-# The fingerprint is a polynomial over the lines' own hashes (Karp and Rabin, 1987), because that of the next run of
-# lines follows from the last one: a whole file is searched in the time it takes to read it.
+# The fingerprint is a polynomial over the lines' own hashes (Karp and Rabin, 1987), because that of
+# the next run of lines follows from the last one: a whole file is searched in the time it takes to
+# read it.
 _PRIME, _BASE = (1 << 61) - 1, 0x9E3779B97F4A7C1
 
 
@@ -40,7 +42,9 @@ class Evidence:
 
     @classmethod
     def of(cls, written: object) -> Evidence:
-        """As a record's frontmatter has it. People write there, so anything is taken, and what makes no sense left."""
+        """As a record's frontmatter has it. People write there, so anything is taken, and what
+        makes no sense left.
+        """
         if isinstance(written, str):
             return _plain_words(written)
         if not isinstance(written, Mapping):
@@ -64,7 +68,13 @@ def _plain_words(text: str) -> Evidence:
 
 def _lines(written: object) -> Span | None:
     """Two numbers as a list, one number, or both as in `10-20`."""
-    parts = written.split("-") if isinstance(written, str) else written if isinstance(written, list) else [written]
+    parts = (
+        written.split("-")
+        if isinstance(written, str)
+        else written
+        if isinstance(written, list)
+        else [written]
+    )
     numbers = [int(str(part)) for part in parts if re.fullmatch(r" *\d{1,7} *", str(part))]
     return (numbers[0], max(numbers)) if numbers and len(numbers) == len(parts) <= 2 else None
 
@@ -79,13 +89,17 @@ def citations(memory: Memory) -> list[Any]:
 
 
 def noted(cited: Iterable[str | Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """What a record cites, as its frontmatter has it: `src/app.py:10-20`, a whole file, a URL or a commit.
+    """What a record cites, as its frontmatter has it: `src/app.py:10-20`, a whole file, a URL or a
+    commit.
 
-    Paths are as seen from where the program runs, or from the project's `folder`. InvalidInput for what is not there;
-    what comes as a mapping is kept as it is.
+    Paths are as seen from where the program runs, or from the project's `folder`. InvalidInput for
+    what is not there; what comes as a mapping is kept as it is.
     """
     tree = Tree(folder)
-    return [dict(one) if isinstance(one, Mapping) else _cited(one.strip(), tree, Path.cwd()) for one in cited]
+    return [
+        dict(one) if isinstance(one, Mapping) else _cited(one.strip(), tree, Path.cwd())
+        for one in cited
+    ]
 
 
 def _cited(text: str, tree: Tree, base: Path) -> dict[str, Any]:
@@ -97,11 +111,14 @@ def _cited(text: str, tree: Tree, base: Path) -> dict[str, Any]:
     if path is None and _COMMIT.fullmatch(text):
         return {"commit": text}
     if path is None:
-        raise InvalidInput(f"There is no file {one.file!r} to cite, here or in {tree.root}. Nothing was written.")
+        raise InvalidInput(
+            f"There is no file {one.file!r} to cite, here or in {tree.root}. Nothing was written."
+        )
     name = tree.name_of(path)
     if name is None:
         raise InvalidInput(
-            f"{path} is outside of {tree.root}, where nothing can be checked later. Cite a file in it, or a URL. "
+            f"{path} is outside of {tree.root}, where nothing can be checked later. Cite a file "
+            "in it, or a URL. "
             "Nothing was written."
         )
     return anchor({}, Evidence(name, one.lines), tree)
@@ -115,16 +132,22 @@ def _path(file: str, tree: Tree, base: Path) -> Path | None:
 
 
 def anchor(written: Mapping[str, Any], to: Evidence, tree: Tree) -> dict[str, Any]:
-    """What is written of a citation, tied to how its file is now. InvalidInput when there is nothing to tie it to.
+    """What is written of a citation, tied to how its file is now. InvalidInput when there is
+    nothing to tie it to.
 
     Blank lines at either end are not cited.
     """
     found = tree.lines(to.file)
     if found is None:
-        raise InvalidInput(f"{to.file} cannot be cited: it is {tree.trouble(to.file)}. Nothing was written.")
+        raise InvalidInput(
+            f"{to.file} cannot be cited: it is {tree.trouble(to.file)}. Nothing was written."
+        )
     chosen = [line for line in found if to.lines is None or to.lines[0] <= line[0] <= to.lines[1]]
     if not chosen:
-        raise InvalidInput(f"There is nothing at {to}: the file ends before, or is blank there. Nothing was written.")
+        raise InvalidInput(
+            f"There is nothing at {to}: the file ends before, or is blank there. Nothing was "
+            "written."
+        )
     span = {"lines": [chosen[0][0], chosen[-1][0]]} if to.lines else {}
     commit = {"commit": tree.commit} if tree.commit else {}
     return {**written, "file": to.file, **span, **commit, "hash": fingerprint(chosen)}
@@ -137,7 +160,10 @@ def fingerprint(lines: Sequence[Line]) -> str:
 
 def runs(lines: Sequence[Line], size: int) -> Iterator[int]:
     """The number of each run of so many lines, in order: that of a fingerprint."""
-    digests = [int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) for _, text in lines]
+    digests = [
+        int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
+        for _, text in lines
+    ]
     top, value = pow(_BASE, size, _PRIME), 0
     for place, digest in enumerate(digests):
         value = (value * _BASE + digest) % _PRIME

@@ -1,4 +1,6 @@
-"""Which sessions are read for records: those that are meant, and were not read as far as they have come."""
+"""Which sessions are read for records: those that are meant, and were not read as far as they have
+come.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def stamp_of(session: Session) -> Mapping[str, Any]:
 
 
 def so_far(session: Session) -> list[Any]:
-    """How far a session has come: when somebody spoke last, and how much of its transcript there is."""
+    """How far a session has come: when somebody spoke last, and how much of its transcript there
+    is.
+    """
     cursor = session.metadata.get("cursor")
     return [session.last_activity, *(cursor if isinstance(cursor, list) else ())]
 
@@ -50,8 +54,8 @@ def mark_of(note: Note) -> str:
 def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[Session | str]:
     """The sessions of a project that are meant, oldest first; of what names none, the name itself.
 
-    A session is meant by its id, the beginning of it, or the file it was read from; without names all are. InvalidInput
-    for a name that may mean several.
+    A session is meant by its id, the beginning of it, or the file it was read from; without names
+    all are. InvalidInput for a name that may mean several.
     """
     every = sorted(store.sessions([scope]), key=lambda one: (one.last_activity, one.id))
     if not wanted:
@@ -63,7 +67,9 @@ def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[S
         if len(meant) > 1:
             likely = ", ".join(one.id for one in meant[:3])
             raise InvalidInput(
-                f"{name!r} may be {counted(len(meant), 'session')}, such as {likely}. Give more of the id."
+                f"{name!r} may be {counted(len(meant), 'session')}, such as {likely}. Give "
+                "more "
+                "of the id."
             )
         yield meant[0] if meant else name
 

@@ -1,4 +1,6 @@
-"""A store some of whose memories are files as well: it follows the files before it is used, and writes to them."""
+"""A store some of whose memories are files as well: it follows the files before it is used, and
+writes to them.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,27 @@ from ..types import Scope
 from ..values import replace
 from .atomic_files import Changes
 from .file_sync import Followed, Follower, Progress, follow
-from .roots import Place
+from .roots import RecordRoot
 
 T = TypeVar("T")
-GIVEN = ("sync", "import")  # verbs that take what another store says as it comes, also of files that are not here
+GIVEN = (
+    "sync",
+    "import",
+)  # verbs that take what another store says as it comes, also of files that are not here
 
 
-class Filed:
-    """A store that is opened together with places. Whatever is not said here is what the store itself does."""
+class FileBackedStore:
+    """A store that is opened together with places. Whatever is not said here is what the store
+    itself does.
+    """
 
-    def __init__(self, store: Store, places: Sequence[Place], author: Callable[[str], Author], max_bytes: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        places: Sequence[RecordRoot],
+        author: Callable[[str], Author],
+        max_bytes: int,
+    ) -> None:
         self.bare, self._follower = store, Follower(store, author, max_bytes)
         self.places = tuple(places)
         self.followed = Followed()
@@ -50,16 +63,18 @@ class Filed:
         self.bare.close()
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
-        """As a store does, with the files of the records that changed. InvalidInput for one that is kept elsewhere."""
+        """As a store does, with the files of the records that changed. InvalidInput for one that is
+        kept elsewhere.
+        """
         self._follow_once()
         changes = Changes()
 
         def whole(writer: Writer) -> T:
             changes.take_back()  # a second try begins with the files as they were
             result = work(writer)
-            records.write_back.Mirror(writer, self.bare, self._by_scope, changes, self._follower.max_bytes).write(
-                strict=author.verb not in GIVEN
-            )
+            records.write_back.Mirror(
+                writer, self.bare, self._by_scope, changes, self._follower.max_bytes
+            ).write(strict=author.verb not in GIVEN)
             return result
 
         try:
@@ -90,5 +105,5 @@ class Filed:
                     self.followed = self.follow()
 
     @property
-    def _by_scope(self) -> dict[Scope, Place]:
+    def _by_scope(self) -> dict[Scope, RecordRoot]:
         return {place.scope: place for place in self.places}

@@ -1,10 +1,12 @@
-"""From files to memories: whatever people, editors and git did to the records of a place, its memories follow.
+"""From files to memories: whatever people, editors and git did to the records of a place, its
+memories follow.
 
-The folders are listed and compared with what was known of them; only files that look different are read. Where there
-are many files, a seal over all of them tells that none does, until the store notes or forgets one. What they say
-goes into the store together with what is known of them now. Of a file that cannot be understood the last good memory
-stays, and a warning says where to look. Checkouts of one project share its memories: a record goes when no checkout on
-this machine has it any more.
+The folders are listed and compared with what was known of them; only files that look different are
+read. Where there are many files, a seal over all of them tells that none does, until the store
+notes or forgets one. What they say goes into the store together with what is known of them now. Of
+a file that cannot be understood the last good memory stays, and a warning says where to look.
+Checkouts of one project share its memories: a record goes when no checkout on this machine has it
+any more.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..storage.protocol import BEHIND, Author, KnownFile, Store, Writer
 from ..text.frontmatter import Broken
 from ..values import dataclass, field, replace
 from . import atomic_files
-from .roots import Place
+from .roots import RecordRoot
 from .scan import Listing, Stat, Unlistable
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Followed:
-    """What following brought: ids of memories, how many files were read for it, and what a person should know."""
+    """What following brought: ids of memories, how many files were read for it, and what a person
+    should know.
+    """
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -49,7 +53,9 @@ class Followed:
 
 @dataclass(frozen=True)
 class Follower:
-    """Who follows files: into which store, as whom, and how long a text may be. `progress` hears how far it is."""
+    """Who follows files: into which store, as whom, and how long a text may be. `progress` hears
+    how far it is.
+    """
 
     store: Store
     author: Callable[[str], Author]
@@ -57,8 +63,10 @@ class Follower:
     progress: Progress = lambda done, total: None
 
 
-def follow(follower: Follower, place: Place) -> Followed:
-    """Brings the memories of a place to what its files say; a store that cannot be written stays as it is."""
+def follow(follower: Follower, place: RecordRoot) -> Followed:
+    """Brings the memories of a place to what its files say; a store that cannot be written stays as
+    it is.
+    """
     for _ in range(TRIES):
         followed = Followed()
         try:
@@ -74,44 +82,64 @@ def follow(follower: Follower, place: Place) -> Followed:
             if _Run(follower, place, tree, followed).whole():
                 return followed
         except UNWRITABLE as error:
-            followed.warnings.append(f"What changed in {place.records} is not taken in yet. {error}")
+            followed.warnings.append(
+                f"What changed in {place.records} is not taken in yet. {error}"
+            )
             return followed
         except Unlistable as error:
-            followed.warnings.append(f"{error}. What was known of the records in {place.records} stays.")
+            followed.warnings.append(
+                f"{error}. What was known of the records in {place.records} stays."
+            )
             return followed
-    followed.warnings.append(f"Others keep changing {place.records}. What changed last is taken in the next time.")
+    followed.warnings.append(
+        f"Others keep changing {place.records}. What changed last is taken in the next time."
+    )
     return followed
 
 
-def _put_seal(follower: Follower, place: Place, tree: dict[str, Stat], seal: KnownFile) -> None:
-    """Notes that all files are known as they are, so that the next look need not compare them one by one."""
+def _put_seal(
+    follower: Follower, place: RecordRoot, tree: dict[str, Stat], seal: KnownFile
+) -> None:
+    """Notes that all files are known as they are, so that the next look need not compare them one
+    by one.
+    """
 
     def work(writer: Writer) -> None:
         known = {one.path: (one.size, one.mtime) for one in writer.files(place.scope, seal.path)}
         if known == tree:  # what was noted meanwhile may wait to be looked at
             writer.put_files(place.scope, [seal])
 
-    with suppress(*UNWRITABLE), follower.store.hurried():
+    with suppress(*UNWRITABLE), follower.store.short_busy_timeout():
         follower.store.write(follower.author(VERB), work)
 
 
 class _Run:
     """One try at following a place."""
 
-    def __init__(self, follower: Follower, place: Place, tree: dict[str, Stat], followed: Followed) -> None:
+    def __init__(
+        self, follower: Follower, place: RecordRoot, tree: dict[str, Stat], followed: Followed
+    ) -> None:
         self._follower, self._place, self._tree, self.followed = follower, place, tree, followed
         self._root = atomic_files.root_of(follower.store, place.root)
-        self._known: Known = {one.path: one for one in follower.store.files(place.scope, self._root)}
+        self._known: Known = {
+            one.path: one for one in follower.store.files(place.scope, self._root)
+        }
         seen = {path: (one.size, one.mtime) for path, one in self._known.items()}
         self._fresh = [path for path, now in self._tree.items() if seen.get(path) != now]
         self._gone = {path: self._known[path] for path in self._known.keys() - self._tree.keys()}
         self._given_up: set[str] = set()
         self._behind: list[KnownFile] = []
         unread = {*self._fresh, *self._gone}
-        self._held = {one.memory: path for path, one in self._known.items() if path not in unread} if unread else {}
+        self._held = (
+            {one.memory: path for path, one in self._known.items() if path not in unread}
+            if unread
+            else {}
+        )
 
     def whole(self) -> bool:
-        """Takes in all that is different; False when somebody else did the same, so that it must be looked at anew."""
+        """Takes in all that is different; False when somebody else did the same, so that it must be
+        looked at anew.
+        """
         if not self._fresh and not self._gone:
             return True
         paths = sorted(self._fresh, key=lambda path: (path not in self._known, path))
@@ -164,9 +192,13 @@ class _Run:
                 mirror.bring_up(self._place, note)
 
     def _checkout(self, writer: Writer) -> Checkout:
-        roots = [mark.path for mark in writer.files(self._place.scope, "") if mark.path != self._root]
+        roots = [
+            mark.path for mark in writer.files(self._place.scope, "") if mark.path != self._root
+        ]
         return records.file_transaction.Checkout(
-            self._place, self._root, {root: atomic_files.folder_of(self._follower.store, root) for root in roots}
+            self._place,
+            self._root,
+            {root: atomic_files.folder_of(self._follower.store, root) for root in roots},
         )
 
     def _note(self, taking: Taking | None) -> bool:
@@ -192,27 +224,42 @@ class _Run:
             record = self._record(path, content)
         except InvalidInput as error:
             where = f"{file}:{error.line}: " if isinstance(error, Broken) else ""
-            self.followed.warnings.append(f"{where}{str(error).rstrip('.')}. What was known of it stays.")
+            self.followed.warnings.append(
+                f"{where}{str(error).rstrip('.')}. What was known of it stays."
+            )
             if known is not None:
                 self._held[known.memory] = path
             return None
-        return records.file_transaction.Seen(atomic_files.noted(self._root, path, record.memory.id, content), record)
+        return records.file_transaction.Seen(
+            atomic_files.noted(self._root, path, record.memory.id, content), record
+        )
 
     def _content(self, path: str, file: Path) -> atomic_files.Content | None:
         limit, (size, _) = self._follower.max_bytes, self._tree[path]
         if size > limit + FRONTMATTER:
-            raise InvalidInput(f"{file} is over the limit of {limit:,} bytes. Split it, or raise max_content_bytes.")
+            raise InvalidInput(
+                f"{file} is over the limit of {limit:,} bytes. Split it, or raise "
+                "max_content_bytes."
+            )
         content = atomic_files.read(file)
         self.followed.read += content is not None
         return content
 
     def _record(self, path: str, content: atomic_files.Content) -> Record:
         at = content.changed_at
-        record = records.markdown.record_of(content.bytes, path, self._place, at=at, max_bytes=self._follower.max_bytes)
+        record = records.markdown.record_of(
+            content.bytes, path, self._place, at=at, max_bytes=self._follower.max_bytes
+        )
         for line, warning in record.warnings:
             self.followed.warnings.append(f"{self._place.root / path}:{line}: {warning}.")
         if record.named:
             return record
         # It has the id that it had, also when it was given another name.
-        was = self._known.get(path) or next((one for one in self._gone.values() if one.hash == content.hash), None)
-        return replace(record, memory=record.memory.with_(id=was.memory)) if was and was.memory else record
+        was = self._known.get(path) or next(
+            (one for one in self._gone.values() if one.hash == content.hash), None
+        )
+        return (
+            replace(record, memory=record.memory.with_(id=was.memory))
+            if was and was.memory
+            else record
+        )

@@ -1,4 +1,6 @@
-"""What files say, taken in: the changes of one transaction that bring the memories of a place to its files."""
+"""What files say, taken in: the changes of one transaction that bring the memories of a place to
+its files.
+"""
 
 from __future__ import annotations
 
@@ -11,42 +13,68 @@ from ..ingest import commit, entity_linking
 from ..storage.protocol import KnownFile, Writer
 from ..types import Memory, Micros
 from .markdown import OWN_METADATA, SECOND, Record
-from .roots import Place, is_record
+from .roots import RecordRoot, is_record
 from .write_back import release
 
 Known = dict[str, KnownFile]
 """What is known of the files of a place, by path."""
 # What a file says of its memory, besides the text and the metadata.
 _TOLD = (
-    "kind", "category", "title", "tags", "valid_until", "confidence", "status", "protected", "created_at",
-    "updated_at", "event_time", "quote",
-)  # fmt: skip
+    "kind",
+    "category",
+    "title",
+    "tags",
+    "valid_until",
+    "confidence",
+    "status",
+    "protected",
+    "created_at",
+    "updated_at",
+    "event_time",
+    "quote",
+)
 
 
 class Checkout(NamedTuple):
-    """A place, the name by which the store knows its folder, and the other folders that share its memories."""
+    """A place, the name by which the store knows its folder, and the other folders that share its
+    memories.
+    """
 
-    place: Place
+    place: RecordRoot
     root: str
     others: Mapping[str, Path]
 
 
 class Seen(NamedTuple):
-    """A file that was read: what is known of it from now on, and what it says, unless that is what it said before."""
+    """A file that was read: what is known of it from now on, and what it says, unless that is what
+    it said before.
+    """
 
     file: KnownFile
     record: Record | None
 
 
 class Taking:
-    """One transaction of following. `held` says which file holds which memory, of those that are not looked at now."""
+    """One transaction of following. `held` says which file holds which memory, of those that are
+    not looked at now.
+    """
 
     def __init__(
-        self, writer: Writer, checkout: Checkout, known: Known, held: Mapping[str, str], *, at: Micros
+        self,
+        writer: Writer,
+        checkout: Checkout,
+        known: Known,
+        held: Mapping[str, str],
+        *,
+        at: Micros,
     ) -> None:
         self._writer, self._place, self._root, self._checkout, self._at = (
-            writer, checkout.place, checkout.root, checkout, at,
-        )  # fmt: skip
+            writer,
+            checkout.place,
+            checkout.root,
+            checkout,
+            at,
+        )
         self.known, self.held = dict(known), dict(held)
         self.added: list[str] = []
         self.changed: list[str] = []
@@ -59,7 +87,9 @@ class Taking:
         self._homes = {one.memory: path for path, one in known.items() if one.memory}
 
     def take(self, seen: Sequence[Seen]) -> None:
-        """Brings the memories of these files to what they say; whoever held an id before comes first."""
+        """Brings the memories of these files to what they say; whoever held an id before comes
+        first.
+        """
         for one in sorted(seen, key=self._claim):
             holder = self.held.get(one.file.memory, one.file.path)
             if holder != one.file.path:
@@ -86,7 +116,9 @@ class Taking:
             release(self._writer, self._place.scope, set(self.removed))
 
     def finish(self) -> None:
-        """Notes how the files were, and that this place is one of those that share these memories."""
+        """Notes how the files were, and that this place is one of those that share these
+        memories.
+        """
         mark = [KnownFile("", self._root, "", 0, 0, "")] if not self._known_at_first else []
         self.known.update({file.path: file for file in self._noted})
         self._writer.put_files(self._place.scope, [*mark, *self._noted])
@@ -97,7 +129,8 @@ class Taking:
 
     def _report_copy(self, file: KnownFile, holder: str) -> None:
         self.warnings.append(
-            f"{self._place.root / file.path} has the same id as {holder} ({file.memory}), and is passed over. If it is "
+            f"{self._place.root / file.path} has the same id as {holder} ({file.memory}), and is "
+            "passed over. If it is "
             "a record of its own, delete the line 'id:' in it."
         )
 
@@ -106,7 +139,8 @@ class Taking:
         row = self._writer.memory(said.scope, said.id)
         if row is None and said.id in self._erased:
             self.warnings.append(
-                f"{self._place.root / file.path} holds what was erased for good ({said.id}), and is passed over. "
+                f"{self._place.root / file.path} holds what was erased for good ({said.id}), and "
+                "is passed over. "
                 "Delete it, or give it another id to have it remembered again."
             )
             return False
@@ -114,7 +148,8 @@ class Taking:
             self._new.append(said)
         elif not is_record(row):
             self.warnings.append(
-                f"{self._place.root / file.path} has the id of another memory ({said.id}), and is passed over. Delete "
+                f"{self._place.root / file.path} has the id of another memory ({said.id}), and is "
+                "passed over. Delete "
                 "the line 'id:' in it."
             )
             return False
@@ -145,7 +180,9 @@ class Taking:
         self._new = []
 
     def _give_up(self, memory: str, path: str) -> None:
-        """A file that holds another memory than it did gives that up; the place that a file was moved from is empty."""
+        """A file that holds another memory than it did gives that up; the place that a file was
+        moved from is empty.
+        """
         home, was = self._homes.get(memory), self.known.get(path)
         if home is not None and home != path and home in self.known:
             self._writer.drop_files(self._place.scope, self._root, [home])
@@ -156,15 +193,23 @@ class Taking:
     @cached_property
     def _erased(self) -> set[str]:
         """Ids of memories that were purged, here or where this store is kept equal."""
-        return {target for noun, target in self._writer.purges(self._place.scope, after=0) if noun == "memory"}
+        return {
+            target
+            for noun, target in self._writer.purges(self._place.scope, after=0)
+            if noun == "memory"
+        }
 
     # Other checkouts
 
     @cached_property
     def _others(self) -> list[dict[str, Path]]:
         here = {root: folder for root, folder in self._checkout.others.items() if folder.is_dir()}
-        known = {folder: self._writer.files(self._place.scope, root) for root, folder in here.items()}
-        return [{file.memory: folder / file.path for file in files} for folder, files in known.items()]
+        known = {
+            folder: self._writer.files(self._place.scope, root) for root, folder in here.items()
+        }
+        return [
+            {file.memory: folder / file.path for file in files} for folder, files in known.items()
+        ]
 
     def _elsewhere(self, memory: str) -> bool:
         return any(memory in files and files[memory].is_file() for files in self._others)

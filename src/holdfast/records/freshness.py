@@ -1,8 +1,8 @@
 """Whether what records rest on still stands.
 
-FRESH is what stands where it did, MOVED what is elsewhere now, STALE what changed or went. What cannot be compared is
-UNVERIFIABLE: web pages, files that are not there or lie outside the project. Looking changes nothing; only a person
-who has looked ties a record to what is there now.
+FRESH is what stands where it did, MOVED what is elsewhere now, STALE what changed or went. What
+cannot be compared is UNVERIFIABLE: web pages, files that are not there or lie outside the project.
+Looking changes nothing; only a person who has looked ties a record to what is there now.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from ..context.brief import Verdict
 from ..errors import InvalidInput
 from ..types import Memory
 from .evidence import Evidence, anchor, citations, runs
-from .roots import Place
+from .roots import RecordRoot
 from .worktree import GONE, PATIENCE, Line, Tree
 
 _HASH = re.compile(r"[1-9]\d{0,6}-[0-9a-f]{16}")
 
 
 def freshness(
-    memories: Iterable[Memory], places: Iterable[Place], *, patience: float = PATIENCE
+    memories: Iterable[Memory], places: Iterable[RecordRoot], *, patience: float = PATIENCE
 ) -> dict[str, tuple[Verdict, ...]]:
-    """By the id of each memory that cites something, a verdict on each thing, as it is in the places that are open.
+    """By the id of each memory that cites something, a verdict on each thing, as it is in the
+    places that are open.
 
     `patience` is how long git may take to say where a file went, in seconds.
     """
@@ -58,7 +59,13 @@ def _trouble(evidence: Evidence, tree: Tree | None) -> str:
     if tree is None:
         return "its project is not open here"
     if not evidence.file:
-        return "a web page" if evidence.url else "a commit" if evidence.commit else "nothing to look up"
+        return (
+            "a web page"
+            if evidence.url
+            else "a commit"
+            if evidence.commit
+            else "nothing to look up"
+        )
     if not _HASH.fullmatch(evidence.hash):
         return "no fingerprint was noted"
     return tree.trouble(evidence.file)
@@ -73,7 +80,9 @@ class _Spot(NamedTuple):
 
 
 def _locate(evidence: Evidence, lines: Sequence[Line]) -> _Spot | None:
-    """The run of lines that was cited: where it was, else the nearest one. A whole file is found only whole."""
+    """The run of lines that was cited: where it was, else the nearest one. A whole file is found
+    only whole.
+    """
     size, _, number = evidence.hash.partition("-")
     count, wanted = int(size), int(number, 16)
     if not lines or (evidence.lines is None and count != len(lines)):
@@ -81,11 +90,17 @@ def _locate(evidence: Evidence, lines: Sequence[Line]) -> _Spot | None:
     first = evidence.lines[0] if evidence.lines else lines[0][0]
     starts = [place for place, value in enumerate(runs(lines, count)) if value == wanted]
     best = min(starts, key=lambda place: abs(lines[place][0] - first), default=None)
-    return None if best is None else _Spot(lines[best][0], lines[best + count - 1][0], lines[best][0] == first)
+    return (
+        None
+        if best is None
+        else _Spot(lines[best][0], lines[best + count - 1][0], lines[best][0] == first)
+    )
 
 
 def _elsewhere(evidence: Evidence, tree: Tree, renamed: str) -> str:
-    """Another file that has what was cited: the one that git says it became, else one of the same name."""
+    """Another file that has what was cited: the one that git says it became, else one of the same
+    name.
+    """
     for other in (*([renamed] if renamed else []), *tree.namesakes(evidence.file)):
         if spot := _locate(evidence, tree.lines(other) or []):
             return _named(other, spot) if evidence.lines else other
@@ -96,15 +111,19 @@ def _named(file: str, spot: _Spot) -> str:
     return f"{file}:{spot.first}-{spot.last}"
 
 
-def looked_at(record: Memory, places: Iterable[Place]) -> tuple[list[Any], list[Any]]:
-    """What a record cites, as it was written and as it is to be written after a person looked at it."""
+def looked_at(record: Memory, places: Iterable[RecordRoot]) -> tuple[list[Any], list[Any]]:
+    """What a record cites, as it was written and as it is to be written after a person looked at
+    it.
+    """
     cited = citations(record)
     tree = next((Tree(place.folder) for place in places if place.scope == record.scope), None)
     return cited, cited if tree is None else [_tied(one, tree) for one in cited]
 
 
 def _tied(cited: Any, tree: Tree) -> Any:
-    """A citation tied to where it moved, or to its lines as they are now; as it was where there is nothing there."""
+    """A citation tied to where it moved, or to its lines as they are now; as it was where there is
+    nothing there.
+    """
     then, verdict = Evidence.of(cited), check(Evidence.of(cited), tree)
     now = Evidence.of(verdict.found)
     if verdict.state == "FRESH":

@@ -1,8 +1,10 @@
-"""A region of somebody's file that we keep: found, filled and taken out, and not a byte outside of it touched.
+"""A region of somebody's file that we keep: found, filled and taken out, and not a byte outside of
+it touched.
 
-The region is what stands between two comments, each on a line of its own. The first one holds a hash of what was put
-there, by which an edit is noticed, and how many line ends were added before it, so that taking it out gives back
-the file as it was. Files are bytes here: whatever encoding and line ends they have stay.
+The region is what stands between two comments, each on a line of its own. The first one holds a
+hash of what was put there, by which an edit is noticed, and how many line ends were added before
+it, so that taking it out gives back the file as it was. Files are bytes here: whatever encoding and
+line ends they have stay.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ _REPAIR = "Put the pair right, or delete what is left of it, and try again."
 _NEW = "new"  # instead of a number of line ends: there was no file
 
 _MARK = re.compile(
-    rb"^(?:\xef\xbb\xbf)?(?P<mark>[ \t]*<!--[ \t]*(?P<which>%b|%b)\b(?P<said>[^\r\n]*))(?P<eol>\r\n|\r|\n)?"
+    (
+        rb"^(?:\xef\xbb\xbf)?(?P<mark>[ \t]*<!--[ "
+        rb"\t]*(?P<which>%b|%b)\b(?P<said>[^\r\n]*))(?P<eol>\r\n|\r|\n)?"
+    )
     % (REGION_BEGIN.encode(), REGION_END.encode()),
     re.MULTILINE,
 )
@@ -55,9 +60,14 @@ class Region:
 
 
 def find(data: bytes) -> Region | None:
-    """The region of a file; None where there is none. InvalidInput, with the line, when its markers are damaged."""
+    """The region of a file; None where there is none. InvalidInput, with the line, when its markers
+    are damaged.
+    """
     if data.startswith(_WIDE):
-        raise InvalidInput("it is UTF-16 or UTF-32 text, and only UTF-8 can be kept. Save it as UTF-8 and try again.")
+        raise InvalidInput(
+            "it is UTF-16 or UTF-32 text, and only UTF-8 can be kept. Save it as UTF-8 and try "
+            "again."
+        )
     marks = list(_MARK.finditer(data))
     if not marks:
         return None
@@ -78,7 +88,9 @@ def find(data: bytes) -> Region | None:
 
 
 def put(data: bytes | None, text: str) -> bytes:
-    """A file with a region that says `text`: in the place of the one it has, else at its end. None: no file yet."""
+    """A file with a region that says `text`: in the place of the one it has, else at its end. None:
+    no file yet.
+    """
     region = find(data) if data else None
     if data and region:
         new = _written(text, region.after, region.eol)
@@ -92,7 +104,9 @@ def put(data: bytes | None, text: str) -> bytes:
 
 
 def take_out(data: bytes) -> bytes | None:
-    """A file without its region, as it was before there was one; None for a file that we made and nobody wrote to."""
+    """A file without its region, as it was before there was one; None for a file that we made and
+    nobody wrote to.
+    """
     region = find(data)
     if region is None:
         return data
@@ -109,8 +123,14 @@ def _check(data: bytes, marks: list[re.Match[bytes]]) -> None:
     """InvalidInput unless the markers are one whole pair in the right order."""
     for mark in marks:
         if not _WHOLE.fullmatch(mark["said"]):
-            raise InvalidInput(f"the marker in line {_line(data, mark)} is damaged: its comment has no end. {_REPAIR}")
-    begins, ends = ([mark for mark in marks if mark["which"] == name.encode()] for name in (REGION_BEGIN, REGION_END))
+            raise InvalidInput(
+                f"the marker in line {_line(data, mark)} is damaged: its comment has no end. "
+                f"{_REPAIR}"
+            )
+    begins, ends = (
+        [mark for mark in marks if mark["which"] == name.encode()]
+        for name in (REGION_BEGIN, REGION_END)
+    )
     for name, found in ((REGION_BEGIN, begins), (REGION_END, ends)):
         if len(found) > 1:
             places = " and ".join(str(_line(data, mark)) for mark in found[:2])
@@ -118,7 +138,8 @@ def _check(data: bytes, marks: list[re.Match[bytes]]) -> None:
     if not begins or not ends or ends[0].start() < begins[0].start():
         missing = REGION_END if begins else REGION_BEGIN
         raise InvalidInput(
-            f"the `{marks[0]['which'].decode()}` in line {_line(data, marks[0])} has no `{missing}` "
+            f"the `{marks[0]['which'].decode()}` in line {_line(data, marks[0])} has no "
+            f"`{missing}` "
             f"{'after' if begins else 'before'} it. {_REPAIR}"
         )
 
@@ -130,7 +151,9 @@ def _written(text: str, after: str, eol: bytes) -> bytes:
 
 
 def _sha(body: bytes) -> str:
-    """The same for every kind of line end: git changes those on its way from one system to another."""
+    """The same for every kind of line end: git changes those on its way from one system to
+    another.
+    """
     return hashlib.sha256(body.replace(b"\r\n", b"\n")).hexdigest()[:12]
 
 

@@ -1,7 +1,7 @@
 """A record: one file, one memory. What a file says as a memory, and what a memory says as a file.
 
-What the file says wins. It is guarded on the way into a memory like every text; the file itself is a person's, and is
-left as it is.
+What the file says wins. It is guarded on the way into a memory like every text; the file itself is
+a person's, and is left as it is.
 """
 
 from __future__ import annotations
@@ -19,13 +19,35 @@ from ..ingest.commit import Draft, build
 from ..text import frontmatter
 from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets
-from ..types import CROCKFORD, STATUSES, SURENESS, Memory, Micros, from_datetime, from_iso, to_datetime
-from .roots import CATEGORIES, RECORDS, SOURCE, Place, slug
+from ..types import (
+    CROCKFORD,
+    STATUSES,
+    SURENESS,
+    Memory,
+    Micros,
+    from_datetime,
+    from_iso,
+    to_datetime,
+)
+from .roots import CATEGORIES, RECORDS, SOURCE, RecordRoot, slug
 
 ORDER = (
-    "id", "scope", "category", "title", "created", "updated", "source", "aliases", "keywords", "status", "expires",
-    "confidence", "protected", "evidence", "quote",
-)  # fmt: skip
+    "id",
+    "scope",
+    "category",
+    "title",
+    "created",
+    "updated",
+    "source",
+    "aliases",
+    "keywords",
+    "status",
+    "expires",
+    "confidence",
+    "protected",
+    "evidence",
+    "quote",
+)
 OWN_METADATA = ("file", "source", "evidence", "aliases", "redacted", "was")
 SECOND = 1_000_000  # the file says when to the second, which is as much as a person wants to read
 _ID = re.compile(r"(?!\d+\Z)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -43,7 +65,9 @@ class Record:
 
 
 def file_name(memory: Memory) -> str:
-    """Where a new record goes in its place: in the folder of its category, with its id and what it is about."""
+    """Where a new record goes in its place: in the folder of its category, with its id and what it
+    is about.
+    """
     heading = (memory.title or memory.content.lstrip("# \n")).split("\n", 1)[0]
     words = slug(heading)
     return f"{RECORDS}/{memory.category}/{memory.id}{'-' if words else ''}{words}.md"
@@ -52,8 +76,12 @@ def file_name(memory: Memory) -> str:
 # From the file to the memory
 
 
-def record_of(content: bytes, path: str, place: Place, *, at: Micros, max_bytes: int) -> Record:
-    """What a file says. `at` is when it was last changed, for a file that does not say; Broken when it says nothing."""
+def record_of(
+    content: bytes, path: str, place: RecordRoot, *, at: Micros, max_bytes: int
+) -> Record:
+    """What a file says. `at` is when it was last changed, for a file that does not say; Broken when
+    it says nothing.
+    """
     text = frontmatter.decode(content)
     document = frontmatter.split(text)
     values = frontmatter.read(document)
@@ -75,10 +103,19 @@ def _misspelt(document: Document, values: Mapping[str, Any]) -> Iterator[tuple[i
         hint = "" if key in ORDER else meant(str(key), ORDER, likeness=0.8)
         if hint:
             line = frontmatter.line_of(document, str(key))
-            yield line, f"{key!r} says nothing to Holdfast.{hint.rstrip('?')} (any other key of your own is fine)"
+            yield (
+                line,
+                (
+                    f"{key!r} says nothing to Holdfast.{hint.rstrip('?')} (any other key of your "
+                    "own "
+                    "is fine)"
+                ),
+            )
 
 
-def _fields(document: Document, values: Mapping[str, Any], path: str, at: Micros) -> dict[str, dict[str, Any]]:
+def _fields(
+    document: Document, values: Mapping[str, Any], path: str, at: Micros
+) -> dict[str, dict[str, Any]]:
     def value(key: str, reader: Callable[[Any], Any], missing: Any) -> Any:
         try:
             return missing if values.get(key) is None else reader(values[key])
@@ -111,7 +148,9 @@ def _fields(document: Document, values: Mapping[str, Any], path: str, at: Micros
     memory = {
         "id": value("id", _id, derived_id(path)),
         "created_at": created,
-        "updated_at": max(created, value("updated", _moment, at if "created" not in values else created)),
+        "updated_at": max(
+            created, value("updated", _moment, at if "created" not in values else created)
+        ),
         "status": value("status", _status, "active"),
         "protected": value("protected", _truth, False),
     }
@@ -130,20 +169,29 @@ def body_text(document: Document) -> str:
 
 
 def _hides_something(memory: Memory) -> bool:
-    return "redacted" in memory.metadata or "[REDACTED:" in f"{memory.title}{memory.tags}{memory.metadata}"
+    return (
+        "redacted" in memory.metadata
+        or "[REDACTED:" in f"{memory.title}{memory.tags}{memory.metadata}"
+    )
 
 
 def _secrets(text: str) -> Sequence[tuple[int, str]]:
     return [
-        (text.count("\n", 0, secret.start) + 1, f"there is a secret here ({secret.kind}): it is not remembered, but it "
-         "is still in the file. Take it out, and out of git's history")
+        (
+            text.count("\n", 0, secret.start) + 1,
+            f"there is a secret here ({secret.kind}): it is "
+            "not remembered, but it "
+            "is still in the file. Take it out, and out of git's history",
+        )
         for secret in find_secrets(text)
-    ]  # fmt: skip
+    ]
 
 
 def _id(value: Any) -> str:
     if not _ID.fullmatch(str(value)):
-        raise ValueError(f"{value!r} cannot be an id: use letters, digits, dots, hyphens and underscores")
+        raise ValueError(
+            f"{value!r} cannot be an id: use letters, digits, dots, hyphens and underscores"
+        )
     return str(value)
 
 
@@ -173,7 +221,9 @@ def _moment(value: Any) -> Micros:
                 return from_iso(value.strip())
             except ValueError:
                 pass
-    raise ValueError(f"{value!r} is not a time: write it like 2026-03-31 or 2026-03-31T18:00:00+00:00")
+    raise ValueError(
+        f"{value!r} is not a time: write it like 2026-03-31 or 2026-03-31T18:00:00+00:00"
+    )
 
 
 def _expiry(value: Any) -> Micros:
@@ -208,10 +258,12 @@ def _truth(value: Any) -> bool:
 # From the memory to the file
 
 
-def document_of(memory: Memory, place: Place) -> Document:
+def document_of(memory: Memory, place: RecordRoot) -> Document:
     """A new file for a record."""
     said = {"id": memory.id, "scope": place.name, **entries(memory)}
-    return frontmatter.write({key: said[key] for key in ORDER if said[key] is not None}, f"\n{memory.content}\n")
+    return frontmatter.write(
+        {key: said[key] for key in ORDER if said[key] is not None}, f"\n{memory.content}\n"
+    )
 
 
 def entries(memory: Memory) -> dict[str, Any]:
@@ -234,8 +286,10 @@ def entries(memory: Memory) -> dict[str, Any]:
     }
 
 
-def patched(document: Document, before: Memory, after: Memory, place: Place) -> Document:
-    """The file of a record after its memory changed: what changed is put in, and what was wrong is put right."""
+def patched(document: Document, before: Memory, after: Memory, place: RecordRoot) -> Document:
+    """The file of a record after its memory changed: what changed is put in, and what was wrong is
+    put right.
+    """
     values, now, was = frontmatter.read(document), entries(after), entries(before)
     changes = {key: now[key] for key in now if now[key] != was[key]}
     right = {"scope": place.name, "category": after.category}
@@ -247,11 +301,23 @@ def patched(document: Document, before: Memory, after: Memory, place: Place) -> 
 
 
 def with_body(document: Document, text: str) -> Document:
-    """The file with another text, and with the blank lines and line ends that it had around the old one."""
+    """The file with another text, and with the blank lines and line ends that it had around the old
+    one.
+    """
     body = document.body
-    lead = body[: len(body) - len(body.lstrip())] if body.strip() else document.eol if document.opening else ""
+    lead = (
+        body[: len(body) - len(body.lstrip())]
+        if body.strip()
+        else document.eol
+        if document.opening
+        else ""
+    )
     trail = body[len(body.rstrip()) :] if body.strip() else ""
-    new = lead + text.strip().replace("\r\n", "\n").replace("\n", document.eol) + (trail or document.eol)
+    new = (
+        lead
+        + text.strip().replace("\r\n", "\n").replace("\n", document.eol)
+        + (trail or document.eol)
+    )
     return Document(document.opening, document.yaml, document.closing, new)
 
 

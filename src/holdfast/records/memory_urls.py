@@ -1,4 +1,6 @@
-"""`memory://` URLs: the files that a project's memory is made of, read by name and never beyond their folder."""
+"""`memory://` URLs: the files that a project's memory is made of, read by name and never beyond
+their folder.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def read_url(url: str, folder: Path) -> Artifact:
 def _read(url: str, root: Path, named: tuple[str, ...]) -> Artifact:
     if not root.is_dir():
         raise NotFound(
-            "Memory artifacts are not available for this project yet. Run a session with memories enabled first."
+            "Memory artifacts are not available for this project yet. Run a session with "
+            "memories "
+            "enabled first."
         )
     path = root.joinpath(*named)
     _check_inside(path, root)
@@ -53,7 +57,9 @@ def _read(url: str, root: Path, named: tuple[str, ...]) -> Artifact:
         raise NotFound(f"Memory file not found: {url}") from error
     except OSError as error:  # a name that is too long, a file that may not be read
         raise NotFound(f"Memory file not found: {url} ({error.strerror})") from error
-    kind: Literal["text/markdown", "text/plain"] = "text/markdown" if path.suffix == ".md" else "text/plain"
+    kind: Literal["text/markdown", "text/plain"] = (
+        "text/markdown" if path.suffix == ".md" else "text/plain"
+    )
     return Artifact(url, content.decode("utf-8", "replace"), kind, len(content), path.resolve())
 
 
@@ -64,7 +70,9 @@ def parts_of(url: str) -> tuple[str, ...]:
     ('skills', 'deploy', 'SKILL.md')
     """
     if not url.lower().startswith(SCHEME):
-        raise InvalidInput(f"{url!r} is not a memory:// URL. Write it like {SCHEME}{NAMESPACE}/MEMORY.md.")
+        raise InvalidInput(
+            f"{url!r} is not a memory:// URL. Write it like {SCHEME}{NAMESPACE}/MEMORY.md."
+        )
     namespace, slash, path = url[len(SCHEME) :].partition("/")
     if not namespace:
         raise InvalidInput(f"memory:// URL requires a namespace: {SCHEME}{NAMESPACE}")
@@ -78,7 +86,9 @@ def _decoded(path: str) -> str:
         raise InvalidInput(f"Invalid URL encoding in memory:// path: {path}")
     try:
         return re.sub(
-            r"(?:%[0-9A-Fa-f]{2})+", lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8"), path
+            r"(?:%[0-9A-Fa-f]{2})+",
+            lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8"),
+            path,
         )
     except UnicodeDecodeError as error:
         raise InvalidInput(f"Invalid URL encoding in memory:// path: {path}") from error
@@ -87,7 +97,8 @@ def _decoded(path: str) -> str:
 def _steps(path: str) -> tuple[str, ...]:
     if "\0" in path:
         raise InvalidInput("Invalid URL encoding in memory:// path: it has a NUL")
-    # A backslash separates names on some systems, so it does here: what is refused there is refused everywhere.
+    # A backslash separates names on some systems, so it does here: what is refused there is refused
+    # everywhere.
     names = path.replace("\\", "/").split("/")
     if (names[0] == "" and any(names)) or re.match(r"[A-Za-z]:", names[0]):
         raise InvalidInput("Absolute paths are not allowed in memory:// URLs")

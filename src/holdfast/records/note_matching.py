@@ -1,8 +1,10 @@
-"""What to do with a note, given the records that are there: add it, renew what says the same, replace, or stand beside.
+"""What to do with a note, given the records that are there: add it, renew what says the same,
+replace, or stand beside.
 
-The ladder of `write/dedup` tells what says the same, `write/reconcile` what cannot both be true; of decisions a later
-one also replaces one that chose what it rejects, and of procedures one for the same goal. A record that a person wrote
-or confirmed is never replaced by what a session says: both stand, and are linked.
+The ladder of `write/dedup` tells what says the same, `write/reconcile` what cannot both be true; of
+decisions a later one also replaces one that chose what it rejects, and of procedures one for the
+same goal. A record that a person wrote or confirmed is never replaced by what a session says: both
+stand, and are linked.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from ..types import Memories, Memory, Micros, Scope, from_iso
 from .roots import CATEGORIES, is_record
 
 Sentence = Literal["add", "known", "supersedes", "conflicts", "ignored"]
-SAME_STEPS = 0.4  # of the terms of two procedures for one goal in common: the later is a new version of the earlier
+# of the terms of two procedures for one goal in common: the later is a new version of the earlier
+SAME_STEPS = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +46,30 @@ def compared(store: Store, notes: Sequence[tuple[Note, Scope, Micros]]) -> list[
 
 
 def _near(store: Store, scope: Scope, note: Note) -> Memories:
-    """The records that share most words with a note; also those put away, which are not to come back."""
+    """The records that share most words with a note; also those put away, which are not to come
+    back.
+    """
     kind = CATEGORIES[note.category]
     where = Filter((scope,), kinds=(kind,), statuses=("active", "archived", "proposed"))
-    found = [one for one in sharing_words(store, where, f"{note.title} {note.text}") if is_record(one)]
-    return [one.with_(content=_opening_small(one.content), event_time=_said_at(one)) for one in found]
+    found = [
+        one for one in sharing_words(store, where, f"{note.title} {note.text}") if is_record(one)
+    ]
+    return [
+        one.with_(content=_opening_small(one.content), event_time=_said_at(one)) for one in found
+    ]
 
 
 def _opening_small(text: str) -> str:
-    """A text whose first word cannot be taken for a name: "Always …" and "Never …" are opposites, not two people."""
+    """A text whose first word cannot be taken for a name: "Always …" and "Never …" are opposites,
+    not two people.
+    """
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _said_at(record: Memory) -> Micros:
-    """When somebody said what a record says: before it was written, if it was taken from a session."""
+    """When somebody said what a record says: before it was written, if it was taken from a
+    session.
+    """
     source = record.metadata.get("source")
     try:
         return from_iso(source["at"]) if isinstance(source, dict) else record.event_time
@@ -66,7 +79,10 @@ def _said_at(record: Memory) -> Micros:
 
 def _compared(note: Note, near: Memories, said_at: Micros) -> Comparison:
     for known in near:
-        if content_hash(known.quote) == content_hash(note.quote) and known.category == note.category:
+        if (
+            content_hash(known.quote) == content_hash(note.quote)
+            and known.category == note.category
+        ):
             return Comparison(note, "known", "rests on the same words", known.id)
     candidate = _candidate(note)
     match decide(candidate, near, said_at):
@@ -84,7 +100,9 @@ def _replacing(note: Note, near: Memories, said_at: Micros) -> Comparison:
     """A new note, beside or in the place of an older record about the same matter."""
     for old in near:
         if old.status == "active" and old.category == note.category and old.event_time <= said_at:
-            if note.category == "decisions" and chooses_against(note.quote, old.quote or old.content):
+            if note.category == "decisions" and chooses_against(
+                note.quote, old.quote or old.content
+            ):
                 return _against(note, old, "decided otherwise since")
             if note.category == "procedures" and _same_goal(note, old):
                 return _against(note, old, "done otherwise since")
@@ -92,7 +110,9 @@ def _replacing(note: Note, near: Memories, said_at: Micros) -> Comparison:
 
 
 def _against(note: Note, old: Memory, reason: str) -> Comparison:
-    from_session = isinstance(old.metadata.get("source"), dict) and "session" in old.metadata["source"]
+    from_session = (
+        isinstance(old.metadata.get("source"), dict) and "session" in old.metadata["source"]
+    )
     replaces = from_session and not old.protected
     return Comparison(note, "supersedes" if replaces else "conflicts", reason, old.id)
 
@@ -110,4 +130,6 @@ def _same_goal(note: Note, old: Memory) -> bool:
 
 def _candidate(note: Note) -> Candidate:
     kind = CATEGORIES[note.category]
-    return replace(as_candidate(note), content=_opening_small(note.text), kind=kind, category=note.category)
+    return replace(
+        as_candidate(note), content=_opening_small(note.text), kind=kind, category=note.category
+    )

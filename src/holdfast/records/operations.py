@@ -1,4 +1,6 @@
-"""What can be done to records, each a function of a writer. The files follow when the transaction ends."""
+"""What can be done to records, each a function of a writer. The files follow when the transaction
+ends.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from ..text.secrets import find_secrets
 from ..types import Events, Memory, Micros, Scope, new_id
 from . import atomic_files
 from .markdown import SECOND, document_of, file_name, patched
-from .roots import CATEGORIES, RECORDS, SOURCE, Place
+from .roots import CATEGORIES, RECORDS, SOURCE, RecordRoot
 from .write_back import WAS
 
 
@@ -38,7 +40,9 @@ class Given:
 
     def over(self, old: Memory | None = None) -> commit.Draft:
         """A draft of the record: what is given, and else what was there."""
-        metadata = {key: value for key, value in old.metadata.items() if key != "redacted"} if old else {}
+        metadata = (
+            {key: value for key, value in old.metadata.items() if key != "redacted"} if old else {}
+        )
         had_aliases = list(metadata.get("aliases") or ())
         had_keywords = [tag for tag in old.tags if tag not in had_aliases] if old else []
         aliases = had_aliases if self.aliases is None else _words(self.aliases)
@@ -52,7 +56,11 @@ class Given:
             category=category,
             title=self.title if self.title is not None else old.title if old else "",
             valid_until=self._until(old),
-            confidence=self.confidence if self.confidence is not None else old.confidence if old else 1.0,
+            confidence=self.confidence
+            if self.confidence is not None
+            else old.confidence
+            if old
+            else 1.0,
             source=SOURCE,
             quote=self.quote if self.quote is not None else old.quote if old else "",
             tags=tuple(dict.fromkeys((*keywords, *aliases))),
@@ -71,11 +79,13 @@ def _words(words: Sequence[str]) -> list[str]:
     return [word for word in map(str.strip, words) if word]
 
 
-def new(given: Given, place: Place, *, at: Micros, max_bytes: int) -> Memory:
+def new(given: Given, place: RecordRoot, *, at: Micros, max_bytes: int) -> Memory:
     """A record that is to be written, with its id and the name of its file."""
     draft, moment = given.over(), at - at % SECOND
     draft.event_time = moment
-    made = commit.build(draft, place.scope, at=moment, max_bytes=max_bytes).with_(id=new_id("rec", at))
+    made = commit.build(draft, place.scope, at=moment, max_bytes=max_bytes).with_(
+        id=new_id("rec", at)
+    )
     return made.with_(metadata={**made.metadata, "file": file_name(made)})
 
 
@@ -92,13 +102,17 @@ def update(writer: Writer, old: Memory, given: Given, *, at: Micros, max_bytes: 
     if "redacted" in old.metadata and given.body is None:
         made = made.with_(metadata={**made.metadata, "redacted": old.metadata["redacted"]})
     told = ("title", "tags", "valid_until", "confidence", "quote", "metadata")
-    wanted = {name: getattr(made, name) for name in told if getattr(made, name) != getattr(old, name)}
+    wanted = {
+        name: getattr(made, name) for name in told if getattr(made, name) != getattr(old, name)
+    }
     if made.content == old.content and not wanted:
         return old
     moment = max(at - at % SECOND, old.updated_at)
     if made.content == old.content:
         return writer.change(old, **wanted, updated_at=moment)
-    again = commit.rewrite(writer, old, old.with_(content=made.content, updated_at=moment, **wanted))
+    again = commit.rewrite(
+        writer, old, old.with_(content=made.content, updated_at=moment, **wanted)
+    )
     entity_linking.note(writer, [again], at=at)
     return again
 
@@ -110,12 +124,20 @@ def reclassify(writer: Writer, old: Memory, category: str, *, at: Micros) -> Mem
     name = PurePosixPath(str(old.metadata["file"])).name
     metadata = {**old.metadata, "file": f"{RECORDS}/{category}/{name}"}
     return writer.change(
-        old, category=category, kind=CATEGORIES[category], metadata=metadata, updated_at=max(at, old.updated_at)
+        old,
+        category=category,
+        kind=CATEGORIES[category],
+        metadata=metadata,
+        updated_at=max(at, old.updated_at),
     )
 
 
-def move(writer: Writer, old: Memory, place: Place, places: Sequence[Place], *, at: Micros) -> Memory:
-    """Puts a record into another place, under the same id. What it was linked to in the old one is linked no more."""
+def move(
+    writer: Writer, old: Memory, place: RecordRoot, places: Sequence[RecordRoot], *, at: Micros
+) -> Memory:
+    """Puts a record into another place, under the same id. What it was linked to in the old one is
+    linked no more.
+    """
     if old.scope == place.scope:
         return old
     if writer.memory(place.scope, old.id) is not None:
@@ -123,12 +145,14 @@ def move(writer: Writer, old: Memory, place: Place, places: Sequence[Place], *, 
     moved = old.with_(scope=place.scope, seq=0, updated_at=max(at - at % SECOND, old.updated_at))
     document = _own_text(old, places)
     if document is not None:
-        moved = moved.with_(metadata={**old.metadata, WAS: patched(document, old, moved, place).text})
+        moved = moved.with_(
+            metadata={**old.metadata, WAS: patched(document, old, moved, place).text}
+        )
     delete(writer, old, places)
     return add(writer, moved, at=at)
 
 
-def delete(writer: Writer, old: Memory, places: Sequence[Place]) -> Memory:
+def delete(writer: Writer, old: Memory, places: Sequence[RecordRoot]) -> Memory:
     """Takes a record out; the journal keeps it, with the text of its file where that says more."""
     document = _own_text(old, places)
     if document is not None:
@@ -138,21 +162,37 @@ def delete(writer: Writer, old: Memory, places: Sequence[Place]) -> Memory:
 
 
 def undo(writer: Writer, scopes: Sequence[Scope], run: str) -> Events:
-    """Takes a run back; records that it deleted have the text of their files again, for who writes them."""
+    """Takes a run back; records that it deleted have the text of their files again, for who writes
+    them.
+    """
     events = writer.undo(scopes, run)
     for event in events:
-        metadata = json.loads((event.before or {}).get("metadata") or "{}") if event.noun == "memory" else {}
-        back = writer.memory(event.scope, event.target) if event.after is None and WAS in metadata else None
+        metadata = (
+            json.loads((event.before or {}).get("metadata") or "{}")
+            if event.noun == "memory"
+            else {}
+        )
+        back = (
+            writer.memory(event.scope, event.target)
+            if event.after is None and WAS in metadata
+            else None
+        )
         if back is not None:
             writer.change(back, metadata={**back.metadata, WAS: metadata[WAS]})
     return events
 
 
-def _own_text(record: Memory, places: Sequence[Place]) -> Document | None:
-    """The file of a record if it says more than the memory does, and nothing that must not be kept."""
+def _own_text(record: Memory, places: Sequence[RecordRoot]) -> Document | None:
+    """The file of a record if it says more than the memory does, and nothing that must not be
+    kept.
+    """
     place = next((place for place in places if place.scope == record.scope), None)
     content = atomic_files.read(place.root / str(record.metadata["file"])) if place else None
     if place is None or content is None:
         return None
     text = frontmatter.decode(content.bytes)
-    return None if text == document_of(record, place).text or find_secrets(text) else frontmatter.split(text)
+    return (
+        None
+        if text == document_of(record, place).text or find_secrets(text)
+        else frontmatter.split(text)
+    )

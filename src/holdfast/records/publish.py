@@ -1,7 +1,8 @@
 """The most useful records, kept in a region of a file that agents read anyway, such as AGENTS.md.
 
-Which records are worth the room is decided here, by how sure, how often used and how recent they are. They are shown
-in an order that does not depend on that, so that the file changes only when its choice does.
+Which records are worth the room is decided here, by how sure, how often used and how recent they
+are. They are shown in an order that does not depend on that, so that the file changes only when its
+choice does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..text.budget import count_tokens
 from ..text.fences import neutralise
 from ..types import DAY, Memory, Micros
 from . import atomic_files, managed_region
-from .roots import Place
+from .roots import RecordRoot
 
 ORDER = ("principles", "preferences", "procedures", "decisions", "incidents")
 MOST_BYTES = 8_000  # a quarter of what the strictest of the tools that read such files take in
@@ -57,7 +58,9 @@ class Room:
     def of(cls, *, max_bytes: int | None = None, tokens: int | None = None) -> Room:
         """So many bytes or so many tokens; `MOST_BYTES` when neither is said."""
         if max_bytes is not None and tokens is not None:
-            raise InvalidInput("Give the size as bytes or as tokens, not both. Nothing was written.")
+            raise InvalidInput(
+                "Give the size as bytes or as tokens, not both. Nothing was written."
+            )
         if tokens is not None:
             return cls(tokens, lambda line: count_tokens(line) + 1)
         return cls(MOST_BYTES if max_bytes is None else max_bytes, _bytes)
@@ -76,7 +79,9 @@ def _bytes(text: str) -> int:
 
 
 def usefulness(record: Memory, now: Micros) -> float:
-    """What speaks for a record: how sure it is, how often it was of use, and how lately it was written."""
+    """What speaks for a record: how sure it is, how often it was of use, and how lately it was
+    written.
+    """
     age = max(now - record.updated_at, 0) / HALF_LIFE
     return record.confidence * (1 + math.log1p(record.access_count)) * math.pow(0.5, age)
 
@@ -93,30 +98,42 @@ def worth_telling(records: Iterable[Memory], now: Micros) -> list[Memory]:
     return sorted(holding, key=lambda one: (-usefulness(one, now), one.id))
 
 
-def compose(records: Sequence[Memory], place: Place, room: Room) -> tuple[str, list[Memory]]:
-    """The text of a region with as many of these records as there is room for, and which they are."""
+def compose(records: Sequence[Memory], place: RecordRoot, room: Room) -> tuple[str, list[Memory]]:
+    """The text of a region with as many of these records as there is room for, and which they
+    are.
+    """
     frame = [*_frame(place), _more(len(records)), managed_region.put(None, "").decode()]
     left = room.left(frame)
     if left < 0:
-        raise InvalidInput(f"A region takes at least {room.limit - left}, and {room.limit} was allowed for it.")
+        raise InvalidInput(
+            f"A region takes at least {room.limit - left}, and {room.limit} was allowed for it."
+        )
     chosen: dict[str, list[tuple[Memory, str]]] = {}
     for record in records:
         line = _line(record, place)
-        cost = room.measure(line) + (0 if record.category in chosen else room.measure(_heading(record.category)))
+        cost = room.measure(line) + (
+            0 if record.category in chosen else room.measure(_heading(record.category))
+        )
         if cost <= left:
             left -= cost
             chosen.setdefault(record.category, []).append((record, line))
-    kept = [pair for name in ORDER for pair in sorted(chosen.get(name, ()), key=lambda pair: pair[0].id)]
+    kept = [
+        pair for name in ORDER for pair in sorted(chosen.get(name, ()), key=lambda pair: pair[0].id)
+    ]
     lines = [*_frame(place), *_grouped(kept)]
     lines += [_more(len(records) - len(kept))] if len(records) > len(kept) else []
     return "\n".join(lines), [record for record, _ in kept]
 
 
-def _frame(place: Place) -> list[str]:
+def _frame(place: RecordRoot) -> list[str]:
     what = "this project" if place.name == "project" else "how I work"
     return [
         f"## What is known about {what}",
-        "Notes from earlier sessions, true when they were written. For a task: `holdfast recall TASK --format prompt`.",
+        (
+            "Notes from earlier sessions, true when they were written. For a task: `holdfast "
+            "recall "
+            "TASK --format prompt`."
+        ),
     ]
 
 
@@ -138,7 +155,7 @@ def _more(count: int) -> str:
     return f"({count} more: `holdfast record list`.)"
 
 
-def _line(record: Memory, place: Place) -> str:
+def _line(record: Memory, place: RecordRoot) -> str:
     text = neutralise(text_of(record))
     if len(text) <= LONGEST:
         return f"- {text}"
@@ -151,23 +168,35 @@ def _line(record: Memory, place: Place) -> str:
 
 
 def publish(
-    path: Path, records: Iterable[Memory], place: Place, *, now: Micros, room: Room, force: bool, plan: bool
+    path: Path,
+    records: Iterable[Memory],
+    place: RecordRoot,
+    *,
+    now: Micros,
+    room: Room,
+    force: bool,
+    plan: bool,
 ) -> Published:
-    """Makes the region of a file say the most useful records. Refused, with the line, when somebody wrote in it.
+    """Makes the region of a file say the most useful records. Refused, with the line, when somebody
+    wrote in it.
 
-    A file that is not there is made; one without a region gets it at its end, if there is anything to say. `force`
-    overwrites what somebody wrote, `plan` writes nothing.
+    A file that is not there is made; one without a region gets it at its end, if there is anything
+    to say. `force` overwrites what somebody wrote, `plan` writes nothing.
     """
     every = worth_telling(records, now)
     text, kept = compose(every, place, room)
     old = _read(path)
     before, known = _region(path, old, force=force)
     after = managed_region.put(before, text) if kept or known else before
-    return _settled(Published(path, before, after, tuple(kept), len(every) - len(kept)), old, plan=plan)
+    return _settled(
+        Published(path, before, after, tuple(kept), len(every) - len(kept)), old, plan=plan
+    )
 
 
 def withdraw(path: Path, *, force: bool, plan: bool) -> Published:
-    """Takes the region out of a file, which is then as it was before; a file that had nothing else is removed."""
+    """Takes the region out of a file, which is then as it was before; a file that had nothing else
+    is removed.
+    """
     old = _read(path)
     before, known = _region(path, old, force=force)
     after = managed_region.take_out(before) if before is not None and known else before
@@ -175,7 +204,9 @@ def withdraw(path: Path, *, force: bool, plan: bool) -> Published:
 
 
 def _read(path: Path) -> atomic_files.Content | None:
-    """What a file holds, or the file that a link leads to: `CLAUDE.md` is often one to `AGENTS.md`."""
+    """What a file holds, or the file that a link leads to: `CLAUDE.md` is often one to
+    `AGENTS.md`.
+    """
     try:
         return atomic_files.read(path.resolve())
     except InvalidInput as error:
@@ -193,8 +224,10 @@ def _region(
         raise InvalidInput(f"{path} was left as it is: {error}") from None
     if known and known.edited and not force:
         raise Refused(
-            f"Somebody wrote in the region of {path} that begins in line {known.line}. Nothing was changed. Put what "
-            "they wrote into a record (holdfast record add) or outside of the region; --force overwrites it."
+            f"Somebody wrote in the region of {path} that begins in line {known.line}. Nothing "
+            "was changed. Put what "
+            "they wrote into a record (holdfast record add) or outside of the region; --force "
+            "overwrites it."
         )
     return old.bytes, known
 

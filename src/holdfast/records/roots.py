@@ -1,7 +1,8 @@
 """Where records are kept: in a project, beside its code, and with a person, across all projects.
 
-A project's place is the folder `.holdfast` at its root. Everything in it may be committed: `project.yaml` names the
-project, so every clone shares one memory, and `records/` holds one Markdown file a record, in a folder a category.
+A project's place is the folder `.holdfast` at its root. Everything in it may be committed:
+`project.yaml` names the project, so every clone shares one memory, and `records/` holds one
+Markdown file a record, in a folder a category.
 """
 
 from __future__ import annotations
@@ -41,11 +42,13 @@ _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,119}")
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordRoot:
     """A folder that keeps records, and the scope that they belong to."""
 
     root: Path
-    """The folder that holds `records/`: `.holdfast` in a project, `assistant` in a person's data."""
+    """The folder that holds `records/`: `.holdfast` in a project, `assistant` in a person's
+    data.
+    """
     scope: Scope
     name: PlaceName
 
@@ -56,30 +59,37 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        """What paths in its records are relative to: the project's own folder, or the place itself."""
+        """What paths in its records are relative to: the project's own folder, or the place
+        itself.
+        """
         return self.root.parent if self.name == "project" else self.root
 
 
-def project_place(start: Path) -> Place | None:
-    """The place of the project that a folder lies in: that of the nearest one upwards; None when there is none."""
+def project_place(start: Path) -> RecordRoot | None:
+    """The place of the project that a folder lies in: that of the nearest one upwards; None when
+    there is none.
+    """
     found = _nearest(start.resolve(), _SIGN)
     return _place(found) if found else None
 
 
-def place_around(folder: Path) -> Place:
-    """The place of the project that a folder belongs to, whether or not anything is there: one that keeps records, else
-    the repository, else the folder itself. One that is gone is still the project that it was."""
+def place_around(folder: Path) -> RecordRoot:
+    """The place of the project that a folder belongs to, whether or not anything is there: one that
+    keeps records, else the repository, else the folder itself. One that is gone is still the
+    project that it was."""
     known = project_place(folder) if folder.is_dir() else None
     if known is not None:
         return known
     top = repository_top(folder.resolve())
-    return Place(top / FOLDER, Scope("project", project_id(top)), "project")
+    return RecordRoot(top / FOLDER, Scope("project", project_id(top)), "project")
 
 
-def noted_place(folder: Path, data: Path) -> Place | None:
-    """The place of the project that a folder belongs to, if it keeps no records but past sessions of it were taken in.
+def noted_place(folder: Path, data: Path) -> RecordRoot | None:
+    """The place of the project that a folder belongs to, if it keeps no records but past sessions
+    of it were taken in.
 
-    A person's `data` has a folder for each such project; version 0.1.0 left a list in the project instead.
+    A person's `data` has a folder for each such project; version 0.1.0 left a list in the project
+    instead.
     """
     if not (data / PROJECTS).is_dir():  # the usual case costs one look, and loads nothing
         return None
@@ -89,7 +99,8 @@ def noted_place(folder: Path, data: Path) -> Place | None:
 
 
 def project_folder(start: Path) -> Path:
-    """The top of the project that a folder lies in: one that keeps records, else the repository, else `start` itself.
+    """The top of the project that a folder lies in: one that keeps records, else the repository,
+    else `start` itself.
 
     Nothing is read, so one that does not say how it is called is found as well.
     """
@@ -97,7 +108,9 @@ def project_folder(start: Path) -> Path:
 
 
 def folder_to_make(start: Path) -> Path:
-    """Which folder becomes a project for who is in `start`: the nearest that is one or holds a repository, else it."""
+    """Which folder becomes a project for who is in `start`: the nearest that is one or holds a
+    repository, else it.
+    """
     return _nearest(start, _SIGN, ".git") or start
 
 
@@ -109,26 +122,30 @@ def repository_top(folder: Path) -> Path:
 def _nearest(start: Path, *signs: str) -> Path | None:
     """The nearest folder upwards, from `start` itself on, that has one of these."""
     around = (start, *start.parents)
-    return next((folder for folder in around if any((folder / sign).exists() for sign in signs)), None)
+    return next(
+        (folder for folder in around if any((folder / sign).exists() for sign in signs)), None
+    )
 
 
-def assistant_place(owner: str, data: Path) -> Place:
+def assistant_place(owner: str, data: Path) -> RecordRoot:
     """The place of what a person's assistant knows in every project. It need not be there yet."""
-    return Place(data / "assistant", Scope("assistant", owner), "assistant")
+    return RecordRoot(data / "assistant", Scope("assistant", owner), "assistant")
 
 
-def places_around(start: Path, owner: str, data: Path) -> tuple[Place, ...]:
-    """The places whose records count in a folder: the project's, if it lies in one, and the person's own."""
+def places_around(start: Path, owner: str, data: Path) -> tuple[RecordRoot, ...]:
+    """The places whose records count in a folder: the project's, if it lies in one, and the
+    person's own.
+    """
     project, own = project_place(start), assistant_place(owner, data)
     return (project, own) if project else (own,)
 
 
-def places_here(folder: Path) -> tuple[Place, ...]:
+def places_here(folder: Path) -> tuple[RecordRoot, ...]:
     """The same, for the person at the keyboard."""
     return places_around(folder, config.login(), config.data_folder())
 
 
-def init_project(folder: Path, name: str = "") -> Place:
+def init_project(folder: Path, name: str = "") -> RecordRoot:
     """Makes a folder a project that keeps records; what it is already stays as it is.
 
     Its id is the one that the folder went by before, so that what was known of it stays its own.
@@ -141,22 +158,27 @@ def init_project(folder: Path, name: str = "") -> Place:
             (file.parent / RECORDS).mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
         except OSError as error:
-            raise InvalidInput(f"Cannot write {file}: {error.strerror}. Nothing was made a project.") from error
+            raise InvalidInput(
+                f"Cannot write {file}: {error.strerror}. Nothing was made a project."
+            ) from error
     return _place(folder.resolve())
 
 
 def project_id(folder: Path) -> str:
-    """The id of the project at a folder: the one that its project file says, else one made of its name and path."""
+    """The id of the project at a folder: the one that its project file says, else one made of its
+    name and path.
+    """
     here = folder.resolve()
     if (here / FOLDER / PROJECT_FILE).is_file():
         return _read(here / FOLDER / PROJECT_FILE)["id"]
-    from hashlib import sha256  # noqa: PLC0415 (it loads OpenSSL)
+    # It loads OpenSSL.
+    from hashlib import sha256  # noqa: PLC0415
 
     tail = sha256(str(here).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{slug(here.name, ascii_only=True) or 'project'}-{tail}"
 
 
-def project_name(place: Place) -> str:
+def project_name(place: RecordRoot) -> str:
     """What people call a project."""
     return _read(place.root / PROJECT_FILE).get("name") or place.folder.name
 
@@ -165,12 +187,18 @@ def check_category(category: str) -> str:
     """`category` itself, when it is one of the five."""
     if category in CATEGORIES:
         return category
-    raise InvalidInput(f"There is no category {category!r} of records. Use one of: {', '.join(CATEGORIES)}.")
+    raise InvalidInput(
+        f"There is no category {category!r} of records. Use one of: {', '.join(CATEGORIES)}."
+    )
 
 
 def is_record(memory: Memory) -> bool:
-    """Whether a memory is kept in a file: one in the folder of a category. What others sync may say anything."""
-    found = _FILE.fullmatch(str(memory.metadata.get("file", ""))) if memory.source == SOURCE else None
+    """Whether a memory is kept in a file: one in the folder of a category. What others sync may say
+    anything.
+    """
+    found = (
+        _FILE.fullmatch(str(memory.metadata.get("file", ""))) if memory.source == SOURCE else None
+    )
     return found is not None and found[1].casefold() in CATEGORIES
 
 
@@ -188,13 +216,15 @@ def slug(text: str, *, ascii_only: bool = False, limit: int = 50) -> str:
     return cut.strip("-")
 
 
-def _place(folder: Path) -> Place:
+def _place(folder: Path) -> RecordRoot:
     known = _read(folder / FOLDER / PROJECT_FILE)
-    return Place(folder / FOLDER, Scope("project", known["id"]), "project")
+    return RecordRoot(folder / FOLDER, Scope("project", known["id"]), "project")
 
 
 def _read(file: Path) -> dict[str, str]:
-    """What a project file says; InvalidInput, with what to do, when it does not name the project."""
+    """What a project file says; InvalidInput, with what to do, when it does not name the
+    project.
+    """
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -207,7 +237,8 @@ def _read(file: Path) -> dict[str, str]:
     if not _ID.fullmatch(known.get("id", "")):
         like = slug(file.parent.parent.name, ascii_only=True) or "my-project"
         raise InvalidInput(
-            f"{file} does not name its project. It needs a line such as 'id: {like}': letters, digits, dots and "
+            f"{file} does not name its project. It needs a line such as 'id: {like}': letters, "
+            "digits, dots and "
             "hyphens. If git left a conflict in it, keep one of the two ids."
         )
     return known

@@ -1,4 +1,6 @@
-"""The files of a place as its folders list them: one look at each of them, none at what lies behind a link."""
+"""The files of a place as its folders list them: one look at each of them, none at what lies behind
+a link.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import NamedTuple
 
 from ..errors import HoldfastError
-from .roots import CATEGORIES, RECORDS, Place
+from .roots import CATEGORIES, RECORDS, RecordRoot
 
 
 class Unlistable(HoldfastError):
@@ -25,7 +27,9 @@ _ABOUT = frozenset(("README.md", "Readme.md", "readme.md"))  # what a folder is 
 
 
 class _Folder(NamedTuple):
-    """What lies in a folder: names, and for each of them mode, size and time of change, one behind the other."""
+    """What lies in a folder: names, and for each of them mode, size and time of change, one behind
+    the other.
+    """
 
     path: Path
     names: list[str]
@@ -41,8 +45,10 @@ class _Folder(NamedTuple):
 class Listing:
     """What lies in the folders of a place at this moment."""
 
-    def __init__(self, place: Place) -> None:
-        """Unlistable when a folder is there and cannot be looked into: that does not mean that its files are gone."""
+    def __init__(self, place: RecordRoot) -> None:
+        """Unlistable when a folder is there and cannot be looked into: that does not mean that its
+        files are gone.
+        """
         if place.records.is_symlink():
             raise Unlistable(f"{place.records} is a link, and nothing outside {place.root} is read")
         self._root, self._top = place.root, _look(place.records)
@@ -53,8 +59,11 @@ class Listing:
         ]
 
     def seal(self) -> str:
-        """What stays the same as long as every name, size and time of change does, and changes with any of them."""
-        # Of the folders themselves what they are, and no times: those change with hidden files as well.
+        """What stays the same as long as every name, size and time of change does, and changes with
+        any of them.
+        """
+        # Of the folders themselves what they are, and no times: those change with hidden files as
+        # well.
         names, numbers = [*self._top.names], self._top.numbers[::3]
         for folder in self._folders:
             names += folder.names
@@ -67,10 +76,14 @@ class Listing:
         for name, mode, _ in self._top.entries():
             path = self._top.path / name
             if S_ISLNK(mode):
-                warnings.append(f"{path} is a link, and passed over: nothing outside {self._root} is read.")
+                warnings.append(
+                    f"{path} is a link, and passed over: nothing outside {self._root} is read."
+                )
             elif name.casefold() not in CATEGORIES if S_ISDIR(mode) else _is_record(name):
                 warnings.append(
-                    f"{path} is passed over: records are in the folders {', '.join(CATEGORIES)}. Move it to one."
+                    f"{path} is passed over: records are in the folders "
+                    f"{', '.join(CATEGORIES)}. "
+                    "Move it to one."
                 )
         found: dict[str, Stat] = {}
         for folder in self._folders:
@@ -85,10 +98,14 @@ def _records(folder: _Folder, warnings: list[str]) -> Iterator[tuple[str, Stat]]
             continue
         if not S_ISREG(mode):
             warnings.append(
-                f"{folder.path / name} is a link or no file, and passed over: only files of the place are read."
+                f"{folder.path / name} is a link or no file, and passed over: only files of "
+                "the "
+                "place are read."
             )
         elif not (name.isascii() or _sayable(name)):
-            warnings.append(f"{str(folder.path / name)!a} is passed over: its name is not UTF-8. Rename it.")
+            warnings.append(
+                f"{str(folder.path / name)!a} is passed over: its name is not UTF-8. Rename it."
+            )
         else:
             yield prefix + name, seen
 
@@ -121,7 +138,9 @@ def _look(path: Path) -> _Folder:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | Path]:
-    """A folder as it is looked at quickest: opened, where that can be, so that no file in it is sought from the top."""
+    """A folder as it is looked at quickest: opened, where that can be, so that no file in it is
+    sought from the top.
+    """
     if os.scandir not in os.supports_fd:
         yield folder
         return

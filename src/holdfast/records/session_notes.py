@@ -1,9 +1,11 @@
-"""From sessions to records: what a project's sessions teach is compared with its records and written down.
+"""From sessions to records: what a project's sessions teach is compared with its records and
+written down.
 
-Reading and comparing come before the transaction; what follows from one session (records and their files, links, what
-was renewed or replaced, the session's stamp) is one. A session that was read is not read again until it goes on, and
-what of it was noted is not noted again, however its record was edited, moved or deleted since. A failure concerns one
-session only: it is reported, and the session is read the next time.
+Reading and comparing come before the transaction; what follows from one session (records and their
+files, links, what was renewed or replaced, the session's stamp) is one. A session that was read is
+not read again until it goes on, and what of it was noted is not noted again, however its record was
+edited, moved or deleted since. A failure concerns one session only: it is reported, and the session
+is read the next time.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ..types import Clock, Edge, Memories, Memory, Micros, Session, iso
 from . import operations
 from .extraction_progress import is_due, mark_of, sessions_of, so_far, stamp_of, stamped
 from .note_matching import Comparison, Sentence, compared
-from .roots import Place
+from .roots import RecordRoot
 
 __all__ = ["Extracted", "Extractor", "Noted", "sessions_of"]
 
@@ -51,7 +53,9 @@ class Noted:
 
 @dataclass(slots=True)
 class Extracted:
-    """What extracting did, or with a plan would do: notes and their fate, sessions read, and what went wrong."""
+    """What extracting did, or with a plan would do: notes and their fate, sessions read, and what
+    went wrong.
+    """
 
     notes: list[Noted] = field(default_factory=list)
     sessions: int = 0
@@ -75,13 +79,17 @@ class Extractor:
     clock: Clock
     actor: str
     write: Callable[[str, Callable[[Writer], list[Noted]]], list[Noted]]
-    places: Mapping[str, Place]
+    places: Mapping[str, RecordRoot]
     policy: Policy
     complete: Complete | None = None
     max_bytes: int = 100_000
 
-    def run(self, sessions: Sequence[Session], *, plan: bool, progress: Callable[[int, int], None]) -> Extracted:
-        """Reads each session that was not read before, and writes down what it teaches unless it is a `plan`."""
+    def run(
+        self, sessions: Sequence[Session], *, plan: bool, progress: Callable[[int, int], None]
+    ) -> Extracted:
+        """Reads each session that was not read before, and writes down what it teaches unless it is
+        a `plan`.
+        """
         done = Extracted()
         due = [one for one in sessions if is_due(one)]
         done.skipped = len(sessions) - len(due)
@@ -102,7 +110,9 @@ class Extractor:
             done.failures[session.id] = f"{type(error).__name__}: {error}"
 
     def _read(self, session: Session) -> list[Noted]:
-        """What a session teaches that was not noted before, and what to do with each; nothing is written."""
+        """What a session teaches that was not noted before, and what to do with each; nothing is
+        written.
+        """
         turns = self._turns(session)
         notes = ask_for_notes(turns, self.complete) if self.complete else find_notes(turns)
         noted = set(stamp_of(session).get("noted", ()))
@@ -122,21 +132,28 @@ class Extractor:
                 told.append(turn)
         return told
 
-    def _place(self, note: Note) -> Place:
+    def _place(self, note: Note) -> RecordRoot:
         return self.places.get(note.place) or self.places["project"]
 
-    # -- writing -------------------------------------------------------------------------------------------------------
+    # -- writing
+    # -------------------------------------------------------------------------------------------------------
 
     def _kept(self, session: Session, found: Sequence[Noted]) -> list[Noted]:
         def work(writer: Writer) -> list[Noted]:
             fresh = writer.session(session.scope, session.id)
             if fresh is None or so_far(fresh) != so_far(session):
-                raise Conflict("The session went on while it was read. It is read again the next time.")
+                raise Conflict(
+                    "The session went on while it was read. It is read again the next time."
+                )
             if stamp_of(fresh) != stamp_of(session):
                 return []  # somebody else has read it meanwhile
             at = self.clock()
             kept = [self._write_down(writer, fresh, one, at=at) for one in found]
-            writer.put_session(stamped(fresh, [one.note for one in found], by="model" if self.complete else "rules"))
+            writer.put_session(
+                stamped(
+                    fresh, [one.note for one in found], by="model" if self.complete else "rules"
+                )
+            )
             return kept
 
         return self.write(VERB, work)
@@ -177,10 +194,14 @@ class Extractor:
         """Notes that a record was borne out. Its file changes only where that makes it surer."""
         if known is not None and known.status == "active":
             sure = max(known.confidence, one.note.confidence)
-            self._link(writer, writer.change(known, confidence=sure, last_accessed=at), one.note, at=at)
+            self._link(
+                writer, writer.change(known, confidence=sure, last_accessed=at), one.note, at=at
+            )
 
     def _link(self, writer: Writer, record: Memory, note: Note, *, at: Micros) -> None:
-        """Links a record to the turns it rests on, where they belong to the same scope and are still there."""
+        """Links a record to the turns it rests on, where they belong to the same scope and are
+        still there.
+        """
         for turn in note.turns:
             if writer.memory(record.scope, turn) is not None:
                 writer.link(Edge(record.scope, record.id, turn, "derived_from", at))
@@ -194,7 +215,11 @@ def _source(writer: Writer, session: Session, note: Note) -> dict[str, Any]:
     turn = writer.memory(session.scope, note.source)
     at = turn.metadata.get("at") if turn else None
     where = at if isinstance(at, Mapping) else {"path": session.metadata.get("path")}
-    told = {"session": session.id, "path": _shareable(where.get("path")), "lines": where.get("lines")}
+    told = {
+        "session": session.id,
+        "path": _shareable(where.get("path")),
+        "lines": where.get("lines"),
+    }
     when = iso(turn.event_time) if turn else None
     return {key: value for key, value in {**told, "at": when}.items() if value}
 

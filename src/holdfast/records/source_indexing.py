@@ -1,4 +1,6 @@
-"""The files that are indexed for a project: found by its lists or as somebody names them, let go when they are gone."""
+"""The files that are indexed for a project: found by its lists or as somebody names them, let go
+when they are gone.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,25 @@ from ..errors import InvalidInput
 from ..ingest.documents import Indexed, Indexer, Source, can_be_indexed
 from ..storage.protocol import KnownFile
 from ..transcripts.base import Transcript
-from .roots import FOLDER, Place, project_place
+from .roots import FOLDER, RecordRoot, project_place
 from .source_lists import FOLLOWED, LIST, Sources, covers
 
 # Where programs put what they have made or fetched: nobody looks for what was said there.
-_NOT_WRITTEN_HERE = frozenset(("node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"))
+_NOT_WRITTEN_HERE = frozenset(
+    ("node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build")
+)
 
 
-def given(paths: Sequence[str | Path], place: Place) -> list[Path]:
-    """The files and folders that somebody names; InvalidInput, before anything is done, when one is not there."""
+def given(paths: Sequence[str | Path], place: RecordRoot) -> list[Path]:
+    """The files and folders that somebody names; InvalidInput, before anything is done, when one is
+    not there.
+    """
     found = []
     for path in paths:
         known = Path(path).expanduser()
-        known = known.parent.resolve() / known.name if known.name not in ("", "..") else known.resolve()
+        known = (
+            known.parent.resolve() / known.name if known.name not in ("", "..") else known.resolve()
+        )
         if not known.exists():
             raise InvalidInput(f"There is no {path}. Nothing was indexed.")
         if known.is_relative_to(place.folder / FOLDER):
@@ -39,30 +47,35 @@ def follow(
     whole: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Indexed:
-    """Indexes what is `named`, or all that the lists name, and forgets what was indexed of it and is gone.
+    """Indexes what is `named`, or all that the lists name, and forgets what was indexed of it and
+    is gone.
 
-    A transcript outside the project that is gone was deleted by its tool, which does so after a while. What was indexed
-    of it stays as long as a list names it: it may be the last copy. With `whole` the store is marked as one into which
-    all that the lists name was followed.
+    A transcript outside the project that is gone was deleted by its tool, which does so after a
+    while. What was indexed of it stays as long as a list names it: it may be the last copy. With
+    `whole` the store is marked as one into which all that the lists name was followed.
     """
     listed = sources.patterns()
     patterns = listed if named is None else [str(path) for path in named]
     found = _found(patterns, sources, indexer)
-    missing = {name: str(sources.place.folder / name) for name in indexer.known if name not in found}
+    missing = {
+        name: str(sources.place.folder / name) for name in indexer.known if name not in found
+    }
     for number, source in enumerate(found.values()):
         progress(number, len(found))
         indexer.index(source)
     progress(len(found), len(found))
     for name, path in missing.items():
         if named is None or any(covers(pattern, path) for pattern in patterns):
-            last_copy = Path(name).is_absolute() and any(covers(pattern, path) for pattern in listed)
+            last_copy = Path(name).is_absolute() and any(
+                covers(pattern, path) for pattern in listed
+            )
             indexer.drop(name, turns=not last_copy)
     if whole:
         indexer.finish(KnownFile(FOLLOWED, LIST, "", 0, 0, ""))
     return indexer.done
 
 
-def was_held_in(place: Place, transcript: Transcript) -> bool:
+def was_held_in(place: RecordRoot, transcript: Transcript) -> bool:
     """Whether a session is one of a project's: its transcript lies there, or it worked there."""
     if transcript.path.is_relative_to(place.folder):
         return True
@@ -82,7 +95,10 @@ def _found(patterns: Sequence[str], sources: Sources, indexer: Indexer) -> dict[
                 name = sources.name_of(path)
                 if name not in found or named:
                     found[name] = Source(path, name, named)
-        except (OSError, ValueError) as error:  # a folder that may not be entered, or no glob at all
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # a folder that may not be entered, or no glob at all
             indexer.warn(pattern, f"nothing can be found by it ({error})")
     return found
 
@@ -92,17 +108,25 @@ def _files(pattern: Path) -> Iterator[tuple[Path, bool]]:
     if pattern.is_file():
         yield pattern, True
         return
-    if any("**" in part and part != "**" for part in pattern.parts):  # newer Pythons would read it as one star
+    if any(
+        "**" in part and part != "**" for part in pattern.parts
+    ):  # newer Pythons would read it as one star
         raise ValueError("** stands for folders, between slashes: docs/**/*.md")
     root = Path(pattern.anchor)
-    for match in [pattern] if pattern.is_dir() else sorted(root.glob(str(pattern.relative_to(root)))):
+    for match in (
+        [pattern] if pattern.is_dir() else sorted(root.glob(str(pattern.relative_to(root))))
+    ):
         yield from ((file, False) for file in (_walk(match) if match.is_dir() else [match]))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files under a folder that may be worth reading, in order; hidden ones, and those behind links, are not."""
+    """The files under a folder that may be worth reading, in order; hidden ones, and those behind
+    links, are not.
+    """
     for here, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _NOT_WRITTEN_HERE)
+        folders[:] = sorted(
+            one for one in folders if not one.startswith(".") and one not in _NOT_WRITTEN_HERE
+        )
         for file in sorted(files):
             path = Path(here, file)
             if not file.startswith(".") and can_be_indexed(path):

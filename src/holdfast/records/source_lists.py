@@ -1,7 +1,9 @@
-"""What a project has indexed: two lists of files, folders and globs, one a line, that people may edit.
+"""What a project has indexed: two lists of files, folders and globs, one a line, that people may
+edit.
 
-`.holdfast/sources` lists what lies in the project and can be committed with it; the other list is kept with a person's
-own data, for what lies elsewhere, such as the transcripts of their coding agents. From both an index can be made anew.
+`.holdfast/sources` lists what lies in the project and can be committed with it; the other list is
+kept with a person's own data, for what lies elsewhere, such as the transcripts of their coding
+agents. From both an index can be made anew.
 """
 
 from __future__ import annotations
@@ -14,20 +16,23 @@ from pathlib import Path
 from ..errors import InvalidInput, reason
 from ..storage.protocol import Store
 from ..values import dataclass
-from .roots import PROJECTS, Place
+from .roots import PROJECTS, RecordRoot
 
 LIST = "sources"
 INDEX = "index"  # the verb that the journal has for it
 FOLLOWED = "lists"
 """Under what the files table keeps that the lists were followed to their end."""
-_HEAD = "# What `holdfast index` follows: a file, a folder or a glob a line, seen from the project's folder.\n"
+_HEAD = (
+    "# What `holdfast index` follows: a file, a folder or a glob a line, seen from the "
+    "project's folder.\n"
+)
 
 
 @dataclass(frozen=True)
 class Sources:
     """The two lists of a project."""
 
-    place: Place
+    place: RecordRoot
     elsewhere: Path
     """The list of what lies outside the project."""
 
@@ -55,7 +60,10 @@ class Sources:
 
     def _line(self, path: Path) -> str:
         if "\n" in str(path) or "\r" in str(path):
-            raise InvalidInput(f"The name of {str(path)!r} spans lines, so it cannot be listed. Nothing was indexed.")
+            raise InvalidInput(
+                f"The name of {str(path)!r} spans lines, so it cannot be listed. Nothing was "
+                "indexed."
+            )
         if path.is_relative_to(self.place.folder):
             return _unmistakable(path.relative_to(self.place.folder).as_posix())
         home = Path.home()
@@ -67,13 +75,17 @@ class Sources:
         return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
 
 
-def sources_of(place: Place, data: Path) -> Sources:
-    """The lists of a project, one of them in the folder of a person's `data`. Neither need be there."""
+def sources_of(place: RecordRoot, data: Path) -> Sources:
+    """The lists of a project, one of them in the folder of a person's `data`. Neither need be
+    there.
+    """
     return Sources(place, data / PROJECTS / place.scope.key / LIST)
 
 
 def unfollowed(store: Store, sources: Sources) -> bool:
-    """Whether there are lists that were never followed into this store: it is new, or was deleted."""
+    """Whether there are lists that were never followed into this store: it is new, or was
+    deleted.
+    """
     if not (sources.inside.exists() or sources.elsewhere.exists()):
         return False
     return not store.files(sources.place.scope, FOLLOWED)
@@ -82,7 +94,12 @@ def unfollowed(store: Store, sources: Sources) -> bool:
 def covers(pattern: str, path: str) -> bool:
     """Whether an absolute path is what a pattern names, or lies in a folder that it names."""
     inside = pattern.rstrip(os.sep) + os.sep
-    return path == pattern or path.startswith(inside) or fnmatchcase(path, pattern) or fnmatchcase(path, f"{inside}*")
+    return (
+        path == pattern
+        or path.startswith(inside)
+        or fnmatchcase(path, pattern)
+        or fnmatchcase(path, f"{inside}*")
+    )
 
 
 def _lines(file: Path) -> list[str]:

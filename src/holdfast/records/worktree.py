@@ -1,6 +1,7 @@
 """The files of a project as they are now: each read once, none outside of it, none that is too big.
 
-Git is asked where a file went, within a time limit, and never taken for granted: a folder without it is a project too.
+Git is asked where a file went, within a time limit, and never taken for granted: a folder without
+it is a project too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 Line = tuple[int, str]
-"""A line's number, from 1, and its text without any white space; lines with nothing else in them are left out."""
+"""A line's number, from 1, and its text without any white space; lines with nothing else in them
+are left out.
+"""
 
 GONE = "not there"
 MOST_BYTES = 1_000_000  # of a file: more than any source that a person cites lines of
@@ -26,7 +29,9 @@ _UNSEEN = ("node_modules", "__pycache__")
 
 
 class Tree:
-    """A project's folder, looked into while one command runs. `patience` is how long git may take, in seconds."""
+    """A project's folder, looked into while one command runs. `patience` is how long git may take,
+    in seconds.
+    """
 
     def __init__(self, root: Path, *, patience: float = PATIENCE) -> None:
         self.root = root.resolve()
@@ -35,7 +40,9 @@ class Tree:
         self._renames: dict[str, dict[str, str]] = {}
 
     def name_of(self, path: Path) -> str | None:
-        """What a file is called in the project, with slashes; None for one outside, links followed."""
+        """What a file is called in the project, with slashes; None for one outside, links
+        followed.
+        """
         there = path.resolve()
         return there.relative_to(self.root).as_posix() if there.is_relative_to(self.root) else None
 
@@ -65,7 +72,11 @@ class Tree:
             if seen.st_size > MOST_BYTES:
                 return "too big to look through"
             return list(_written(path.read_bytes().decode("utf-8-sig", "replace")))
-        except (OSError, ValueError, RuntimeError):  # not there, not for us, no name at all, links in a circle
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+        ):  # not there, not for us, no name at all, links in a circle
             return GONE
 
     @cached_property
@@ -75,7 +86,9 @@ class Tree:
 
     @cached_property
     def files(self) -> list[str]:
-        """The names of its files: what git knows or would add, else what lies there, hidden folders apart."""
+        """The names of its files: what git knows or would add, else what lies there, hidden folders
+        apart.
+        """
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         return sorted(set(listed.split("\0")) - {""}) if listed else sorted(_walked(self.root))
 
@@ -83,7 +96,9 @@ class Tree:
         """Other files of the same name, those in the likest folders first."""
         own = PurePosixPath(file).parts
         same = [one for one in self.files if one != file and one.rsplit("/", 1)[-1] == own[-1]]
-        return sorted(same, key=lambda one: (-_alike(own, PurePosixPath(one).parts), one))[:MOST_NAMESAKES]
+        return sorted(same, key=lambda one: (-_alike(own, PurePosixPath(one).parts), one))[
+            :MOST_NAMESAKES
+        ]
 
     def renamed(self, file: str, since: str) -> str:
         """What git says that a file has been called since a commit; empty where it says nothing."""
@@ -91,7 +106,14 @@ class Tree:
             return ""  # a record can say anything, and git takes much for an option
         if since not in self._renames:
             said = self._git(
-                "diff", "--no-ext-diff", "--relative", "--name-status", "-z", "--diff-filter=R", "-M", since
+                "diff",
+                "--no-ext-diff",
+                "--relative",
+                "--name-status",
+                "-z",
+                "--diff-filter=R",
+                "-M",
+                since,
             )
             parts = said.split("\0")
             self._renames[since] = dict(zip(parts[1::3], parts[2::3], strict=False))
@@ -101,7 +123,9 @@ class Tree:
         command = ["git", "-C", str(self.root), "-c", "core.fsmonitor=false", *args]
         environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
         try:
-            done = subprocess.run(command, capture_output=True, env=environ, timeout=self._patience, check=False)
+            done = subprocess.run(
+                command, capture_output=True, env=environ, timeout=self._patience, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.decode("utf-8", "surrogateescape") if done.returncode == 0 else ""
@@ -116,7 +140,9 @@ def _written(text: str) -> Iterator[Line]:
 def _walked(root: Path) -> Iterator[str]:
     count = 0
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _UNSEEN)
+        folders[:] = sorted(
+            one for one in folders if not one.startswith(".") and one not in _UNSEEN
+        )
         for name in names:
             count += 1
             if count > MOST_FILES:

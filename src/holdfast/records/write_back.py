@@ -1,7 +1,9 @@
-"""From memories to files: what a transaction changes in records is written to their files before it is committed.
+"""From memories to files: what a transaction changes in records is written to their files before it
+is committed.
 
-The file comes first. If the process dies before the commit, following brings the memory to what the file says; if the
-commit fails, the file is put back. A file that somebody else has changed is never written over.
+The file comes first. If the process dies before the commit, following brings the memory to what the
+file says; if the commit fails, the file is put back. A file that somebody else has changed is never
+written over.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from ..types import Memory, Scope
 from . import atomic_files
 from .atomic_files import Changes, Content
 from .markdown import derived_id, document_of, entries, patched, record_of
-from .roots import RECORDS, SOURCE, Place, is_record
+from .roots import RECORDS, SOURCE, RecordRoot, is_record
 
 WAS = "was"
-"""Where the memory keeps the text that its file had, when nothing else could bring it back to the letter."""
+"""Where the memory keeps the text that its file had, when nothing else could bring it back to the
+letter.
+"""
 
 
 @dataclass
@@ -31,16 +35,21 @@ class Mirror:
 
     writer: Writer
     store: Store
-    places: Mapping[Scope, Place]
+    places: Mapping[Scope, RecordRoot]
     changes: Changes
     max_bytes: int
     _known: dict[Scope, dict[str, KnownFile]] = field(default_factory=dict)
 
     def write(self, *, strict: bool) -> None:
-        """Writes what changed to its files. With `strict`, InvalidInput for a record whose place is not open here."""
+        """Writes what changed to its files. With `strict`, InvalidInput for a record whose place is
+        not open here.
+        """
         for scope, id_, before in self.writer.touched(SOURCE):
             after = self.writer.memory(scope, id_)
-            place, was = self.places.get(scope), before if before is not None and is_record(before) else None
+            place, was = (
+                self.places.get(scope),
+                before if before is not None and is_record(before) else None,
+            )
             if place is None:
                 if strict and was is not None and _told(was) != (_told(after) if after else None):
                     raise elsewhere(was)
@@ -49,17 +58,19 @@ class Mirror:
             elif was is not None:
                 self._drop(place, was)
 
-    def _put(self, place: Place, before: Memory | None, after: Memory) -> None:
+    def _put(self, place: RecordRoot, before: Memory | None, after: Memory) -> None:
         known = self._files(place).get(after.id) or self._unclaimed(place, after)
         if known is None:
             self._create(place, after)
         elif before is None or _told(before) != _told(after):
             self._change(place, known, before or after, after)
 
-    def _create(self, place: Place, after: Memory) -> None:
+    def _create(self, place: RecordRoot, after: Memory) -> None:
         path, kept = str(after.metadata["file"]), after.metadata.get(WAS)
         text = (
-            kept if isinstance(kept, str) and self._says(kept, path, place, after) else document_of(after, place).text
+            kept
+            if isinstance(kept, str) and self._says(kept, path, place, after)
+            else document_of(after, place).text
         )
         content = text.encode()
         now = atomic_files.read(_file(place, path))
@@ -69,7 +80,7 @@ class Mirror:
             self.writer.change(after, metadata=_without_was(after))
         self._note(place, path, after.id)
 
-    def _change(self, place: Place, known: KnownFile, before: Memory, after: Memory) -> None:
+    def _change(self, place: RecordRoot, known: KnownFile, before: Memory, after: Memory) -> None:
         old = self._content(place, known)
         document = frontmatter.split(frontmatter.decode(old.bytes))
         path = _path(known.path, after)
@@ -88,32 +99,45 @@ class Mirror:
             self.writer.change(after, metadata=metadata)
         self._note(place, path, after.id)
 
-    def bring_up(self, place: Place, file: KnownFile) -> None:
-        """Brings a file to what its memory says, which was changed where the file was not at hand."""
-        after, old = self.writer.memory(place.scope, file.memory), atomic_files.read(_file(place, file.path))
+    def bring_up(self, place: RecordRoot, file: KnownFile) -> None:
+        """Brings a file to what its memory says, which was changed where the file was not at
+        hand.
+        """
+        after, old = (
+            self.writer.memory(place.scope, file.memory),
+            atomic_files.read(_file(place, file.path)),
+        )
         if old is None:
             return
-        said = record_of(old.bytes, file.path, place, at=old.changed_at, max_bytes=self.max_bytes).memory
+        said = record_of(
+            old.bytes, file.path, place, at=old.changed_at, max_bytes=self.max_bytes
+        ).memory
         if after is None or not is_record(after):
             self._drop(place, said)
         elif _told(said) != _told(after):
             self._change(place, file, said, after)
 
-    def _unclaimed(self, place: Place, record: Memory) -> KnownFile | None:
-        """The file of a record that came back after it was deleted elsewhere, where the file stayed."""
+    def _unclaimed(self, place: RecordRoot, record: Memory) -> KnownFile | None:
+        """The file of a record that came back after it was deleted elsewhere, where the file
+        stayed.
+        """
         path = str(record.metadata["file"])
         content = atomic_files.read(_file(place, path))
         if content is None or _id_in(content, path) != record.id:
             return None
-        return atomic_files.noted(atomic_files.root_of(self.store, place.root), path, record.id, content)
+        return atomic_files.noted(
+            atomic_files.root_of(self.store, place.root), path, record.id, content
+        )
 
-    def _text(self, place: Place, document: Document, before: Memory, after: Memory, path: str) -> str:
+    def _text(
+        self, place: RecordRoot, document: Document, before: Memory, after: Memory, path: str
+    ) -> str:
         kept = before.metadata.get(WAS)
         if isinstance(kept, str) and self._says(kept, path, place, after):
             return kept
         return patched(document, before, after, place).text
 
-    def _drop(self, place: Place, before: Memory) -> None:
+    def _drop(self, place: RecordRoot, before: Memory) -> None:
         known = self._files(place).get(before.id)
         path = known.path if known else str(before.metadata["file"])
         old = atomic_files.read(_file(place, path))
@@ -127,27 +151,31 @@ class Mirror:
         if old is not None:
             self.changes.delete(_file(place, path), old)
 
-    def _content(self, place: Place, known: KnownFile) -> Content:
+    def _content(self, place: RecordRoot, known: KnownFile) -> Content:
         content = atomic_files.read(_file(place, known.path))
         if content is None or content.hash != atomic_files.hash_noted(known):
             raise atomic_files.changed_meanwhile(_file(place, known.path))
         return content
 
-    def _says(self, text: str, path: str, place: Place, memory: Memory) -> bool:
+    def _says(self, text: str, path: str, place: RecordRoot, memory: Memory) -> bool:
         """Whether a file with this text would be the file of this memory as it is."""
         try:
-            said = record_of(text.encode(), path, place, at=memory.created_at, max_bytes=self.max_bytes).memory
+            said = record_of(
+                text.encode(), path, place, at=memory.created_at, max_bytes=self.max_bytes
+            ).memory
         except InvalidInput:
             return False
         return _told(said) == _told(memory)
 
-    def _files(self, place: Place) -> dict[str, KnownFile]:
+    def _files(self, place: RecordRoot) -> dict[str, KnownFile]:
         if place.scope not in self._known:
             root = atomic_files.root_of(self.store, place.root)
-            self._known[place.scope] = {one.memory: one for one in self.writer.files(place.scope, root)}
+            self._known[place.scope] = {
+                one.memory: one for one in self.writer.files(place.scope, root)
+            }
         return self._known[place.scope]
 
-    def _note(self, place: Place, path: str, memory: str) -> None:
+    def _note(self, place: RecordRoot, path: str, memory: str) -> None:
         content = atomic_files.read(_file(place, path))
         assert content is not None, path
         root = atomic_files.root_of(self.store, place.root)
@@ -156,7 +184,9 @@ class Mirror:
 
 
 def release(writer: Writer, scope: Scope, memories: Set[str]) -> None:
-    """Lets files of other checkouts hold these memories no more: they were deleted, and the files may stay."""
+    """Lets files of other checkouts hold these memories no more: they were deleted, and the files
+    may stay.
+    """
     for mark in writer.files(scope, ""):
         held = [file for file in writer.files(scope, mark.path) if file.memory in memories]
         if held:
@@ -166,17 +196,20 @@ def release(writer: Writer, scope: Scope, memories: Set[str]) -> None:
 def elsewhere(record: Memory) -> InvalidInput:
     """The error for a record that cannot be changed from here."""
     return InvalidInput(
-        f"{record.id} is a record of {record.scope}, kept in {record.metadata['file']}. Change it there: in an editor, "
+        f"{record.id} is a record of {record.scope}, kept in {record.metadata['file']}. Change it "
+        "there: in an editor, "
         "or by running this in that project. Nothing was changed."
     )
 
 
-def _file(place: Place, path: str) -> Path:
+def _file(place: RecordRoot, path: str) -> Path:
     """A file of a place; InvalidInput when a link leads out of it."""
     file = place.root / path
     if place.records.is_symlink() or file.parent.is_symlink():
         raise InvalidInput(
-            f"{file.parent} is a link, and nothing outside {place.root} is written. Nothing was changed."
+            f"{file.parent} is a link, and nothing outside {place.root} is written. Nothing "
+            "was "
+            "changed."
         )
     return file
 
@@ -191,13 +224,23 @@ def _without_was(memory: Memory) -> dict[str, object]:
 
 
 def _path(path: str, memory: Memory) -> str:
-    """Where the file of a record belongs: in the folder of its category, under the name that it has."""
+    """Where the file of a record belongs: in the folder of its category, under the name that it
+    has.
+    """
     here = PurePosixPath(path)
-    return path if here.parent.name.casefold() == memory.category else f"{RECORDS}/{memory.category}/{here.name}"
+    return (
+        path
+        if here.parent.name.casefold() == memory.category
+        else f"{RECORDS}/{memory.category}/{here.name}"
+    )
 
 
-def _undone_by_patching(new: str, old: Document, before: Memory, after: Memory, place: Place) -> bool:
-    """Whether taking the change back would give the old text to the letter, or the old text must not be kept."""
+def _undone_by_patching(
+    new: str, old: Document, before: Memory, after: Memory, place: RecordRoot
+) -> bool:
+    """Whether taking the change back would give the old text to the letter, or the old text must
+    not be kept.
+    """
     try:
         back = patched(frontmatter.split(new), after, before, place).text
     except (Broken, Conflict):

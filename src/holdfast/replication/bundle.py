@@ -5,7 +5,8 @@
     {"type":"end","rows":12,"sha256":"…"}                 proof that nothing is missing above this line
     {"type":"vector",…}                                   optional: projections, so that nothing is embedded again
 
-Rows carry no numbers of the store they came from, so exporting an imported bundle gives the same bytes.
+Rows carry no numbers of the store they came from, so exporting an imported bundle gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -38,30 +39,38 @@ class Imported:
     vectors: int = 0
 
 
-def export(store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False) -> Iterator[str]:
+def export(
+    store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False
+) -> Iterator[str]:
     """The lines of a bundle, each with its line end. All of them show the same moment."""
     nouns = [noun for noun in TABLES if noun != "event" or history]
     with store.snapshot() as rows:
-        yield from _sealed((line for scope in scopes for line in _lines(rows, nouns, scope)), history=history)
+        yield from _sealed(
+            (line for scope in scopes for line in _lines(rows, nouns, scope)), history=history
+        )
         for scope in scopes if vectors else ():
             yield from _lines(rows, ["vector"], scope)
 
 
 def comparable(lines: Iterable[str]) -> list[str]:
-    """The rows of a bundle without what is only observed: equal after an undo, in two stores that were synced, and in a
-    copy. The lines around them, which seal every byte, are left out."""
+    """The rows of a bundle without what is only observed: equal after an undo, in two stores that
+    were synced, and in a copy. The lines around them, which seal every byte, are left out."""
     rows = (_parsed(number, line) for number, line in enumerate(lines, start=1))
     return [to_json(promised(row["type"], row)) for row in rows if row.get("type") in TABLES]
 
 
-def _lines(rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope) -> Iterator[str]:
+def _lines(
+    rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope
+) -> Iterator[str]:
     for noun in nouns:
         for row in rows(noun, scope):
             yield to_json({"type": noun, "scope": str(scope), **_apart(row)}) + "\n"
 
 
 def _apart(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose own column `type`, which an entity has, does not stand in the way of the line's."""
+    """A row whose own column `type`, which an entity has, does not stand in the way of the
+    line's.
+    """
     return {f"its_{name}" if name == "type" else name: value for name, value in row.items()}
 
 
@@ -87,8 +96,9 @@ def import_bundle(
 ) -> Imported:
     """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
 
-    Rows that are already there are skipped, so importing twice equals once. `into` renames the bundle's scope. `kept`
-    are memories, by scope and id, that stay what they are here, whatever the bundle says of them.
+    Rows that are already there are skipped, so importing twice equals once. `into` renames the
+    bundle's scope. `kept` are memories, by scope and id, that stay what they are here, whatever the
+    bundle says of them.
     """
     source = enumerate(lines, start=1)
     header_line, header = _header(source)
@@ -96,8 +106,12 @@ def import_bundle(
 
     def work(writer: Writer) -> Imported:
         nonlocal begun
-        if begun:  # a server was lost on the way, and what was read of the bundle cannot be read again
-            raise StoreError("The connection was lost in the middle. Nothing was imported; import it again.")
+        if (
+            begun
+        ):  # a server was lost on the way, and what was read of the bundle cannot be read again
+            raise StoreError(
+                "The connection was lost in the middle. Nothing was imported; import it again."
+            )
         begun = True
         return _take_truth(writer, source, header_line, header, into, kept, progress)
 
@@ -115,7 +129,8 @@ def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
         )
     if header.get("version") != VERSION:
         raise InvalidInput(
-            f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. Nothing was imported. "
+            f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. "
+            "Nothing was imported. "
             "Import it with the version that wrote it, or a newer one."
         )
     return line, header
@@ -136,7 +151,10 @@ def _take_truth(
         noun = row.pop("type", None)
         if noun == "end":
             if (row.get("rows"), row.get("sha256")) != (seen, digest.hexdigest()):
-                raise InvalidInput("The bundle was changed or damaged: its checksum is wrong. Nothing was imported.")
+                raise InvalidInput(
+                    "The bundle was changed or damaged: its checksum is wrong. Nothing was "
+                    "imported."
+                )
             return Imported(added, skipped)
         if noun not in TABLES:
             raise InvalidInput(f"Line {number}: unknown type {noun!r}. Nothing was imported.")
@@ -144,11 +162,15 @@ def _take_truth(
         if into is not None:
             row["scope"] = str(into)
         is_kept = noun == "memory" and (row.get("scope"), row.get("id")) in kept
-        is_new = not is_kept and _restore(writer, number, noun, row, journal=not header.get("history"))
+        is_new = not is_kept and _restore(
+            writer, number, noun, row, journal=not header.get("history")
+        )
         added[noun] += is_new
         skipped += not is_new
         progress(1)
-    raise InvalidInput("The bundle is cut off: its last line is missing. Nothing was imported. Export it again.")
+    raise InvalidInput(
+        "The bundle is cut off: its last line is missing. Nothing was imported. Export it again."
+    )
 
 
 def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], *, journal: bool) -> bool:
@@ -159,7 +181,9 @@ def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], *, jou
     except InvalidInput as error:
         raise InvalidInput(f"Line {number}: {error} Nothing was imported.") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"Line {number}: this {noun} is incomplete ({error}). Nothing was imported.") from error
+        raise InvalidInput(
+            f"Line {number}: this {noun} is incomplete ({error}). Nothing was imported."
+        ) from error
 
 
 def _parsed(number: int, line: str) -> dict[str, Any]:
@@ -173,7 +197,9 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def _take_vectors(store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress) -> int:
+def _take_vectors(
+    store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress
+) -> int:
     waiting: dict[str, Any] = {}
     place, count = None, 0
     for number, line in source:
@@ -186,12 +212,14 @@ def _take_vectors(store: Store, source: Iterator[tuple[int, str]], into: Scope |
     return count + _store_vectors(store, place, waiting)
 
 
-Place = tuple[Scope, str]
+RowKey = tuple[Scope, str]
 """The scope of vectors and the model that made them."""
 
 
-def _vector(number: int, line: str, into: Scope | None) -> tuple[Place, str, Any]:
-    """One vector of a bundle. The memories are in by now, so what is wrong here costs only vectors."""
+def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, Any]:
+    """One vector of a bundle. The memories are in by now, so what is wrong here costs only
+    vectors.
+    """
     try:
         row = _parsed(number, line)
         vector = np.frombuffer(base64.b64decode(row["vector"], validate=True), np.float32)
@@ -200,12 +228,13 @@ def _vector(number: int, line: str, into: Scope | None) -> tuple[Place, str, Any
         return (into or Scope.parse(row["scope"]), str(row["model"])), str(row["memory"]), vector
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(
-            f"Line {number} is not a vector. The memories were imported, the vectors from here on were not. "
+            f"Line {number} is not a vector. The memories were imported, the vectors from here on "
+            "were not. "
             "Make them anew with `holdfast reembed`."
         ) from error
 
 
-def _store_vectors(store: Store, place: Place | None, vectors: Mapping[str, Any]) -> int:
+def _store_vectors(store: Store, place: RowKey | None, vectors: Mapping[str, Any]) -> int:
     if place is None:
         return 0
     scope, model = place

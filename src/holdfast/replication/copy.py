@@ -1,7 +1,9 @@
-"""From one store into another, of the same kind or not: every row, its history and its vectors, then proof of it.
+"""From one store into another, of the same kind or not: every row, its history and its vectors,
+then proof of it.
 
-A copy streams in constant memory and commits as it goes. What a stopped one left behind is the beginning of every
-table, because both stores give their rows in one order; so the next one skips what is equal and goes on from there.
+A copy streams in constant memory and commits as it goes. What a stopped one left behind is the
+beginning of every table, because both stores give their rows in one order; so the next one skips
+what is equal and goes on from there.
 """
 
 from __future__ import annotations
@@ -35,13 +37,17 @@ _COPIER = Author("copy", "", 0, "copy")
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy did: rows by noun that are new, rows that were already there; vectors are the noun `vector`."""
+    """What a copy did: rows by noun that are new, rows that were already there; vectors are the
+    noun `vector`.
+    """
 
     scopes: Scopes
     copied: Mapping[str, int]
     already_there: Mapping[str, int]
     digest: str
-    """SHA-256 of all that was compared. Copies of the same scopes have the same one, in whatever stores they are."""
+    """SHA-256 of all that was compared. Copies of the same scopes have the same one, in whatever
+    stores they are.
+    """
 
     @property
     def vectors(self) -> int:
@@ -69,21 +75,29 @@ _Lines = Generator[tuple[str, Row], None, None]
 
 
 def copy_store(
-    source: Store, target: Store, *, scopes: Sequence[Scope] | None = None, progress: Progress = lambda rows: None
+    source: Store,
+    target: Store,
+    *,
+    scopes: Sequence[Scope] | None = None,
+    progress: Progress = lambda rows: None,
 ) -> Copied:
-    """Copies scopes, all of them unless told, as they are at this moment, and compares both sides afterwards.
+    """Copies scopes, all of them unless told, as they are at this moment, and compares both sides
+    afterwards.
 
-    Stopped anywhere, it goes on where it stopped when it is called again. A scope of the target may hold nothing but
-    a part of the same copy: Conflict otherwise, before anything in it is changed. StoreError when the two sides are
-    not equal in the end. How often a memory was read and when a session was last active is taken along but not
-    compared, because it changes with every use. Jobs stay behind: they are the source's own work in progress.
+    Stopped anywhere, it goes on where it stopped when it is called again. A scope of the target may
+    hold nothing but a part of the same copy: Conflict otherwise, before anything in it is changed.
+    StoreError when the two sides are not equal in the end. How often a memory was read and when a
+    session was last active is taken along but not compared, because it changes with every use. Jobs
+    stay behind: they are the source's own work in progress.
     """
     copied, there, proof = dict.fromkeys(NOUNS, 0), dict.fromkeys(NOUNS, 0), list[str]()
     with source.snapshot() as rows:
         # Asked after the moment was fixed: a scope that came later is one without rows.
         wanted = source.scopes() if scopes is None else list(dict.fromkeys(scopes))
         if empty := [scope for scope in scopes or () if not _holds_anything(rows, scope)]:
-            raise NotFound(f"There is nothing in scope '{empty[0]}' of {source.location}. Nothing was copied.")
+            raise NotFound(
+                f"There is nothing in scope '{empty[0]}' of {source.location}. Nothing was copied."
+            )
         for scope in wanted:
             sums = _copy_scope(rows, target, scope, copied, there, progress)
             proof += [f"{scope} {label}: {sum_}\n" for label, sum_ in sums.items()]
@@ -96,11 +110,18 @@ def _holds_anything(rows: Read, scope: Scope) -> bool:
 
 
 def _copy_scope(
-    rows: Read, target: Store, scope: Scope, copied: dict[str, int], there: dict[str, int], progress: Progress
+    rows: Read,
+    target: Store,
+    scope: Scope,
+    copied: dict[str, int],
+    there: dict[str, int],
+    progress: Progress,
 ) -> _Sums:
     sums: _Sums = {}
     with ExitStack() as stack:
-        streams = {noun: stack.enter_context(closing(_lines(rows, noun, scope, sums))) for noun in NOUNS}
+        streams = {
+            noun: stack.enter_context(closing(_lines(rows, noun, scope, sums))) for noun in NOUNS
+        }
         # All tables are looked at before any is written.
         found = {noun: _skip(streams[noun], target, noun, scope) for noun in NOUNS}
         progress(sum(found.values()))
@@ -125,7 +146,9 @@ def _lines(rows: Read, noun: str, scope: Scope, sums: _Sums) -> _Lines:
 def _line(table: Table, row: Row) -> str:
     told = promised(table.noun, row)
     # Not every database keeps the sign of a zero.
-    return to_json({name: value + 0.0 if isinstance(value, float) else value for name, value in told.items()})
+    return to_json(
+        {name: value + 0.0 if isinstance(value, float) else value for name, value in told.items()}
+    )
 
 
 def _vector_line(row: Row) -> tuple[str, str]:
@@ -133,14 +156,18 @@ def _vector_line(row: Row) -> tuple[str, str]:
 
 
 def _skip(stream: _Lines, target: Store, noun: str, scope: Scope) -> int:
-    """Moves the source's rows past those that the target has, and says how many. Conflict when it has others."""
+    """Moves the source's rows past those that the target has, and says how many. Conflict when it
+    has others.
+    """
     count = 0
     with closing(_lines(target.rows, noun, scope, {})) as theirs:
         for line, row in theirs:
             if next(stream, ("", {}))[0] != line:
                 raise Conflict(
-                    f"{target.location} holds other data in scope '{scope}': its {_named(noun, row)} is not what the "
-                    "source has at this place. Nothing in this scope was changed. Copy into an empty store; also when "
+                    f"{target.location} holds other data in scope '{scope}': its "
+                    f"{_named(noun, row)} is not what the "
+                    "source has at this place. Nothing in this scope was changed. Copy into an "
+                    "empty store; also when "
                     "the source has changed since a copy was stopped."
                 )
             count += 1
@@ -165,11 +192,15 @@ def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
     for model, of_model in groupby(rows, key=itemgetter("model")):
         packed = {row["memory"]: base64.b64decode(row[VECTOR]) for row in of_model}
         known = target.get([scope], list(packed))
-        target.add_vectors([scope], model, {one.seq: np.frombuffer(packed[one.id], np.float32) for one in known})
+        target.add_vectors(
+            [scope], model, {one.seq: np.frombuffer(packed[one.id], np.float32) for one in known}
+        )
 
 
 def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
-    """Reads back all that the target has, and raises StoreError unless it is what came out of the source."""
+    """Reads back all that the target has, and raises StoreError unless it is what came out of the
+    source.
+    """
     theirs: _Sums = {}
     for noun in NOUNS:
         for _ in _lines(target.rows, noun, scope, theirs):
@@ -178,6 +209,8 @@ def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
         ours, others = str(sums.get(label, _Sum())), str(theirs.get(label, _Sum()))
         if ours != others:
             raise StoreError(
-                f"The copy of scope '{scope}' in {target.location} is not what the source has. {label}: {ours} in the "
-                f"source, {others} in the copy. Something else may have written there: copy into an empty store."
+                f"The copy of scope '{scope}' in {target.location} is not what the source has. "
+                f"{label}: {ours} in the "
+                f"source, {others} in the copy. Something else may have written there: copy into "
+                "an empty store."
             )

@@ -1,9 +1,10 @@
 """Two stores kept equal: each takes in what the journal of the other says since they last met.
 
-A store reads the other's journal in steps from where it stopped. What a step brings and how far it got are one
-transaction, so a sync that was cut off anywhere goes on from there, and one with nothing new reads the end of two
-journals. What was erased goes ahead of all else: no word of it may travel back. Rows, and who wins where both sides
-changed one, are the business of storage/merge.py; what stays for this file is what rows mean:
+A store reads the other's journal in steps from where it stopped. What a step brings and how far it
+got are one transaction, so a sync that was cut off anywhere goes on from there, and one with
+nothing new reads the end of two journals. What was erased goes ahead of all else: no word of it may
+travel back. Rows, and who wins where both sides changed one, are the business of storage/merge.py;
+what stays for this file is what rows mean:
 
     the same fact said on both sides            kept once: the older stands, the other is retired and linked
     two corrections of one fact                 both stand, linked as being in conflict
@@ -42,9 +43,10 @@ from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
 log = logging.getLogger(__name__)
 
 STEP = 500  # journal entries of one transaction
-NEAR = 10  # memories that a fact which arrives is compared with: what contradicts it shares most words with it
-# Messages leave no word in the journal, so sessions that were active since the last time are looked at; by so much
-# earlier as the clocks of two machines may be apart.
+# memories that a fact which arrives is compared with: what contradicts it shares most words with it
+NEAR = 10
+# Messages leave no word in the journal, so sessions that were active since the last time are looked
+# at; by so much earlier as the clocks of two machines may be apart.
 SLACK: Micros = DAY
 IN_CONFLICT = "changed in two places"
 Progress = Callable[[int], None]
@@ -61,7 +63,9 @@ class Synced:
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Ids of memories that contradict each other and stand side by side from now on."""
     left_out: list[str] = field(default_factory=list)
-    """What did not travel, because it cannot be read in the store that has it, or into which it was to come."""
+    """What did not travel, because it cannot be read in the store that has it, or into which it was
+    to come.
+    """
 
     @property
     def nothing(self) -> bool:
@@ -75,7 +79,7 @@ class _Step:
 
     lineages: Sequence[Lineage]
     sessions: Sequence[str]
-    met: Met
+    sync_position: Met
     entries: int
 
 
@@ -110,15 +114,18 @@ class Run:
 
 
 def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
-    """Makes these scopes equal in both stores, whatever was written to either of them since they last met.
+    """Makes these scopes equal in both stores, whatever was written to either of them since they
+    last met.
 
-    It can be stopped anywhere and repeated. What either side writes meanwhile travels the next time.
+    It can be stopped anywhere and repeated. What either side writes meanwhile travels the next
+    time.
     """
     done = Synced(theirs.location, tuple(scopes))
     for scope in scopes:
         here, there = _sides(ours, theirs, scope, done, run)
         _exchange_erasures(here, there, run)
-        # What comes in makes the journal longer, which the other side has to read as well: until there is no more.
+        # What comes in makes the journal longer, which the other side has to read as well: until
+        # there is no more.
         while _pull(there, here, done, run) + _pull(here, there, done, run):
             pass
         for side in (here, there):
@@ -130,7 +137,9 @@ def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
 
 def _note_damage(ours: Store, theirs: Store, done: Synced) -> None:
     for store in (ours, theirs):
-        done.left_out += [f"{damage} (in {shown(store.location)})" for damage in store.damaged(done.scopes)]
+        done.left_out += [
+            f"{damage} (in {shown(store.location)})" for damage in store.damaged(done.scopes)
+        ]
 
 
 def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
@@ -145,14 +154,14 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
                 news = run.write(target.store, partial(_news, scope, step.lineages))
                 target.count.update(noun for noun, _ in news - seen)
                 seen |= news
-                met = step.met
+                met = step.sync_position
                 run.progress(step.entries)
     _note_damage(ours, theirs, done)
     return done
 
 
 def _news(scope: Scope, lineages: Sequence[Lineage], writer: Writer) -> set[tuple[str, str]]:
-    return {(one.noun, one.target) for one in writer.news(scope, lineages)}
+    return {(one.noun, one.target) for one in writer.pending_changes(scope, lineages)}
 
 
 def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> tuple[_Side, _Side]:
@@ -161,18 +170,22 @@ def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> 
 
 
 def _name(store: Store, scope: Scope, run: Run) -> str:
-    return run.write(store, lambda writer: writer.own_name(scope)) or new_id("store", run.clock())
+    return run.write(store, lambda writer: writer.replica_id(scope)) or new_id("store", run.clock())
 
 
 def _met(target: _Side, source: _Side, run: Run) -> Met:
-    """How far the target has read the source's journal; from the beginning if that is not the journal it knew.
+    """How far the target has read the source's journal; from the beginning if that is not the
+    journal it knew.
 
-    A file may have been put back from a backup, or be a copy that went its own way under the same name.
+    A file may have been put back from a backup, or be a copy that went its own way under the same
+    name.
     """
-    met = run.write(target.store, lambda writer: writer.met(target.scope, source.name))
+    met = run.write(target.store, lambda writer: writer.sync_position(target.scope, source.name))
     if not met.seq:
         return met
-    last = run.write(source.store, lambda writer: writer.journal(source.scope, after=met.seq - 1, limit=1))
+    last = run.write(
+        source.store, lambda writer: writer.journal(source.scope, after=met.seq - 1, limit=1)
+    )
     return met if [(event.seq, event.run) for event in last] == [(met.seq, met.run)] else Met()
 
 
@@ -182,7 +195,9 @@ def _met(target: _Side, source: _Side, run: Run) -> Met:
 def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
     """Erases on both sides what was erased on either, before anything else is exchanged."""
     for source, target in ((there, here), (here, there)):
-        found = run.write(source.store, partial(_erased, source.scope, _met(target, source, run).seq))
+        found = run.write(
+            source.store, partial(_erased, source.scope, _met(target, source, run).seq)
+        )
         for start in range(0, len(found), run.step):
             some = found[start : start + run.step]
             done = run.write(target.store, partial(_adopt, target.scope, some, run.clock()))
@@ -191,7 +206,9 @@ def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
 
 
 def _erased(scope: Scope, after: int, writer: Writer) -> list[Lineage]:
-    """What was erased behind an entry; whole owners first, for what is left of one is newer than its erasure."""
+    """What was erased behind an entry; whole owners first, for what is left of one is newer than
+    its erasure.
+    """
     found = writer.lineages(scope, writer.purges(scope, after=after))
     whole = [one for one in found if (one.noun, one.target) == WHOLE_SCOPE]
     return [*whole, *(one for one in found if one.purged and one not in whole)]
@@ -199,7 +216,7 @@ def _erased(scope: Scope, after: int, writer: Writer) -> list[Lineage]:
 
 def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, writer: Writer) -> Adopted:
     """Takes lineages in, and erases quotations of what goes by that."""
-    done = writer.adopt(scope, lineages)
+    done = writer.apply_changes(scope, lineages)
     if done.erased or done.sessions:
         quoted = purge.instead(done.erased)
         named = {session_entry(session): session_entry(purge.ERASED) for session in done.sessions}
@@ -210,19 +227,25 @@ def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, writer: Writer
 
 
 def _leave_files_behind(writer: Writer, scope: Scope, memories: Set[str]) -> None:
-    """Notes that the files of these memories say what they said before: whoever follows them next writes to them."""
+    """Notes that the files of these memories say what they said before: whoever follows them next
+    writes to them.
+    """
     for mark in writer.files(scope, "") if memories else ():
         files = [one for one in writer.files(scope, mark.path) if one.memory in memories]
         behind = [one for one in files if not one.hash.startswith(BEHIND)]
         if behind:
-            writer.put_files(scope, [one._replace(mtime=UNSURE, hash=BEHIND + one.hash) for one in behind])
+            writer.put_files(
+                scope, [one._replace(mtime=UNSURE, hash=BEHIND + one.hash) for one in behind]
+            )
 
 
 # What was changed
 
 
 def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
-    """Lets the target take in what the source's journal says behind the last entry it has read; how many entries."""
+    """Lets the target take in what the source's journal says behind the last entry it has read; how
+    many entries.
+    """
     entries, compare = 0, _knows_more(target, source, run)
     met = _met(target, source, run)
     recent = _recent(source, met)
@@ -233,18 +256,24 @@ def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
             return entries
         twins = _contradicted(source, target, step.lineages) if compare else {}
         entries += step.entries + _take(source, target, step, talks, twins, done, run)
-        met, recent = step.met, []
+        met, recent = step.sync_position, []
         run.progress(step.entries)
 
 
 def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
-    """Whether a side may know something that the other has not read: only then can what arrives contradict it."""
+    """Whether a side may know something that the other has not read: only then can what arrives
+    contradict it.
+    """
     read = _met(other, side, run).seq
-    return bool(run.write(side.store, lambda writer: writer.journal(side.scope, after=read, limit=1)))
+    return bool(
+        run.write(side.store, lambda writer: writer.journal(side.scope, after=read, limit=1))
+    )
 
 
 def _read(source: _Side, met: Met, run: Run) -> _Step:
-    """The next entries of a journal, and all that is known of what they are about, as of one moment."""
+    """The next entries of a journal, and all that is known of what they are about, as of one
+    moment.
+    """
     now = run.clock()
 
     def work(writer: Writer) -> _Step:
@@ -253,7 +282,9 @@ def _read(source: _Side, met: Met, run: Run) -> _Step:
         lineages = writer.lineages(source.scope, things)
         ends = {thing for one in lineages for thing in referents(one)} - things.keys()
         lineages += writer.lineages(source.scope, sorted(ends))
-        sessions = [str(one.key[0]) for one in lineages if one.noun == "session" and one.row is not None]
+        sessions = [
+            str(one.key[0]) for one in lineages if one.noun == "session" and one.row is not None
+        ]
         last = Met(tail[-1].seq, tail[-1].run, now) if tail else Met(met.seq, met.run, now)
         return _Step(lineages, sessions, last, len(tail))
 
@@ -277,7 +308,9 @@ def _talks(source: _Side, target: _Side, sessions: set[str]) -> dict[str, Sequen
     }
 
 
-def _ends(store: Store, scope: Scope, sessions: Sequence[str]) -> dict[str, tuple[int, Micros, object]]:
+def _ends(
+    store: Store, scope: Scope, sessions: Sequence[str]
+) -> dict[str, tuple[int, Micros, object]]:
     """How many messages each session has, and the last of them: equal ends, equal records."""
     ends: dict[str, tuple[int, Micros, object]] = {}
     for session, count in store.message_counts(scope, sessions).items():
@@ -303,12 +336,17 @@ def _take(
         for session, messages in talks.items():
             # Messages alone leave no word in the journal, and a third store follows nothing else.
             unsaid = ("session", to_json([session])) not in adopted.things
-            adopted.count["message"] += writer.take_messages(target.scope, session, messages, journal=unsaid)
+            adopted.count["message"] += writer.take_messages(
+                target.scope, session, messages, journal=unsaid
+            )
         at = run.clock()
         _keep_once(writer, target.scope, adopted.memories, at=at)
-        pairs = [*_two_corrections(writer, target.scope, adopted.edges), *_active(writer, target.scope, twins)]
+        pairs = [
+            *_two_corrections(writer, target.scope, adopted.edges),
+            *_active(writer, target.scope, twins),
+        ]
         conflicts = [pair for pair in pairs if _link(writer, target.scope, *pair, at=at)]
-        writer.meet(target.scope, source.name, step.met, own=target.name)
+        writer.set_sync_position(target.scope, source.name, step.sync_position, own=target.name)
         return adopted, conflicts
 
     adopted, conflicts = run.write(target.store, work)
@@ -322,35 +360,54 @@ def _take(
 
 
 def _release(writer: Writer, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
-    """Gives memories that were damaged elsewhere, and are sound here, the status back that they had.
+    """Gives memories that were damaged elsewhere, and are sound here, the status back that they
+    had.
 
     The entry that says so travels back with the sound row, and so the damaged one is healed.
     """
-    for lineage in writer.lineages(scope, sorted(one for one in adopted.things if one[0] == "memory")):
+    for lineage in writer.lineages(
+        scope, sorted(one for one in adopted.things if one[0] == "memory")
+    ):
         memory = writer.memory(scope, lineage.target) if lineage.aside else None
         if memory is None or not writer.is_sound(memory):
             continue
-        put_aside = next(event for event in reversed(lineage.events) if "status" in (event.after or ()))
+        put_aside = next(
+            event for event in reversed(lineage.events) if "status" in (event.after or ())
+        )
         before = {"status": "active", "status_reason": ""} | dict(put_aside.before or {})
         writer.change(
-            memory, status=before["status"], status_reason=before["status_reason"], status_at=at, updated_at=at
+            memory,
+            status=before["status"],
+            status_reason=before["status_reason"],
+            status_at=at,
+            updated_at=at,
         )
 
 
 def _keep_once(writer: Writer, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:
-    """Retires what says the same as another memory word for word: the younger, unless a person confirmed it."""
-    arrived = [memory for id_ in ids if (memory := writer.memory(scope, id_)) and memory.status == "active"]
+    """Retires what says the same as another memory word for word: the younger, unless a person
+    confirmed it.
+    """
+    arrived = [
+        memory for id_ in ids if (memory := writer.memory(scope, id_)) and memory.status == "active"
+    ]
     twins = writer.same_content([memory for memory in arrived if kept_once(memory)])
     for memory in arrived:
         twin = twins.get(memory.id)
         if twin is None or twin.id == memory.id:
             continue
-        first, second = sorted((memory, twin), key=lambda one: (not one.protected, one.created_at, one.id))
-        commit.set_status(writer, second, "superseded", at=at, reason=f"says the same as {first.id}")
+        first, second = sorted(
+            (memory, twin), key=lambda one: (not one.protected, one.created_at, one.id)
+        )
+        commit.set_status(
+            writer, second, "superseded", at=at, reason=f"says the same as {first.id}"
+        )
         writer.link(Edge(scope, first.id, second.id, "supersedes", at))
 
 
-def _two_corrections(writer: Writer, scope: Scope, edges: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+def _two_corrections(
+    writer: Writer, scope: Scope, edges: Sequence[tuple[str, str, str]]
+) -> Iterator[tuple[str, str]]:
     """Pairs of active memories that both took the place of one."""
     for source, target, relation in edges:
         if relation != "supersedes":
@@ -360,13 +417,17 @@ def _two_corrections(writer: Writer, scope: Scope, edges: Sequence[tuple[str, st
                 yield from _active(writer, scope, {source: [other.source]})
 
 
-def _active(writer: Writer, scope: Scope, pairs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _active(
+    writer: Writer, scope: Scope, pairs: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
     """Those of these pairs of memories of which both are recalled."""
     for one, others in pairs.items():
         for other in others:
             both = [memory for id_ in (one, other) if (memory := writer.memory(scope, id_))]
             if [memory.status for memory in both] == ["active", "active"]:
-                later, earlier = sorted(both, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+                later, earlier = sorted(
+                    both, key=lambda memory: (memory.created_at, memory.id), reverse=True
+                )
                 yield later.id, earlier.id
 
 
@@ -378,15 +439,25 @@ def _link(writer: Writer, scope: Scope, later: str, earlier: str, *, at: Micros)
     return True
 
 
-def _contradicted(source: _Side, target: _Side, lineages: Sequence[Lineage]) -> dict[str, list[str]]:
-    """The facts that arrive, each with those here that cannot be true with it and of which the source knows nothing."""
-    arriving = [one.target for one in lineages if one.noun == "memory" and one.row and one.row["kind"] == "fact"]
+def _contradicted(
+    source: _Side, target: _Side, lineages: Sequence[Lineage]
+) -> dict[str, list[str]]:
+    """The facts that arrive, each with those here that cannot be true with it and of which the
+    source knows nothing.
+    """
+    arriving = [
+        one.target
+        for one in lineages
+        if one.noun == "memory" and one.row and one.row["kind"] == "fact"
+    ]
     known = {memory.id for memory in target.store.get([target.scope], arriving)}
     facts = source.store.get([source.scope], [id_ for id_ in arriving if id_ not in known])
     found = {}
     for fact in facts:
         near = _near(target, fact)
-        shared = {memory.id for memory in source.store.get([source.scope], [old.id for old in near])}
+        shared = {
+            memory.id for memory in source.store.get([source.scope], [old.id for old in near])
+        }
         others = [old.id for old in near if old.id not in shared and contradiction(fact, old)]
         if others:
             found[fact.id] = sorted(others)
@@ -401,24 +472,34 @@ def _near(side: _Side, fact: Memory) -> list[Memory]:
 # The other store
 
 
-def sync_with(ours: Store, place: str | Path, scopes: Sequence[Scope], run: Run, *, only_plan: bool = False) -> Synced:
+def sync_with(
+    ours: Store, place: str | Path, scopes: Sequence[Scope], run: Run, *, only_plan: bool = False
+) -> Synced:
     """Syncs, or plans to, with the store at a path or a URL."""
     if not str(place):
-        raise InvalidInput("Say with which store to sync: a path or a postgresql:// URL, or set sync_with to one.")
+        raise InvalidInput(
+            "Say with which store to sync: a path or a postgresql:// URL, or set sync_with to one."
+        )
     with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
         done = (plan if only_plan else sync)(ours, theirs, scopes, run)
         if only_plan:
-            done.location = location_of(place)  # of one that is not there yet, an empty one in memory stood for it
+            done.location = location_of(
+                place
+            )  # of one that is not there yet, an empty one in memory stood for it
         else:
             _note(ours, place, scopes, "", run)
         return done
 
 
-def quietly(ours: Store, place: str, scopes: Sequence[Scope], run: Run) -> Synced | None:
+def sync_ignoring_errors(
+    ours: Store, place: str, scopes: Sequence[Scope], run: Run
+) -> Synced | None:
     """Syncs, and never raises: what went wrong is logged, and kept where `failures` finds it."""
     try:
         return sync_with(ours, place, scopes, run)
-    except Exception as error:  # a host that closes its memory must not fail because another machine is away
+    except (
+        Exception
+    ) as error:  # a host that closes its memory must not fail because another machine is away
         log.warning("not synced with %s: %s", shown(place), error)
         with suppress(Exception):
             _note(ours, place, scopes, f"{error}" or type(error).__name__, run)
@@ -427,7 +508,11 @@ def quietly(ours: Store, place: str, scopes: Sequence[Scope], run: Run) -> Synce
 
 def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     """Places that scopes could not be kept equal with the last time it was tried, and why."""
-    return {f"{SYNC} {job.key}": job.error for job in store.jobs(scopes) if job.kind == SYNC and job.error}
+    return {
+        f"{SYNC} {job.key}": job.error
+        for job in store.jobs(scopes)
+        if job.kind == SYNC and job.error
+    }
 
 
 def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, run: Run) -> None:
@@ -442,8 +527,11 @@ def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, 
 
 
 @contextmanager
-def other_store(place: str | Path, ours: Store, *, clock: Clock, only_look: bool = False) -> Iterator[Store]:
-    """The store to sync with, open. InvalidInput when it is none, or our own; StoreError when its tables are older.
+def other_store(
+    place: str | Path, ours: Store, *, clock: Clock, only_look: bool = False
+) -> Iterator[Store]:
+    """The store to sync with, open. InvalidInput when it is none, or our own; StoreError when its
+    tables are older.
 
     A file that is not there is made, unless one `only_look`s.
     """
@@ -457,19 +545,24 @@ def other_store(place: str | Path, ours: Store, *, clock: Clock, only_look: bool
     store = open_store(place, clock=clock)
     try:
         if store.location == ours.location != ":memory:":
-            raise InvalidInput(f"{shown(store.location)} is the store itself. Name another one to sync with.")
+            raise InvalidInput(
+                f"{shown(store.location)} is the store itself. Name another one to sync with."
+            )
         yield store
     finally:
         store.close()
 
 
 def _refuse_older(file: Path) -> None:
-    """A file that an older version still uses must not change its tables because somebody else syncs with it."""
+    """A file that an older version still uses must not change its tables because somebody else
+    syncs with it.
+    """
     if not file.is_file() or not file.stat().st_size:
         return
     found = status(file)
     if found.pending and found.version:
         raise StoreError(
-            f"{file} has the tables of an older Holdfast (schema {found.version}). Nothing was synced. Bring it up to "
+            f"{file} has the tables of an older Holdfast (schema {found.version}). Nothing was "
+            "synced. Bring it up to "
             f"date with `holdfast store migrate {file}`."
         )

@@ -1,4 +1,6 @@
-"""The arms: different ways to find candidates for one question. Each gives an order; none decides."""
+"""The arms: different ways to find candidates for one question. Each gives an order; none
+decides.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class View(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What the arms found: the order of each arm, the memories, and the numbers to weigh them by."""
+    """What the arms found: the order of each arm, the memories, and the numbers to weigh them
+    by.
+    """
 
     query: Query
     corpus: Corpus
@@ -43,7 +47,9 @@ class Gathered(NamedTuple):
     views: Sequence[View] = ()
 
     def closeness(self, memory: Memory) -> float | None:
-        """How near a memory is to the question by the best model that has a vector of both, in [0, 1]."""
+        """How near a memory is to the question by the best model that has a vector of both, in [0,
+        1].
+        """
         known = self.similarity.get(memory.seq, {})
         near = next((known[view.tier] for view in self.views if view.tier in known), None)
         return None if near is None else min(max(near, 0.0), 1.0)
@@ -68,7 +74,9 @@ def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
 
 
 def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
-    """The terms worth asking for: those that occur, the rarest if there are too many, in their own order."""
+    """The terms worth asking for: those that occur, the rarest if there are too many, in their own
+    order.
+    """
     there = [term for term in terms if corpus.frequency.get(term)]
     if len(there) <= MOST_TERMS:
         return tuple(there)
@@ -77,7 +85,9 @@ def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
 
 
 def vectors(store: Store, tiers: Tiers, query: Query, where: Filter) -> list[View]:
-    """The question in the best model that covers the scopes; where the best covers only a part, in the next too."""
+    """The question in the best model that covers the scopes; where the best covers only a part, in
+    the next too.
+    """
     complete = store.models(where.scopes)
     views: list[View] = []
     if not complete:
@@ -103,7 +113,9 @@ def names_in(text: str) -> list[str]:
     ]
 
 
-def timely(store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]) -> Ranked:
+def timely(
+    store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]
+) -> Ranked:
     """Candidates from inside the times that the question names."""
     if where.since is not None or where.until is not None:
         return []
@@ -114,13 +126,16 @@ def timely(store: Store, query: Query, where: Filter, views: Sequence[View], occ
         for view in views[:1]:
             found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
         if set(occurring) <= set(query_terms(span.text)):
-            # The words only name the time, as in "what happened last week?": whatever happened then will do.
+            # The words only name the time, as in "what happened last week?": whatever happened then
+            # will do.
             found.update((memory.seq, 0.0) for memory in store.list(inside, limit=TIMELY))
     return list(found.items())
 
 
 def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[int, Memory]:
-    """The memories that the arms named, and the neighbours of each arm's best that pass the filter as well."""
+    """The memories that the arms named, and the neighbours of each arm's best that pass the filter
+    as well.
+    """
     wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
     memories = {memory.seq: memory for memory in store.get(where.scopes, wanted)}
     if where.as_of is not None:
@@ -135,7 +150,9 @@ def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[in
 
 
 def passes(memory: Memory, where: Filter) -> bool:
-    """Whether a neighbour may be shown: what the store checks for the arms, for one memory at hand."""
+    """Whether a neighbour may be shown: what the store checks for the arms, for one memory at
+    hand.
+    """
     return (
         memory.status in where.statuses
         and (not where.kinds or memory.kind in where.kinds)
@@ -167,9 +184,15 @@ def is_valid(memory: Memory, at: int) -> bool:
 
 
 def similarities(
-    store: Store, where: Filter, views: Sequence[View], ranked: Mapping[str, Ranked], memories: Mapping[int, Memory]
+    store: Store,
+    where: Filter,
+    views: Sequence[View],
+    ranked: Mapping[str, Ranked],
+    memories: Mapping[int, Memory],
 ) -> dict[int, dict[str, float]]:
-    """Each memory's similarity to the question, by tier; computed for those that another arm found."""
+    """Each memory's similarity to the question, by tier; computed for those that another arm
+    found.
+    """
     found: dict[int, dict[str, float]] = {seq: {} for seq in memories}
     for view in views:
         known = dict(ranked[f"meaning ({view.tier})"])

@@ -9,7 +9,7 @@ from typing import Any
 from ..text.tokens import query_terms
 from ..types import Memory, iso
 from .candidates import DEPTH, is_valid
-from .recall import Engine, Question, Recall, asks_something, recall, understand
+from .recall import Engine, Question, Recall, has_content, parse_query, recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The verdict: was it recalled, at which rank, and if not, which stage dropped it and what would keep it."""
+    """The verdict: was it recalled, at which rank, and if not, which stage dropped it and what
+    would keep it.
+    """
 
     memory: str
     recalled: bool
@@ -43,24 +45,30 @@ def why(engine: Engine, question: Question, expected: Memory) -> Why:
     for stage in _stages(engine, question, expected):
         stages.append(stage)
         if not stage.passed:
-            explanation = f"{expected.id} was not recalled. Stage {stage.name!r} dropped it: {stage.detail}"
+            explanation = (
+                f"{expected.id} was not recalled. Stage {stage.name!r} dropped it: {stage.detail}"
+            )
             return Why(expected.id, False, None, stage.name, explanation, tuple(stages))
-    rank = _rank(recall(engine, question, to_the_end=True), expected)
+    rank = _rank(recall(engine, question, rank_all=True), expected)
     explanation = f"{expected.id} was recalled at rank {rank}: {stages[-1].detail}"
     return Why(expected.id, True, rank, None, explanation, tuple(stages))
 
 
 def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[Stage]:
     yield from _filters(question, expected)
-    query = understand(engine, question)
+    query = parse_query(engine, question)
     yield Stage(
         "question",
-        asks_something(query),
-        f"looked for {', '.join(query.terms) or 'no words'}" + "".join(f", {span.text}" for span in query.spans)
-        if asks_something(query)
-        else "the question has only stop words, so there is nothing to look for. Add a word that matters.",
+        has_content(query),
+        f"looked for {', '.join(query.terms) or 'no words'}"
+        + "".join(f", {span.text}" for span in query.spans)
+        if has_content(query)
+        else (
+            "the question has only stop words, so there is nothing to look for. Add a word that "
+            "matters."
+        ),
     )
-    done = recall(engine, question, to_the_end=True)
+    done = recall(engine, question, rank_all=True)
     yield _found(done, expected)
     yield _ordered(done, question, expected)
     yield _fitted(done, expected)
@@ -69,13 +77,19 @@ def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[St
 def _filters(question: Question, expected: Memory) -> Iterator[Stage]:
     where = question.where
     known = expected.scope in where.scopes
-    yield Stage("scope", known, f"it belongs to {expected.scope}{'' if known else ', whose memory is switched off'}")
+    yield Stage(
+        "scope",
+        known,
+        f"it belongs to {expected.scope}{'' if known else ', whose memory is switched off'}",
+    )
     active = expected.status in where.statuses
     reason = f" ({expected.status_reason})" if expected.status_reason else ""
     yield Stage(
         "status",
         active,
-        "it is active" if active else f"it is {expected.status}{reason}. Bring it back with restore.",
+        "it is active"
+        if active
+        else f"it is {expected.status}{reason}. Bring it back with restore.",
     )
     yield _valid(expected, where.valid_at)
 
@@ -84,24 +98,44 @@ def _valid(expected: Memory, at: int | None) -> Stage:
     if at is None or is_valid(expected, at):
         return Stage("validity", True, "it holds now")
     if expected.valid_from is not None and expected.valid_from > at:
-        return Stage("validity", False, f"it does not hold now: its validity begins {iso(expected.valid_from)}.")
-    return Stage("validity", False, f"it does not hold now: its validity ended {iso(expected.valid_until or at)}.")
+        return Stage(
+            "validity",
+            False,
+            f"it does not hold now: its validity begins {iso(expected.valid_from)}.",
+        )
+    return Stage(
+        "validity",
+        False,
+        f"it does not hold now: its validity ended {iso(expected.valid_until or at)}.",
+    )
 
 
 def _found(done: Recall, expected: Memory) -> Stage:
     gathered = done.gathered
-    arms = {name: order.index(expected.seq) + 1 for name, order in gathered.arms.items() if expected.seq in order}
+    arms = {
+        name: order.index(expected.seq) + 1
+        for name, order in gathered.arms.items()
+        if expected.seq in order
+    }
     if arms:
-        return Stage("arms", True, "found by " + ", ".join(f"{name} #{rank}" for name, rank in arms.items()))
+        return Stage(
+            "arms", True, "found by " + ", ".join(f"{name} #{rank}" for name, rank in arms.items())
+        )
     if any(memory.seq == expected.seq for memory in done.ranking.memories):
         return Stage("arms", True, "found as a neighbour of a better match")
     shared = set(query_terms(expected.content)) & set(gathered.query.terms)
     if not shared:
         hint = "it shares no word with the question and its meaning is not among the nearest"
         vectors = "" if gathered.views else ". There are no vectors yet: run reembed"
-        return Stage("arms", False, f"{hint}{vectors}. Ask with a word it contains, or narrow the question.")
+        return Stage(
+            "arms", False, f"{hint}{vectors}. Ask with a word it contains, or narrow the question."
+        )
     words = ", ".join(sorted(shared))
-    return Stage("arms", False, f"it shares {words}, but {DEPTH} others match better. Narrow by kind, tag or time.")
+    return Stage(
+        "arms",
+        False,
+        f"it shares {words}, but {DEPTH} others match better. Narrow by kind, tag or time.",
+    )
 
 
 def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
@@ -113,14 +147,20 @@ def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
         return Stage("order", True, detail)
     if place in done.copies:
         twin = done.ranking.memories[done.copies[place]].id
-        return Stage("order", False, f"it says nearly the same as {twin}, which stands above it. {detail}.")
+        return Stage(
+            "order", False, f"it says nearly the same as {twin}, which stands above it. {detail}."
+        )
     return Stage("order", False, f"{detail}. A limit of {rank} would include it.")
 
 
 def _fitted(done: Recall, expected: Memory) -> Stage:
     kept = any(hit.memory.seq == expected.seq for hit in done.hits)
     rank = _rank(done, expected)
-    detail = f"{done.ranking.hit(done.order[rank - 1]).why}" if kept else "the token budget was used up before it."
+    detail = (
+        f"{done.ranking.hit(done.order[rank - 1]).why}"
+        if kept
+        else "the token budget was used up before it."
+    )
     return Stage("budget", kept, detail)
 
 

@@ -1,13 +1,15 @@
 """What speaks for a candidate, as numbers: one row per passage, one column per feature.
 
-Everything is computed from the question, the corpus statistics and the fetched passages; no store, no model, and no
-numeric library, which takes longer to load than a few hundred passages take here.
-Scores are scaled by the best passage of the same question, so that one set of weights serves all questions;
-`covered` and `near` are the same for all passages of a question and say how good that best one is.
+Everything is computed from the question, the corpus statistics and the fetched passages; no store,
+no model, and no numeric library, which takes longer to load than a few hundred passages take here.
+Scores are scaled by the best passage of the same question, so that one set of weights serves all
+questions; `covered` and `near` are the same for all passages of a question and say how good that
+best one is.
 
-A turn of a conversation often answers a question without repeating its words, because the turn before did. So
-evidence is also taken from the neighbouring turns and from the session: the shorter a turn, the more it leans
-on its neighbours. A memory without session, author or vector gets the neutral value of what it lacks.
+A turn of a conversation often answers a question without repeating its words, because the turn
+before did. So evidence is also taken from the neighbouring turns and from the session: the shorter
+a turn, the more it leans on its neighbours. A memory without session, author or vector gets the
+neutral value of what it lacks.
 """
 
 from __future__ import annotations
@@ -41,20 +43,28 @@ NAMES: Final = (
 STATIC, ENCODER = "static", "encoder"  # the tiers of vectors a similarity may come from
 
 _K1, _B = 1.2, 0.75  # BM25's usual constants
-_NEIGHBOURS = ((-1, 2 / 3), (-2, 1 / 3), (1, 1 / 3))  # step in the session, weight of its words beside our own
+_NEIGHBOURS = (
+    (-1, 2 / 3),
+    (-2, 1 / 3),
+    (1, 1 / 3),
+)  # step in the session, weight of its words beside our own
 _USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
 _LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
 _SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
 _FULL_LENGTH = 40  # terms from which more length says nothing more
 _MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
-_LATE, _EARLY = 7.0, 2.0  # days; people tell of things after they happened, so lateness fades slowly
+_LATE, _EARLY = (
+    7.0,
+    2.0,
+)  # days; people tell of things after they happened, so lateness fades slowly
 _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
 class Passage(NamedTuple):
-    """A fetched memory: its index terms, and per tier the cosine similarity to the question's vector.
+    """A fetched memory: its index terms, and per tier the cosine similarity to the question's
+    vector.
 
     A tier in which the memory has no vector is left out of `similarity`.
     """
@@ -86,7 +96,9 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
         "date": [_closeness(query, passage.memory.event_time) for passage in passages],
         "answer type": [float(not query.telling.isdisjoint(passage.terms)) for passage in passages],
         "length": [_length(passage) for passage in passages],
-        "question": [float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages],
+        "question": [
+            float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages
+        ],
         "covered": [covered] * len(passages),
         "near": [_nearest(similarities)] * len(passages),
     }
@@ -94,12 +106,16 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
 
 
 def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
-    """The similarities per tier that most of `passages` have a vector in, best tier first; None where one lacks.
+    """The similarities per tier that most of `passages` have a vector in, best tier first; None
+    where one lacks.
 
-    While memories are being embedded anew, a handful with better vectors cannot be compared with the rest.
+    While memories are being embedded anew, a handful with better vectors cannot be compared with
+    the rest.
     """
     found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
-    return {tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)}
+    return {
+        tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)
+    }
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
@@ -111,19 +127,27 @@ Counts = Mapping[str, float]
 
 
 class _Words:
-    """How often each passage has the terms of the question, as a whole and in its first 60 terms."""
+    """How often each passage has the terms of the question, as a whole and in its first 60
+    terms.
+    """
 
     def __init__(self, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> None:
         self.idf = {term: _idf(corpus, term) for term in query.terms}
         self._counts = [_counts(self.idf, passage.terms) for passage in passages]
         self._lengths = [len(passage.terms) for passage in passages]
         self._cut = [
-            counts if length <= _LONGEST_NEIGHBOUR else _counts(self.idf, passage.terms[:_LONGEST_NEIGHBOUR])
+            counts
+            if length <= _LONGEST_NEIGHBOUR
+            else _counts(self.idf, passage.terms[:_LONGEST_NEIGHBOUR])
             for counts, length, passage in zip(self._counts, self._lengths, passages, strict=True)
         ]
         self._mean_length = max(corpus.mean_length, 1.0)
-        self.openness = [min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths]
-        """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained one."""
+        self.openness = [
+            min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths
+        ]
+        """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained
+        one.
+        """
 
     def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
         """BM25 of each passage together with its neighbours."""
@@ -131,7 +155,9 @@ class _Words:
         return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
 
     def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
-        """The counts and the length of a passage and, as far as it leans on them, its neighbours."""
+        """The counts and the length of a passage and, as far as it leans on them, its
+        neighbours.
+        """
         length = float(self._lengths[row])
         if not near:
             return self._counts[row], length
@@ -157,13 +183,17 @@ class _Words:
             for term, count in counts.items():
                 if (value := count / (count + softly)) > session.get(term, 0.0):
                     session[term] = value
-        sums = {number: sum(self.idf[term] * value for term, value in terms.items()) for number, terms in best.items()}
+        sums = {
+            number: sum(self.idf[term] * value for term, value in terms.items())
+            for number, terms in best.items()
+        }
         return [sums[number] for number in sessions]
 
 
 def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
     there = wanted.keys() & terms
-    # In the order of the question: sums over a set could differ in their last digit from one run to the next.
+    # In the order of the question: sums over a set could differ in their last digit from one run to
+    # the next.
     return {term: terms.count(term) for term in wanted if term in there}
 
 
@@ -178,13 +208,19 @@ def _softness(relative_length: float) -> float:
 
 
 def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
-    """For each passage, by step, the row of the one so many positions further in its session, where it is there."""
+    """For each passage, by step, the row of the one so many positions further in its session, where
+    it is there.
+    """
     places = [(p.memory.session, p.memory.position) for p in passages]
     rows = {place: row for row, place in enumerate(places) if place[0]}
     return [
         {}
         if at is None
-        else {step: row for step, _ in _NEIGHBOURS if (row := rows.get((session, at + step))) is not None}
+        else {
+            step: row
+            for step, _ in _NEIGHBOURS
+            if (row := rows.get((session, at + step))) is not None
+        }
         for session, at in places
     ]
 
@@ -192,7 +228,9 @@ def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
 def _sessions(passages: Sequence[Passage]) -> list[int]:
     """A number per session; a memory without one is a session of its own."""
     numbers: dict[str | int, int] = {}
-    return [numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)]
+    return [
+        numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)
+    ]
 
 
 def _scaled(scores: Column) -> Column:
@@ -241,7 +279,9 @@ def _best_of(sessions: Sequence[int], values: Column) -> Column:
 
 
 def _speaker(query: Query, passages: Sequence[Passage]) -> Column:
-    """1 for the words of whom the question is about, 0 for another's, between them when nobody is known."""
+    """1 for the words of whom the question is about, 0 for another's, between them when nobody is
+    known.
+    """
     if not query.authors and not query.roles:
         return [0.0] * len(passages)
     return [_said_by(query, passage) for passage in passages]
@@ -251,7 +291,9 @@ def _said_by(query: Query, passage: Passage) -> float:
     if query.authors:
         if author := passage.memory.author.casefold():
             return float(author in query.authors)
-        return 0.5 if query.names.isdisjoint(passage.terms) else 1.0  # a fact that names the person is about them
+        return (
+            0.5 if query.names.isdisjoint(passage.terms) else 1.0
+        )  # a fact that names the person is about them
     return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
 
 
@@ -265,5 +307,7 @@ def _near_span(late: float, early: float) -> float:
 
 
 def _length(passage: Passage) -> float:
-    """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to it."""
+    """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to
+    it.
+    """
     return min(len(passage.terms) / _FULL_LENGTH, 1.0) if passage.memory.kind == "turn" else 1.0

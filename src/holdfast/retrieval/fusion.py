@@ -1,8 +1,8 @@
 """One score out of many signals.
 
-The default is a weighted sum with weights that were learned once and ship with the package; a set for each
-situation, because what words are worth depends on whether vectors are there to help. Reciprocal rank fusion
-is the alternative for scores without a common scale.
+The default is a weighted sum with weights that were learned once and ship with the package; a set
+for each situation, because what words are worth depends on whether vectors are there to help.
+Reciprocal rank fusion is the alternative for scores without a common scale.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Weights(NamedTuple):
-    """What each feature adds, in the order of `NAMES`, and how the sum is squeezed: one half at `middle`."""
+    """What each feature adds, in the order of `NAMES`, and how the sum is squeezed: one half at
+    `middle`.
+    """
 
     values: tuple[float, ...]
     middle: float
@@ -33,7 +35,9 @@ class Weights(NamedTuple):
 
 
 def situation(passages: Sequence[Passage]) -> str:
-    """Which weights fit: the tiers of vectors that cover `passages`, or `lexical` when none does."""
+    """Which weights fit: the tiers of vectors that cover `passages`, or `lexical` when none
+    does.
+    """
     return "+".join(tiers(passages)) or LEXICAL
 
 
@@ -60,7 +64,8 @@ def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:
-    """The sum of 1 / (60 + rank) over the rankings, ranks from 1; best first, ties in order of appearance.
+    """The sum of 1 / (60 + rank) over the rankings, ranks from 1; best first, ties in order of
+    appearance.
 
     >>> list(reciprocal_rank({"words": ["a", "b"], "meaning": ["b"]}))
     ['b', 'a']

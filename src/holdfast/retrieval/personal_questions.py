@@ -1,7 +1,7 @@
 """Questions that are all grammar: "Who am I?", "What do I like?", "Where am I from?".
 
-Their words are stop words, yet they ask for something. They are searched by meaning, by the words they have after all,
-and by the words in which people answer them.
+Their words are stop words, yet they ask for something. They are searched by meaning, by the words
+they have after all, and by the words in which people answer them.
 """
 
 from __future__ import annotations
@@ -31,21 +31,36 @@ _SEEKS_ADVICE = later(
     r"|puedo|debo|puis|dois|peux|могу|должен|должна)(?!\w)",
     re.IGNORECASE,
 )
-# By a word of the question, the words of its answers; what is stored in the third person among them.
+# By a word of the question, the words of its answers; what is stored in the third person among
+# them.
 _ANSWERED_WITH: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (later(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE), answers)
     for words, answers in (
         ("like|likes", "like love prefer favorite favourite enjoy fan hate dislike"),
-        ("from|woher|dónde|donde|où|откуда", "from born grew home hometown country live aus komme geboren vivo nací"
-         " viens habite né родился живу родом"),
-        ("who|wer|quién|quien|qui|кто", "name called work job live born heiße heißt name arbeite wohne llamo nombre"
-         " trabajo vivo appelle travaille habite зовут имя работаю живу"),
-        ("have|has|own|habe|hat|tengo|tiene|ai|a|есть", "have has own got habe hat tengo tiene есть"),
-        ("do|does|doing|machen|mache|hago|fais", "work works job do does arbeite arbeitet trabajo travaille"),
+        (
+            "from|woher|dónde|donde|où|откуда",
+            "from born grew home hometown country live aus komme "
+            "geboren vivo nací"
+            " viens habite né родился живу родом",
+        ),
+        (
+            "who|wer|quién|quien|qui|кто",
+            "name called work job live born heiße heißt name arbeite "
+            "wohne llamo nombre"
+            " trabajo vivo appelle travaille habite зовут имя работаю живу",
+        ),
+        (
+            "have|has|own|habe|hat|tengo|tiene|ai|a|есть",
+            ("have has own got habe hat tengo tiene есть"),
+        ),
+        (
+            "do|does|doing|machen|mache|hago|fais",
+            ("work works job do does arbeite arbeitet trabajo travaille"),
+        ),
         ("where|wo|где", "live lives in at wohne wohnt vivo habite живу"),
         ("am|are|is|bin|ist|soy|es|suis|est", "am is bin ist soy es suis est"),
     )
-)  # fmt: skip
+)
 
 
 def asks_of_somebody(text: str) -> bool:
@@ -54,7 +69,8 @@ def asks_of_somebody(text: str) -> bool:
 
 
 def personal_terms(text: str) -> tuple[str, ...]:
-    """The terms to look for when a question has none that carry meaning; none when it is no such question.
+    """The terms to look for when a question has none that carry meaning; none when it is no such
+    question.
 
     >>> personal_terms("What do I like?")[:3]
     ('like', 'love', 'prefer')

@@ -1,4 +1,6 @@
-"""Why a memory was stored, and on what it rests; for a turn, also what of it was not stored, and why."""
+"""Why a memory was stored, and on what it rests; for a turn, also what of it was not stored, and
+why.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,21 @@ class Stored:
 def why_stored(store: Store, memory: Memory) -> Stored:
     """Why a memory was stored."""
     policy = memory.metadata.get("policy")
-    sources = sorted(store.get([memory.scope], rests_on(store, memory)), key=lambda one: (one.event_time, one.seq))
+    sources = sorted(
+        store.get([memory.scope], rests_on(store, memory)),
+        key=lambda one: (one.event_time, one.seq),
+    )
     quotes = memory.metadata.get("quotes") or ([memory.quote] if memory.quote else [])
     return Stored(
         memory,
         _decision(policy) if isinstance(policy, Mapping) and policy else None,
         tuple(map(str, quotes)),
         sources,
-        tuple(_decision(one) for one in memory.metadata.get("decisions", ()) if isinstance(one, Mapping)),
+        tuple(
+            _decision(one)
+            for one in memory.metadata.get("decisions", ())
+            if isinstance(one, Mapping)
+        ),
     )
 
 

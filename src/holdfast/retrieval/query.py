@@ -1,8 +1,10 @@
-"""What a question asks for, read once: its terms, its times, whose words are wanted, and what to embed.
+"""What a question asks for, read once: its terms, its times, whose words are wanted, and what to
+embed.
 
-People speak of themselves in the first person. A question about Caroline is best answered by what Caroline
-said, and what she said reads "I went", not "Caroline went". So a person named in the question who is also an
-author is remembered in `authors`, and becomes "I" in the text that is embedded.
+People speak of themselves in the first person. A question about Caroline is best answered by what
+Caroline said, and what she said reads "I went", not "Caroline went". So a person named in the
+question who is also an author is remembered in `authors`, and becomes "I" in the text that is
+embedded.
 """
 
 from __future__ import annotations
@@ -26,27 +28,32 @@ _FIRST_PERSON = later(
     r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
     re.IGNORECASE,
 )
-# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me what you …". A
-# request is none: "can you suggest", "what would you recommend", "hast du einen Tipp". So verbs stand in the past, or
-# after "did".
+# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me
+# what you …". A request is none: "can you suggest", "what would you recommend", "hast du einen
+# Tipp". So verbs stand in the past, or after "did".
 _SAID = (
     r"said|told|mentioned|suggested|recommended|proposed|advised|gave|given|provided|listed|explained|described|showed"
     r"|shown|wrote|written|generated|created|shared|helped|claimed|pointed|answered|compared|outlined|came up"
 )
 _SAID_BY_ASSISTANT = later(
-    rf"\byou(?:['’]d|['’]ve| had| have)?\s+(?:\w+ly\s+|already\s+|once\s+|just\s+|also\s+)?(?:{_SAID})\b"
+    r"\byou(?:['’]d|['’]ve| had| "
+    rf"have)?\s+(?:\w+ly\s+|already\s+|once\s+|just\s+|also\s+)?(?:{_SAID})\b"
     r"|\bdid you\b(?!\s+know\b)"
     rf"|\b(?:had|have|haven['’]t|hadn['’]t) you\s+(?:\w+\s+){{0,2}}?(?:{_SAID})\b"
-    r"|\b(?:was|were|in|from|of|with|about|on|to|by|per|follow\w*|tried|used|liked|remember) your\s+"
+    r"|\b(?:was|were|in|from|of|with|about|on|to|by|per|follow\w*|tried|used|liked|remember) "
+    r"your\s+"
     r"(?:\w+\s+)?(?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
     r"|\byour (?:last|previous|earlier|first|original) (?:\w+\s+)?"
     r"(?:advice|suggestion|recommendation|answer|list|explanation|response|reply|message)"
     r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)"
-    r"|\bwe(?:['’]ve| have| had| were)?\s+(?:discuss(?:ed|ing)|talk(?:ed|ing)|chatt(?:ed|ing)|spoke)\b"
+    r"|\bwe(?:['’]ve| have| had| "
+    r"were)?\s+(?:discuss(?:ed|ing)|talk(?:ed|ing)|chatt(?:ed|ing)|spoke)\b"
     r"|\bdid we (?:discuss|talk|chat|speak)"
     # "Remind me which hotel it was", but neither "remind me to call" nor "remind me where I live".
-    r"|\bremind me\b(?!\s+(?:to|tomorrow|later|in|at|on|every|when)\b)(?!.*\b(?:i|my|mine|i['’]m|i['’]ve)\b)"
-    r"|\b(?:hast|hattest) du\b.{0,80}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt"
+    r"|\bremind "
+    r"me\b(?!\s+(?:to|tomorrow|later|in|at|on|every|when)\b)(?!.*\b(?:i|my|mine|i['’]m|i['’]ve)\b)"
+    r"|\b(?:hast|hattest) "
+    r"du\b.{0,80}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt"
     r"|geschrieben|gegeben|geraten|gemeint|beschrieben)\b"
     r"|\bdu\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt|geraten)"
     r" (?:hast|hattest)|\bdu (?:gesagt|empfohlen|vorgeschlagen|sagtest|meintest|empfahlst)\b"
@@ -64,12 +71,14 @@ _SAID_BY_ASSISTANT = later(
 )
 # Questions for a time and for a number, and the terms by which a passage tells one.
 _ASKS_WHEN = re.compile(
-    r"\bwhen\b|\bwhat (?:date|day|year|month|time)\b|\bhow long\b|\bwann\b|\bwie lange\b|\bcu[aá]ndo\b|\bquand\b"
+    r"\bwhen\b|\bwhat (?:date|day|year|month|time)\b|\bhow long\b|\bwann\b|\bwie "
+    r"lange\b|\bcu[aá]ndo\b|\bquand\b"
     r"|\bquando\b|\bwanneer\b|когда|何時|いつ|什么时候|언제",
     re.IGNORECASE,
 )
 _ASKS_NUMBER = re.compile(
-    r"\bhow (?:many|much|old|often)\b|\bwie ?(?:viele?|oft)\b|\bcu[aá]nt[oa]s?\b|\bcombien\b|\bquant[eio]s?\b"
+    r"\bhow (?:many|much|old|often)\b|\bwie "
+    r"?(?:viele?|oft)\b|\bcu[aá]nt[oa]s?\b|\bcombien\b|\bquant[eio]s?\b"
     r"|\bhoeveel\b|сколько|いくつ|多少|몇",
     re.IGNORECASE,
 )
@@ -97,9 +106,9 @@ _OWN_PRONOUNS = (
 class Query(NamedTuple):
     """A question, analysed.
 
-    `authors` are the known authors it names, `names` the terms that name them, and `roles` the roles whose words
-    it wants. `telling` are terms of which an answer should have one. Each may be empty.
-    A `plain` question has stop words only, and its terms are those of likely answers.
+    `authors` are the known authors it names, `names` the terms that name them, and `roles` the
+    roles whose words it wants. `telling` are terms of which an answer should have one. Each may be
+    empty. A `plain` question has stop words only, and its terms are those of likely answers.
     `embed` is the text whose vector should be compared with memories.
     """
 
@@ -133,7 +142,9 @@ def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
 
 
 def _alias(author: str, words: dict[str, str]) -> str:
-    """The word of the question that names `author`: a part of the name, or its beginning as a nickname."""
+    """The word of the question that names `author`: a part of the name, or its beginning as a
+    nickname.
+    """
     parts = [part.casefold() for part in _WORD.findall(author)]
     for part in parts:
         if part in words and len(part) > 1:

@@ -18,7 +18,9 @@ from .candidates import Gathered, gather
 from .features import Passage, features
 from .query import Query, analyse
 
-NEAR_COPY = 0.9  # share of words two texts must have in common to count as the same thing said twice
+NEAR_COPY = (
+    0.9  # share of words two texts must have in common to count as the same thing said twice
+)
 DOUBT = 0.5  # what a memory of no confidence at all keeps of its score
 
 
@@ -41,7 +43,9 @@ class Question(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Every candidate, best first, ties in insertion order; reasons are worked out for those that are asked for."""
+    """Every candidate, best first, ties in insertion order; reasons are worked out for those that
+    are asked for.
+    """
 
     memories: Sequence[Memory]
     scores: Sequence[float]
@@ -55,7 +59,8 @@ class Ranking(NamedTuple):
 class Recall(NamedTuple):
     """A finished recall: the hits, and what every stage before them saw.
 
-    `order` is the places of the ranking as they would be shown; `copies` says which place repeats which.
+    `order` is the places of the ranking as they would be shown; `copies` says which place repeats
+    which.
     """
 
     hits: list[Hit]
@@ -65,29 +70,38 @@ class Recall(NamedTuple):
     copies: Mapping[int, int]
 
 
-def recall(engine: Engine, question: Question, *, to_the_end: bool = False) -> Recall:
-    """Memories that help answer the question, best first. Any text is legal; one without words finds nothing.
+def recall(engine: Engine, question: Question, *, rank_all: bool = False) -> Recall:
+    """Memories that help answer the question, best first. Any text is legal; one without words
+    finds nothing.
 
     `to_the_end` orders every candidate, not only as many as are shown.
     """
     with engine.store.reading(question.where.scopes):
-        query = understand(engine, question)
-        found = gather(engine.store, engine.tiers, query, question.where) if asks_something(query) else None
+        query = parse_query(engine, question)
+        found = (
+            gather(engine.store, engine.tiers, query, question.where)
+            if has_content(query)
+            else None
+        )
     gathered = found or _nothing(query)
     ranking = rank(engine, gathered, now=question.where.as_of is None)
-    order, copies = last_the_copies(ranking.memories, len(ranking.memories) if to_the_end else question.limit)
+    order, copies = demote_near_duplicates(
+        ranking.memories, len(ranking.memories) if rank_all else question.limit
+    )
     hits = [ranking.hit(place) for place in order[: question.limit]]
     return Recall(fit(hits, question.tokens), gathered, ranking, order, copies)
 
 
-def understand(engine: Engine, question: Question) -> Query:
+def parse_query(engine: Engine, question: Question) -> Query:
     """The question, analysed as asked now, or at the time whose knowledge it asks for."""
     now = engine.clock() if question.where.as_of is None else question.where.as_of
     return analyse(question.text, now, authors=engine.store.authors(question.where.scopes))
 
 
-def asks_something(query: Query) -> bool:
-    """Whether there is anything to look for: words that mean something, a time, or what somebody is like."""
+def has_content(query: Query) -> bool:
+    """Whether there is anything to look for: words that mean something, a time, or what somebody is
+    like.
+    """
     return bool(query.terms or query.spans or query.plain)
 
 
@@ -109,7 +123,8 @@ def rank(engine: Engine, gathered: Gathered, *, now: bool = True) -> Ranking:
 def _current_first(ranking: Ranking) -> Ranking:
     """The same candidates, turns whose words no longer hold behind what took their place.
 
-    Whoever finds the old words would find what replaced them: so that has their score, and they have the least of its.
+    Whoever finds the old words would find what replaced them: so that has their score, and they
+    have the least of its.
     """
     places = {memory.id: place for place, memory in enumerate(ranking.memories)}
     scores, outdated = list(ranking.scores), set[int]()
@@ -125,15 +140,22 @@ def _current_first(ranking: Ranking) -> Ranking:
         return ranking
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place in outdated, place))
     memories = [ranking.memories[place] for place in order]
-    return Ranking(memories, [scores[place] for place in order], lambda place: ranking.reasons(order[place]))
+    return Ranking(
+        memories, [scores[place] for place in order], lambda place: ranking.reasons(order[place])
+    )
 
 
 def _by_weight(gathered: Gathered) -> Ranking:
     memories = list(gathered.memories.values())
-    passages = [Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories]
+    passages = [
+        Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories
+    ]
     matrix = features(gathered.query, gathered.corpus, passages)
     chosen = fuse.weights(fuse.situation(passages))
-    scores = [score * _trust(memory) for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)]
+    scores = [
+        score * _trust(memory)
+        for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)
+    ]
     order = sorted(range(len(memories)), key=lambda row: (-scores[row], memories[row].seq))
     model = ", ".join(view.model for view in gathered.views)
 
@@ -150,7 +172,9 @@ def _by_weight(gathered: Gathered) -> Ranking:
 
 
 def terms_of(memory: Memory) -> tuple[str, ...]:
-    """The index terms of a memory. Its text never changes, so they are kept for the next question."""
+    """The index terms of a memory. Its text never changes, so they are kept for the next
+    question.
+    """
     return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
 
 
@@ -183,11 +207,18 @@ def _by_rank(gathered: Gathered) -> Ranking:
 
 def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
     """The arms that found a memory, with its rank (from 1) in each."""
-    return {name: order.index(memory.seq) + 1 for name, order in gathered.arms.items() if memory.seq in order}
+    return {
+        name: order.index(memory.seq) + 1
+        for name, order in gathered.arms.items()
+        if memory.seq in order
+    }
 
 
-def last_the_copies(memories: Sequence[Memory], wanted: int) -> tuple[list[int], dict[int, int]]:
-    """The places of the first `wanted` memories that differ, near-copies of better ones behind them.
+def demote_near_duplicates(
+    memories: Sequence[Memory], wanted: int
+) -> tuple[list[int], dict[int, int]]:
+    """The places of the first `wanted` memories that differ, near-copies of better ones behind
+    them.
 
     Also says which place each copy repeats.
     """
@@ -199,7 +230,9 @@ def last_the_copies(memories: Sequence[Memory], wanted: int) -> tuple[list[int],
             break
         words = frozenset(memory.content.casefold().split())
         longest = max(words, key=lambda word: (len(word), word), default="")
-        twin = next((other for other, others in seen.get(longest, ()) if near_copies(words, others)), None)
+        twin = next(
+            (other for other, others in seen.get(longest, ()) if near_copies(words, others)), None
+        )
         if twin is None:
             distinct.append(place)
             seen.setdefault(longest, []).append((place, words))
@@ -209,8 +242,12 @@ def last_the_copies(memories: Sequence[Memory], wanted: int) -> tuple[list[int],
 
 
 def near_copies(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether two texts say the same. A number, a negation or an opposite that differs makes it another claim."""
-    return len(words & others) >= NEAR_COPY * len(words | others) and not text.negation.contrasts(words, others)
+    """Whether two texts say the same. A number, a negation or an opposite that differs makes it
+    another claim.
+    """
+    return len(words & others) >= NEAR_COPY * len(words | others) and not text.negation.contrasts(
+        words, others
+    )
 
 
 def fit(hits: list[Hit], tokens: int | None) -> list[Hit]:

@@ -1,8 +1,8 @@
 """Keys of the HTTP API: who may ask for whose memory.
 
-A key is shown once, when it is made; the file keeps a salted hash of it. The file only grows: a line for each key that
-was made, a line for each that was revoked. So two programs may add keys at once without a lock, and a server that runs
-follows along.
+A key is shown once, when it is made; the file keeps a salted hash of it. The file only grows: a
+line for each key that was made, a line for each that was revoked. So two programs may add keys at
+once without a lock, and a server that runs follows along.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Key:
         return Scope("user", self.owner)
 
     def fits(self, secret: str) -> bool:
-        """Whether this is the key's secret, found out in a time that does not depend on the answer."""
+        """Whether this is the key's secret, found out in a time that does not depend on the
+        answer.
+        """
         return hmac.compare_digest(self.hash, _hashed(self.salt, secret))
 
 
@@ -57,7 +59,9 @@ class KeyFile:
 
     @property
     def needed(self) -> bool:
-        """Whether a key must be shown: from the first one on, and even when the last one has been revoked."""
+        """Whether a key must be shown: from the first one on, and even when the last one has been
+        revoked.
+        """
         self._follow()
         return self._needed
 
@@ -79,7 +83,15 @@ class KeyFile:
         """Makes a key for one owner and returns it; nobody can tell it again."""
         Scope("user", owner)  # says what is wrong with a name that cannot be one
         id_, secret, salt = secrets.token_hex(4), secrets.token_urlsafe(32), secrets.token_hex(16)
-        self._append({"id": id_, "owner": owner, "salt": salt, "hash": _hashed(salt, secret), "created_at": at})
+        self._append(
+            {
+                "id": id_,
+                "owner": owner,
+                "salt": salt,
+                "hash": _hashed(salt, secret),
+                "created_at": at,
+            }
+        )
         return f"hf_{id_}_{secret}"
 
     def revoke(self, id_: str, *, at: Micros) -> Key:
@@ -87,7 +99,10 @@ class KeyFile:
         self._follow()
         key = self._keys.get(id_)
         if key is None:
-            raise NotFound(f"There is no key {id_!r} in {self.path}. `holdfast serve keys list` shows them.", id=id_)
+            raise NotFound(
+                f"There is no key {id_!r} in {self.path}. `holdfast serve keys list` shows them.",
+                id=id_,
+            )
         self._append({"revoked": id_, "at": at})
         return key
 
@@ -101,7 +116,9 @@ class KeyFile:
             finally:
                 os.close(file)
         except OSError as error:
-            raise InvalidInput(f"Cannot write the keys to {self.path}: {error.strerror}.") from error
+            raise InvalidInput(
+                f"Cannot write the keys to {self.path}: {error.strerror}."
+            ) from error
 
     def _follow(self) -> None:
         try:
@@ -114,7 +131,9 @@ class KeyFile:
         seen = (state.st_ino, state.st_size, state.st_mtime_ns)
         if seen != self._seen:
             if sys.platform != "win32" and state.st_mode & OTHERS_MAY_WRITE:
-                raise InvalidInput(f"Others may write {self.path}, and so make keys. Run: chmod 600 '{self.path}'")
+                raise InvalidInput(
+                    f"Others may write {self.path}, and so make keys. Run: chmod 600 '{self.path}'"
+                )
             self._keys, self._seen = _read(self.path), seen
             self._needed = self._needed or bool(self._keys)
 
@@ -134,5 +153,7 @@ def _read(path: Path) -> dict[str, Key]:
             else:
                 keys[entry["id"]] = Key(**entry)
         except (ValueError, TypeError, KeyError) as error:
-            raise InvalidInput(f"Line {number} of {path} is not a key. Remove it, or make the keys anew.") from error
+            raise InvalidInput(
+                f"Line {number} of {path} is not a key. Remove it, or make the keys anew."
+            ) from error
     return keys

@@ -44,9 +44,16 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def create_app(
-    hf: Holdfast, keys: KeyFile, *, audit: AuditLog, feedback: FeedbackLog, buckets: Buckets | None = None
+    hf: Holdfast,
+    keys: KeyFile,
+    *,
+    audit: AuditLog,
+    feedback: FeedbackLog,
+    buckets: Buckets | None = None,
 ) -> FastAPI:
-    """The application over an open memory and the logs beside it; whoever opened them closes them."""
+    """The application over an open memory and the logs beside it; whoever opened them closes
+    them.
+    """
     app = FastAPI(
         title="Holdfast",
         description=ABOUT,
@@ -67,7 +74,9 @@ def create_app(
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems())
-    app.add_middleware(Gate, keys=keys, largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes))
+    app.add_middleware(
+        Gate, keys=keys, largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes)
+    )
     app.add_middleware(Envelope)
     _add_page(app)
     _complete_schema(app)

@@ -22,29 +22,49 @@ from .owner_view import Checkup, owner_id
 from .ratelimit import Buckets
 from .session_watch import Conversations
 
-ASK_FOR_KEY = "This server asks for a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
+ASK_FOR_KEY = (
+    "This server asks for a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
+)
 UserId = Annotated[
-    str | None, Query(min_length=1, max_length=200, description="Whose memory. With a key: its owner, or left out.")
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        description="Whose memory. With a key: its owner, or left out.",
+    ),
 ]
 ThreadId = Annotated[
-    str | None, Query(min_length=1, max_length=200, description="Whose memory, where there is no user_id and no key.")
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        description="Whose memory, where there is no user_id and no key.",
+    ),
 ]
 ModeName = Annotated[
     Literal["incognito", "guest", "local", "synced"] | None,
-    Query(description="Asks for less than the server keeps: `guest` or `incognito` neither reads nor keeps anything."),
+    Query(
+        description=(
+            "Asks for less than the server keeps: `guest` or `incognito` neither reads "
+            "nor keeps anything."
+        )
+    ),
 ]
 Bearer = Annotated[
     HTTPAuthorizationCredentials | None,
     Security(HTTPBearer(auto_error=False, description="A key of `holdfast serve keys add`.")),
 ]
 KeyHeader = Annotated[
-    str | None, Security(APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key, bare."))
+    str | None,
+    Security(APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key, bare.")),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What one server has: the memory of all owners, who may ask for it how often, and what lies beside it."""
+    """What one server has: the memory of all owners, who may ask for it how often, and what lies
+    beside it.
+    """
 
     hf: Holdfast
     keys: KeyFile
@@ -62,7 +82,11 @@ def serving(request: Request) -> Serving:
 
 
 async def owner(
-    request: Request, bearer: Bearer, header: KeyHeader, user_id: UserId = None, thread_id: ThreadId = None
+    request: Request,
+    bearer: Bearer,
+    header: KeyHeader,
+    user_id: UserId = None,
+    thread_id: ThreadId = None,
 ) -> Scope:
     """Whose memory the request is about; refused when its key does not open that."""
     server = serving(request)
@@ -81,7 +105,9 @@ async def owner(
 async def memory(
     request: Request, scope: Annotated[Scope, Depends(owner)], memory_mode: ModeName = None
 ) -> AsyncIterator[Holdfast]:
-    """The owner's own view of the memory, for this request alone; for a guest an empty one that leaves no trace."""
+    """The owner's own view of the memory, for this request alone; for a guest an empty one that
+    leaves no trace.
+    """
     hf = serving(request).hf
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
@@ -90,7 +116,12 @@ async def memory(
         yield view
         return
     guest = await run_in_threadpool(
-        Holdfast.open, scope=scope, settings=hf.settings, clock=hf.clock, background=False, mode="incognito"
+        Holdfast.open,
+        scope=scope,
+        settings=hf.settings,
+        clock=hf.clock,
+        background=False,
+        mode="incognito",
     )
     try:
         yield guest
@@ -109,14 +140,18 @@ def _named(name: str | None, default: Scope) -> Scope:
 def _opened(key: Key, user_id: str | None) -> Scope:
     # The same words for every other owner, there or not: who is known here is nobody's business.
     if user_id is not None and user_id != key.owner:
-        raise HTTPException(403, "Your key does not open the memory of this user_id. Leave user_id out.")
+        raise HTTPException(
+            403, "Your key does not open the memory of this user_id. Leave user_id out."
+        )
     return key.scope
 
 
 def _within_limit(buckets: Buckets, caller: str) -> None:
     if wait := buckets.take(caller):
         raise HTTPException(
-            429, f"Too many requests. Try again in {counted(wait, 'second')}.", {"Retry-After": str(wait)}
+            429,
+            f"Too many requests. Try again in {counted(wait, 'second')}.",
+            {"Retry-After": str(wait)},
         )
 
 

@@ -17,14 +17,17 @@ SAID = "capture"
 def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
     """The latest runs that changed memories, newest first."""
     found = list(_runs(hf.log(limit=limit * EVENTS_PER_RUN)))[:limit]
-    return [_told(hf, run, undone=undone) for run, undone in zip(found, taken_back(found), strict=True)]
+    return [
+        _told(hf, run, undone=undone) for run, undone in zip(found, taken_back(found), strict=True)
+    ]
 
 
 def taken_back(runs: Iterable[Sequence[Event]]) -> Iterator[bool]:
     """Whether each run, newest first, was undone by a later one.
 
-    An undo changes what the run that it takes back had changed, and nothing in between may have touched that. So it
-    belongs to the nearest earlier run that changed the same memories; that run may itself have been an undo.
+    An undo changes what the run that it takes back had changed, and nothing in between may have
+    touched that. So it belongs to the nearest earlier run that changed the same memories; that run
+    may itself have been an undo.
     """
     waiting: list[frozenset[str]] = []
     for run in runs:

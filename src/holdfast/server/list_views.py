@@ -13,7 +13,9 @@ WORDS = {"fact": "fact", "episode": "session", "rule": "rule"}
 
 
 def numbered(hf: Holdfast, kind: Kind) -> list[tuple[int, Memory]]:
-    """The active memories of a kind with their numbers, oldest first, so that a new one changes no number."""
+    """The active memories of a kind with their numbers, oldest first, so that a new one changes no
+    number.
+    """
     return list(enumerate(reversed(hf.list(kinds=[kind])), start=1))
 
 
@@ -69,7 +71,10 @@ def arc(index: int, memory: Memory) -> schemas.Arc:
 def rule(index: int, memory: Memory) -> schemas.Rule:
     """A rule of the list."""
     return schemas.Rule(
-        **_common(index, memory), rule=memory.content, evidence=memory.quote, added_at=iso(memory.created_at)
+        **_common(index, memory),
+        rule=memory.content,
+        evidence=memory.quote,
+        added_at=iso(memory.created_at),
     )
 
 

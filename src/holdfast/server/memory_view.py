@@ -1,4 +1,6 @@
-"""The story of one memory: why it was stored, what it rests on, what became of it, and what will."""
+"""The story of one memory: why it was stored, what it rests on, what became of it, and what
+will.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from . import schemas
 POINTS = 45  # of a curve; a screen shows no more
 
 
-def told(hf: Holdfast, ref: str) -> schemas.Story:
+def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
     """Everything that explains a memory."""
     stored = hf.why_stored(ref)
     return schemas.Story(
@@ -40,17 +42,26 @@ def forecast(hf: Holdfast, ref: str, *, days: int) -> schemas.Forecast:
 def _decision(decision: Decision | None) -> schemas.Decision | None:
     if decision is None:
         return None
-    return schemas.Decision(**{name: getattr(decision, name) for name in schemas.Decision.model_fields})
+    return schemas.Decision(
+        **{name: getattr(decision, name) for name in schemas.Decision.model_fields}
+    )
 
 
 def _source(turn: Memory) -> schemas.Source:
     return schemas.Source(
-        id=turn.id, who=turn.author or turn.role, when=iso(turn.event_time), text=turn.content, session=turn.session
+        id=turn.id,
+        who=turn.author or turn.role,
+        when=iso(turn.event_time),
+        text=turn.content,
+        session=turn.session,
     )
 
 
 def _link(edge: Edge) -> schemas.Link:
     return schemas.Link(
-        source=edge.source, relation=edge.relation, target=edge.target, reason=edge.reason,
+        source=edge.source,
+        relation=edge.relation,
+        target=edge.target,
+        reason=edge.reason,
         created_at=iso(edge.created_at),
-    )  # fmt: skip
+    )

@@ -52,7 +52,9 @@ def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
 def timeline(hf: Holdfast, *, before: str | None, limit: int) -> schemas.Timeline:
     """A page of what happened and was learned, in the order in which memory came to know it."""
     page = hf.list(kinds=LIFE, limit=limit, after=seq_of(hf, before))
-    return schemas.Timeline(items=[_happening(memory) for memory in page], next=next_after(page, limit))
+    return schemas.Timeline(
+        items=[_happening(memory) for memory in page], next=next_after(page, limit)
+    )
 
 
 def _happening(memory: Memory) -> schemas.Happening:
@@ -66,12 +68,16 @@ def next_after(page: list[Memory], limit: int) -> str | None:
 
 
 def seq_of(hf: Holdfast, cursor: str | None) -> int | None:
-    """The place in the store that a cursor stands for; NotFound for one that is not of this owner."""
+    """The place in the store that a cursor stands for; NotFound for one that is not of this
+    owner.
+    """
     return None if cursor is None else hf.get(cursor).seq
 
 
 class Checkup:
-    """What the latest check-up of the whole store found. A check-up takes a while, so one serves for ten minutes."""
+    """What the latest check-up of the whole store found. A check-up takes a while, so one serves
+    for ten minutes.
+    """
 
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf

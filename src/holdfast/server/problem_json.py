@@ -1,4 +1,6 @@
-"""Errors as problem+json (RFC 9457): what happened, what to do next, and nothing about the inside."""
+"""Errors as problem+json (RFC 9457): what happened, what to do next, and nothing about the
+inside.
+"""
 
 from __future__ import annotations
 
@@ -53,15 +55,29 @@ STATUS: Mapping[type[HoldfastError], int] = {
 """The first line that fits an error says its status."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER = {503: "1", 502: "10"}  # seconds
-INSIDE = "Something went wrong here, and it is not your fault. The log of the server says more under this request id."
+INSIDE = (
+    "Something went wrong here, and it is not your fault. The log of the server says more "
+    "under this request id."
+)
 
 
 def problem(
-    status: int, detail: str, *, request_id: str = "", headers: Mapping[str, str] | None = None, **more: Any
+    status: int,
+    detail: str,
+    *,
+    request_id: str = "",
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> JSONResponse:
     """The answer that tells of an error."""
     title = HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "request_id": request_id}
+    body = {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "request_id": request_id,
+    }
     return JSONResponse({**body, **more}, status, dict(headers or {}), "application/problem+json")
 
 
@@ -91,23 +107,36 @@ async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
 
 
 def _methods(request: Request) -> str:
-    """What may be done at an address; each method has a route of its own, and an error knows only the first."""
+    """What may be done at an address; each method has a route of its own, and an error knows only
+    the first.
+    """
     routes = request.app.routes
     found = [
-        method for method in METHODS
-        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
-    ]  # fmt: skip
+        method
+        for method in METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+        )
+    ]
     return ", ".join(found)
 
 
 async def tell_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
     """A request that does not have the shape the schema asks for; what was sent is not repeated."""
     found = error.errors()
-    errors = [{"where": ".".join(map(str, one["loc"])), "message": _message(request, one)} for one in found]
+    errors = [
+        {"where": ".".join(map(str, one["loc"])), "message": _message(request, one)}
+        for one in found
+    ]
     malformed = any(one["type"] == "json_invalid" for one in found)
     said = "; ".join(f"{one['where']}: {one['message']}" for one in errors[:3])
     status = 400 if malformed else 422
-    return problem(status, f"The request cannot be used: {said}.", request_id=request_id(request), errors=errors)
+    return problem(
+        status,
+        f"The request cannot be used: {said}.",
+        request_id=request_id(request),
+        errors=errors,
+    )
 
 
 def _message(request: Request, error: Mapping[str, Any]) -> str:
@@ -116,12 +145,17 @@ def _message(request: Request, error: Mapping[str, Any]) -> str:
         return f"this is not JSON: {error['ctx']['error']}"
     came = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if error["type"] == "model_attributes_type" and not came.endswith(("/json", "+json")):
-        return f"it came as {came or 'no known type'}; send JSON, with the header Content-Type: application/json"
+        return (
+            f"it came as {came or 'no known type'}; send JSON, with the header Content-Type: "
+            "application/json"
+        )
     return str(error["msg"])
 
 
 def tell_unknown(request_id: str, error: BaseException) -> JSONResponse:
-    """A fault of this program: in the log with all there is to know, and outside without any of it."""
+    """A fault of this program: in the log with all there is to know, and outside without any of
+    it.
+    """
     log.error("request %s failed", request_id, exc_info=error)
     return problem(500, INSIDE, request_id=request_id)
 

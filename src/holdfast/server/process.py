@@ -21,7 +21,9 @@ KEEP_ALIVE = 15  # seconds that an idle connection is kept
 
 
 def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
-    """A socket that listens, or what stands in the way. Requests wait in it until the server runs."""
+    """A socket that listens, or what stands in the way. Requests wait in it until the server
+    runs.
+    """
     if not keys.needed and not is_loopback(host):
         raise InvalidInput(
             f"Without keys, whoever can reach {host} could read and change every memory. "
@@ -50,7 +52,9 @@ def url_of(listener: socket.socket) -> str:
 def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
     """Answers requests until `stop` is set, then ends the sessions it has heard of."""
     conversations: Conversations = app.state.serving.conversations
-    sweeper = threading.Thread(target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True)
+    sweeper = threading.Thread(
+        target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True
+    )
     sweeper.start()
     try:
         answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE)

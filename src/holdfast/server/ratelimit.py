@@ -11,7 +11,9 @@ MOST_BUCKETS = 10_000
 
 
 class Buckets:
-    """One bucket for each caller; `per_minute` is what it holds, and what flows in within a minute."""
+    """One bucket for each caller; `per_minute` is what it holds, and what flows in within a
+    minute.
+    """
 
     def __init__(self, per_minute: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self._size, self._per_second, self._now = float(per_minute), per_minute / 60, now
@@ -36,4 +38,6 @@ class Buckets:
 
     def _drop_full(self, now: float) -> None:
         """Forgets callers whose bucket is full again: they are like any newcomer."""
-        self._levels = {who: kept for who, kept in self._levels.items() if self._level(who, now) < self._size}
+        self._levels = {
+            who: kept for who, kept in self._levels.items() if self._level(who, now) < self._size
+        }

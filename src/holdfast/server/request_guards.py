@@ -1,4 +1,6 @@
-"""What is looked at before a request reaches memory: where it comes from, and how much it brings."""
+"""What is looked at before a request reaches memory: where it comes from, and how much it
+brings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ BODY_SECONDS = 30.0  # for all of a body to arrive
 class Gate:
     """Lets a request in, or answers it with what is wrong."""
 
-    def __init__(self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS) -> None:
+    def __init__(
+        self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS
+    ) -> None:
         self._app, self._keys, self._largest, self._patience = app, keys, largest, patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +39,9 @@ class Gate:
             body = await self._body(request)
         except HTTPException as refusal:
             name = scope.get("state", {}).get("request_id", "")
-            response = problem(refusal.status_code, refusal.detail, request_id=name, headers=refusal.headers)
+            response = problem(
+                refusal.status_code, refusal.detail, request_id=name, headers=refusal.headers
+            )
             await response(scope, receive, send)
         except ClientDisconnect:
             return
@@ -53,13 +59,15 @@ class Gate:
 def check_browser(method: str, path: str, headers: Headers) -> None:
     """Keeps web pages of others out of a server that asks for no key.
 
-    Any page may send requests to this machine through the browser of whoever looks at it, and by a name of its own
-    that it makes point here, it could even read the answers. So the name must be ours, and what comes from another
-    page is refused.
+    Any page may send requests to this machine through the browser of whoever looks at it, and by a
+    name of its own that it makes point here, it could even read the answers. So the name must be
+    ours, and what comes from another page is refused.
     """
     host = headers.get("Host", "")
     if _parts(f"//{host}").hostname not in LOOPBACK:
-        raise HTTPException(403, "Without keys this server answers to localhost only. Use http://127.0.0.1.")
+        raise HTTPException(
+            403, "Without keys this server answers to localhost only. Use http://127.0.0.1."
+        )
     if not path.startswith("/api/"):
         return
     if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):

@@ -1,4 +1,6 @@
-"""What every answer has, whatever it says: a request id, headers for browsers, a line in the log."""
+"""What every answer has, whatever it says: a request id, headers for browsers, a line in the
+log.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ HEADERS = {
 
 
 class Envelope:
-    """The outermost layer: names the request, answers when all else failed, and notes what was answered."""
+    """The outermost layer: names the request, answers when all else failed, and notes what was
+    answered.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +80,9 @@ class Envelope:
 
 
 def _left_out(scope: Scope) -> str:
-    """The damaged rows of the owner that reads have met and left out, by name; a header holds no other letters."""
+    """The damaged rows of the owner that reads have met and left out, by name; a header holds no
+    other letters.
+    """
     hf = scope.get("state", {}).get("memory")
     found = hf.store.damaged(hf.scopes)[:MOST_NAMED] if hf is not None else ()
     return "; ".join(f"{one.noun} {one.name}" for one in found).encode("ascii", "replace").decode()
@@ -91,12 +97,15 @@ def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
     for header, value in HEADERS.items():
         headers[header] = value
     headers["X-Request-Id"] = name
-    # What is remembered stays out of every cache; the page's own files may be kept if they are asked after.
+    # What is remembered stays out of every cache; the page's own files may be kept if they are
+    # asked after.
     headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
 
 
 def _note(scope: Scope, status: int, seconds: float, name: str) -> None:
-    """One line. The route, not the path: an address may hold a name or a question, which are memory's business."""
+    """One line. The route, not the path: an address may hold a name or a question, which are
+    memory's business.
+    """
     route = getattr(scope.get("route"), "path", "-")
     caller = scope.get("state", {}).get("caller", "-")
     log.info("%s %s %d %.1f ms %s %s", scope["method"], route, status, seconds * 1000, name, caller)

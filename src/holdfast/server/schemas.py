@@ -14,12 +14,20 @@ from ..types import iso
 
 Kind = types.Kind
 Status = types.Status
-Moment = Annotated[str, Field(description="ISO 8601 with offset.", examples=["2026-03-18T12:00:00+00:00"])]
+Moment = Annotated[
+    str, Field(description="ISO 8601 with offset.", examples=["2026-03-18T12:00:00+00:00"])
+]
 Run = Annotated[
-    str, Field(description="What `POST /undo` takes back; empty if nothing changed.", examples=["run_01kkz0v7w0c4m2hq"])
+    str,
+    Field(
+        description="What `POST /undo` takes back; empty if nothing changed.",
+        examples=["run_01kkz0v7w0c4m2hq"],
+    ),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Id = Annotated[str, Field(min_length=1, max_length=200, pattern="[^0-9]", description="The id of a memory.")]
+Id = Annotated[
+    str, Field(min_length=1, max_length=200, pattern="[^0-9]", description="The id of a memory.")
+]
 MOST_TEXT = 1_000_000  # the setting max_content_bytes draws the real line
 
 
@@ -30,8 +38,12 @@ class Problem(BaseModel):
     title: str = Field(examples=["Not Found"])
     status: int = Field(examples=[404])
     detail: str = Field(examples=["Fact #9 does not exist (only 2 fact(s))."])
-    request_id: str = Field(description="The log of the server says more under this name.", examples=["req_01kkz0v7w0"])
-    errors: list[dict[str, str]] | None = Field(None, description="What is wrong where, in a request of wrong shape.")
+    request_id: str = Field(
+        description="The log of the server says more under this name.", examples=["req_01kkz0v7w0"]
+    )
+    errors: list[dict[str, str]] | None = Field(
+        None, description="What is wrong where, in a request of wrong shape."
+    )
 
 
 class Request(BaseModel):
@@ -60,7 +72,8 @@ class Record(BaseModel):
 
     id: str = Field(examples=["fact_01kkz0v7w0c4m2hq"])
     seq: int = Field(
-        description="Grows with the order of storing. Not the number that the command line shows: such numbers are "
+        description="Grows with the order of storing. Not the number that the command line shows: "
+        "such numbers are "
         "shared by all owners of a store, and gaps between them would tell how much others keep."
     )
     kind: Kind
@@ -90,7 +103,12 @@ class Record(BaseModel):
     @classmethod
     def of(cls, memory: types.Memory, **more: Any) -> Self:
         """The memory as JSON, with what an answer adds to it."""
-        fields = {**memory.__dict__, "seq": memory.created_at, "layer": memory.layer, "tags": list(memory.tags)}
+        fields = {
+            **memory.__dict__,
+            "seq": memory.created_at,
+            "layer": memory.layer,
+            "tags": list(memory.tags),
+        }
         if memory.triple is not None:
             fields["triple"] = {name: getattr(memory.triple, name) for name in Triple.model_fields}
         for name in ("event_time", "created_at", "updated_at", "valid_from", "valid_until"):
@@ -123,7 +141,9 @@ class Found(Record):
     def by(cls, hit: types.Hit) -> Self:
         """A hit of recall."""
         signals = {signal.name: round(signal.share, 4) for signal in hit.why.signals}
-        why = Reasons(summary=str(hit.why), arms=dict(hit.why.arms), signals=signals, model=hit.why.model)
+        why = Reasons(
+            summary=str(hit.why), arms=dict(hit.why.arms), signals=signals, model=hit.why.model
+        )
         return cls.of(hit.memory, score=round(hit.score, 4), why=why)
 
 
@@ -134,14 +154,18 @@ class Page(BaseModel):
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
     warnings: list[str] = Field(
         default_factory=list,
-        description="What the answer went without: memories that are damaged, a model that does not answer.",
+        description=(
+            "What the answer went without: memories that are damaged, a model that does not answer."
+        ),
     )
 
 
 class Statement(Request):
     """Something to remember."""
 
-    content: str = Field(min_length=1, max_length=MOST_TEXT, examples=["Prefers green tea to coffee"])
+    content: str = Field(
+        min_length=1, max_length=MOST_TEXT, examples=["Prefers green tea to coffee"]
+    )
     kind: Kind = "fact"
     category: Name = "general"
     title: str = Field("", max_length=500)
@@ -157,7 +181,9 @@ class Statement(Request):
 class Correction(Request):
     """What a memory should say instead."""
 
-    content: str = Field(min_length=1, max_length=MOST_TEXT, examples=["Prefers white tea to coffee"])
+    content: str = Field(
+        min_length=1, max_length=MOST_TEXT, examples=["Prefers white tea to coffee"]
+    )
     reason: str = Field("", max_length=1000, examples=["misheard"])
 
 
@@ -204,18 +230,26 @@ class Change(BaseModel):
     def of(cls, event: types.Event) -> Self:
         """An event as JSON."""
         return cls(
-            at=iso(event.at), actor=event.actor, verb=event.verb, run=event.run,
-            before=_plain(event.before), after=_plain(event.after),
-        )  # fmt: skip
+            at=iso(event.at),
+            actor=event.actor,
+            verb=event.verb,
+            run=event.run,
+            before=_plain(event.before),
+            after=_plain(event.after),
+        )
 
 
 class Story(BaseModel):
     """Why a memory was stored, what it rests on, and what happened to it since."""
 
     summary: str = Field(examples=["commit_now: said plainly (immediate)"])
-    decision: Decision | None = Field(description="Null for what a person or a program stored directly.")
+    decision: Decision | None = Field(
+        description="Null for what a person or a program stored directly."
+    )
     quote: str
-    quotes: list[str] = Field(description="All the words it rests on, where it was said more than once.")
+    quotes: list[str] = Field(
+        description="All the words it rests on, where it was said more than once."
+    )
     sources: list[Source]
     links: list[Link]
     history: list[Change] = Field(description="Oldest first.")
@@ -370,7 +404,9 @@ class Timeline(BaseModel):
     """What happened and was learned, newest first."""
 
     items: list[Happening]
-    next: str | None = Field(description="Pass it as `before` for what came earlier; null at the end.")
+    next: str | None = Field(
+        description="Pass it as `before` for what came earlier; null at the end."
+    )
 
 
 class RunOfChanges(BaseModel):
@@ -394,7 +430,9 @@ class Health(BaseModel):
     vectors: dict[str, int] = Field(description="How many active memories have a vector, by model.")
     models: list[str]
     problems: dict[str, str] = Field(description="Models that do not work, and why.")
-    findings: int | None = Field(description="What is amiss in the store; null if it cannot be told.")
+    findings: int | None = Field(
+        description="What is amiss in the store; null if it cannot be told."
+    )
 
 
 class Question(Request):

@@ -1,4 +1,6 @@
-"""The conversations that a server listens to: captured, considered after each reply, ended, learned from."""
+"""The conversations that a server listens to: captured, considered after each reply, ended, learned
+from.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Conversations:
             kept = hf.capture_many([turn])
             return kept[0] if kept else None
         session = (hf.scopes[0], turn["session"])
-        # Should this process be killed, the next one knows by this that nobody else will end the session.
+        # Should this process be killed, the next one knows by this that nobody else will end the
+        # session.
         noted = None if session in self._open else {SERVED_BY: this_process()}
         kept = hf.capture_many([turn], noted=noted)
         if kept:
@@ -44,7 +47,9 @@ class Conversations:
         return kept[0] if kept else None
 
     def consider(self, hf: Holdfast, turn: Memory | None) -> None:
-        """After a reply: decides about what was said. What fails here is tried again when the session ends."""
+        """After a reply: decides about what was said. What fails here is tried again when the
+        session ends.
+        """
         if turn is None or turn.role != REPLY or turn.session is None:
             return
         try:
@@ -54,11 +59,13 @@ class Conversations:
         except HoldfastError:
             log.exception("a conversation could not be considered")
 
-    def end(self, hf: Holdfast, session: str, led: dict[str, Any] | None = None) -> tuple[bool, int | None]:
+    def end(
+        self, hf: Holdfast, session: str, led: dict[str, Any] | None = None
+    ) -> tuple[bool, int | None]:
         """Ends a session and learns from it: whether it was open, and how many memories came of it.
 
-        `led` is what only whoever led it knows. None where learning failed, which is no reason not to end: a worker
-        tries again.
+        `led` is what only whoever led it knows. None where learning failed, which is no reason not
+        to end: a worker tries again.
         """
         ended = hf.end_session(session, metadata=led)
         with self._lock:
@@ -66,7 +73,9 @@ class Conversations:
         return ended, _learned(hf, session) if ended else 0
 
     def tend(self, stop: threading.Event) -> None:
-        """Ends the sessions that have been silent for long or whose server is gone, and learns from all that ended."""
+        """Ends the sessions that have been silent for long or whose server is gone, and learns from
+        all that ended.
+        """
         self._tend(stop.is_set)
 
     def _tend(self, enough: Callable[[], bool]) -> None:
@@ -83,8 +92,11 @@ class Conversations:
         except Exception:  # neither the thread that does this nor an orderly end must break over it
             log.exception("sessions could not be tended to")
 
-    def close(self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
-        """Ends every session that is still open here, or was left open, then learns from them as far as time allows.
+    def close(
+        self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Ends every session that is still open here, or was left open, then learns from them as
+        far as time allows.
 
         What is not learned now is left to the next server or worker: the sessions are marked.
         """
@@ -124,7 +136,8 @@ def _learned(hf: Holdfast, session: str, *, tries: int = TRIES) -> int | None:
     try:
         outcome = hf.learn(session)
     except Conflict:
-        # The last reply may be under consideration at this very moment, or another program reads the session too.
+        # The last reply may be under consideration at this very moment, or another program reads
+        # the session too.
         return _learned(hf, session, tries=tries - 1) if tries > 1 else None
     except HoldfastError:
         log.exception("a session could not be learned from; a worker tries again")

@@ -1,4 +1,6 @@
-"""What requests bring and answers carry while an assistant talks: turns, the end of a session, context."""
+"""What requests bring and answers carry while an assistant talks: turns, the end of a session,
+context.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,21 @@ class Ending(Request):
     """What only whoever led a session knows of it. It goes into the summary."""
 
     approach_used: str | None = Field(None, max_length=60, examples=["cbt"])
-    approach_context: dict[str, str] | None = Field(None, max_length=12, examples=[{"thought_record": "the boss"}])
-    crisis_level_max: int | None = Field(None, ge=0, le=3, description="How grave it became, from 0 to 3.")
+    approach_context: dict[str, str] | None = Field(
+        None, max_length=12, examples=[{"thought_record": "the boss"}]
+    )
+    crisis_level_max: int | None = Field(
+        None, ge=0, le=3, description="How grave it became, from 0 to 3."
+    )
 
 
 class Ended(BaseModel):
     """How a session ended."""
 
     ended: bool = Field(description="False when there is no such session, or it had ended before.")
-    learned: int | None = Field(description="How many memories were made of it; null if a worker has to try again.")
+    learned: int | None = Field(
+        description="How many memories were made of it; null if a worker has to try again."
+    )
     run: Run
 
 

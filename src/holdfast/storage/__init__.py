@@ -6,4 +6,13 @@ from .connect import open_store
 from .protocol import Author, Filter, Findings, Store, Writer
 from .sqlite.store import InMemoryStore, SQLiteStore
 
-__all__ = ["Author", "Filter", "Findings", "InMemoryStore", "SQLiteStore", "Store", "Writer", "open_store"]
+__all__ = [
+    "Author",
+    "Filter",
+    "Findings",
+    "InMemoryStore",
+    "SQLiteStore",
+    "Store",
+    "Writer",
+    "open_store",
+]

@@ -20,10 +20,13 @@ def is_server(place: str | Path) -> bool:
 
 
 def check_place(place: str | Path) -> None:
-    """Raises InvalidInput for what looks like a URL but is none of ours; as a path it would become a folder."""
+    """Raises InvalidInput for what looks like a URL but is none of ours; as a path it would become
+    a folder.
+    """
     if not is_server(place) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(place)):
         raise InvalidInput(
-            f"{shown(place)} is no store. Give the path of a file, or a URL that starts with postgresql://"
+            f"{shown(place)} is no store. Give the path of a file, or a URL that starts with "
+            "postgresql://"
         )
 
 
@@ -41,20 +44,25 @@ def location_of(place: str | Path) -> str:
     if not is_server(place):
         return str(Path(place).expanduser().absolute())
     try:
-        from .postgres.driver_errors import without_password  # noqa: PLC0415 (its driver is an extra)
+        # Its driver is an extra.
+        from .postgres.driver_errors import without_password  # noqa: PLC0415
     except ImportError:
         return shown(place)
     return without_password(str(place))
 
 
 def open_store(place: str | Path, *, replica: str = "", clock: Clock = system_clock) -> Store:
-    """The store at a path or a URL. A file that is not there is made, and so are the tables of an empty database."""
+    """The store at a path or a URL. A file that is not there is made, and so are the tables of an
+    empty database.
+    """
     if is_server(place):
         try:
-            from .postgres import PostgresStore  # noqa: PLC0415 (its driver is an extra, and takes time to load)
+            # Its driver is an extra, and takes time to load.
+            from .postgres import PostgresStore  # noqa: PLC0415
         except ImportError as error:
             raise InvalidInput(
-                f"A Postgres store needs its driver ({error}). Install it with: pip install 'holdfast[postgres]'"
+                f"A Postgres store needs its driver ({error}). Install it with: pip install "
+                "'holdfast[postgres]'"
             ) from error
         return PostgresStore(str(place), replica=replica, clock=clock)
     check_place(place)

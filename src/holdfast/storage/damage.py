@@ -1,8 +1,9 @@
 """Rows that cannot be read any more: told from sound ones in one place, left out, and named.
 
-A flipped bit makes a text that is not UTF-8, JSON that does not parse, or a status that does not exist. The decoders
-in `rows.py` raise RowDamaged for such a row; whoever reads many rows goes through `Damages.sound`, which leaves it out
-and notes it, so that one damaged row never hides the others.
+A flipped bit makes a text that is not UTF-8, JSON that does not parse, or a status that does not
+exist. The decoders in `rows.py` raise RowDamaged for such a row; whoever reads many rows goes
+through `Damages.sound`, which leaves it out and notes it, so that one damaged row never hides the
+others.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ QUARANTINED = "quarantined: "
 UNKNOWN = "has a value that does not exist"
 AFRESH = ("purge", "repair", "import")  # verbs after which a damaged row may be gone or sound
 JOURNAL_ENTRY = "journal entry"
-LOST = "What it says is nowhere else; a backup may have it. `holdfast doctor` lists all that cannot be read"
+LOST = (
+    "What it says is nowhere else; a backup may have it. `holdfast doctor` lists all that "
+    "cannot be read"
+)
 ADVICE = "`holdfast doctor --repair` restores it from the journal, or puts it aside"
 
 
 class Damage(NamedTuple):
-    """One row that cannot be read: whose it is, what it is, by which name it is known, and what is wrong with it."""
+    """One row that cannot be read: whose it is, what it is, by which name it is known, and what is
+    wrong with it.
+    """
 
     scope: Scope | None
     noun: str
@@ -43,12 +49,16 @@ class Damage(NamedTuple):
         """What is raised where this very row is asked for."""
         advice = LOST if self.noun == JOURNAL_ENTRY else ADVICE
         return RowDamaged(
-            f"The {self.noun} {self.name} cannot be read: {self.fault}. {advice}.", id=self.name, damage=self
+            f"The {self.noun} {self.name} cannot be read: {self.fault}. {advice}.",
+            id=self.name,
+            damage=self,
         )
 
 
 class GarbledRow(tuple[Any, ...]):
-    """A row in which texts are not UTF-8: they have the replacement character in the place of what cannot be read."""
+    """A row in which texts are not UTF-8: they have the replacement character in the place of what
+    cannot be read.
+    """
 
     garbled: frozenset[int]
     """The places of those texts in the row."""
@@ -65,7 +75,9 @@ class Damages:
     """The damaged rows that were met so far, each once."""
 
     logged = True
-    """Whether they are logged. A command turns that off for its process: it names them when it ends."""
+    """Whether they are logged. A command turns that off for its process: it names them when it
+    ends.
+    """
 
     def __init__(self) -> None:
         self._met: dict[tuple[Scope | None, str, str], Damage] = {}
@@ -79,7 +91,8 @@ class Damages:
         if known is None or known.seq is None:
             self._met[key] = damage
         if known is None and self.logged:
-            from logging import getLogger  # noqa: PLC0415 (it loads much that is rarely needed)
+            # It loads much that is rarely needed.
+            from logging import getLogger  # noqa: PLC0415
 
             getLogger("holdfast.storage").warning("left out, because it cannot be read: %s", damage)
 
@@ -92,7 +105,9 @@ class Damages:
     def sound(self, rows: Sequence[Any], decode: Callable[[Any], T]) -> list[T]:
         """What can be read of these rows; what cannot is left out and noted."""
         try:
-            return [decode(row) for row in rows]  # nearly always nothing is damaged, and this is quickest
+            return [
+                decode(row) for row in rows
+            ]  # nearly always nothing is damaged, and this is quickest
         except RowDamaged:
             return list(self.each_sound(rows, decode))
 
@@ -107,7 +122,9 @@ class Damages:
                 yield found
 
     def learn(self, others: Damages, *, afresh: bool = False) -> None:
-        """Adds what others met; `afresh` after what may have removed damaged rows, which are looked at anew."""
+        """Adds what others met; `afresh` after what may have removed damaged rows, which are looked
+        at anew.
+        """
         if afresh:
             self.clear()
         for damage in others:

@@ -18,7 +18,9 @@ _COLUMNS = ", ".join(f"e.{column}" for column in ENTITIES.columns)
 
 
 class SQLEntities(ScopedSQL):
-    """The part of a store that knows entities; see `Store` in base.py for what each method promises."""
+    """The part of a store that knows entities; see `Store` in base.py for what each method
+    promises.
+    """
 
     def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
         numbers = self.numbers(where.scopes)
@@ -36,8 +38,10 @@ class SQLEntities(ScopedSQL):
         rows = self.read(
             numbers,
             # A cross join keeps the planner from starting with every memory of the scope.
-            "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope AND m.id = t.memory "
-            f"AND t.scope IN ({marks(numbers)}) AND t.entity IN ({marks(entities)}) AND {condition} "
+            "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope "
+            "AND m.id = t.memory "
+            f"AND t.scope IN ({marks(numbers)}) AND t.entity IN ({marks(entities)}) AND "
+            f"{condition} "
             "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
             (*numbers, *(entity for (entity,) in entities), *values, limit),
         )
@@ -54,7 +58,9 @@ class SQLEntities(ScopedSQL):
         numbers = self.numbers(scopes)
         parts, values = ["TRUE"], list[Any]()
         if names is not None:
-            named = f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
+            named = (
+                f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
+            )
             parts.append(f"(e.scope, e.id) IN ({named} AND a.folded IN ({marks(names)}))")
             values += [*numbers, *names]
         if types:
@@ -80,11 +86,16 @@ class SQLEntities(ScopedSQL):
         )
         names = self._names_of(rows)
         return self._damages.sound(
-            rows, lambda row: entity_from(_bare(row), names[row[0], row[1]], self._scope, mentions=row[-1])
+            rows,
+            lambda row: entity_from(
+                _bare(row), names[row[0], row[1]], self._scope, mentions=row[-1]
+            ),
         )
 
     def _names_of(self, entities: Rows) -> dict[tuple[int, str], list[str]]:
-        """The names of these entities, in the order of their folded forms, by scope's number and id."""
+        """The names of these entities, in the order of their folded forms, by scope's number and
+        id.
+        """
         names: dict[tuple[int, str], list[str]] = defaultdict(list)
         for start in range(0, len(entities), PAGE):
             page = entities[start : start + PAGE]
@@ -92,7 +103,10 @@ class SQLEntities(ScopedSQL):
             among, values = self.dialect.among("entity", [row[1] for row in page])
             rows = self.read(
                 numbers,
-                f"SELECT folded, scope, entity, name FROM entity_names WHERE scope IN ({marks(numbers)}) AND {among}",
+                (
+                    "SELECT folded, scope, entity, name FROM entity_names WHERE scope IN "
+                    f"({marks(numbers)}) AND {among}"
+                ),
                 (*numbers, *values),
             )
             # Sorted here: told to order by it, SQLite would read every name of the scope.
@@ -101,14 +115,21 @@ class SQLEntities(ScopedSQL):
         return names
 
     def mentioning(
-        self, scope: Scope, entity: str, *, limit: int | None = None, statuses: Sequence[Status] = ("active",)
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int | None = None,
+        statuses: Sequence[Status] = ("active",),
     ) -> Memories:
         numbers = self.numbers((scope,))
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
         rows = self.read(
             numbers,
-            f"SELECT {SELECT_MEMORY} FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope AND m.id = t.memory "
-            f"AND t.scope IN ({marks(numbers)}) AND t.entity = ? AND m.status IN ({marks(statuses)}) "
+            f"SELECT {SELECT_MEMORY} FROM mentions t CROSS JOIN memories m WHERE m.scope = "
+            "t.scope AND m.id = t.memory "
+            f"AND t.scope IN ({marks(numbers)}) AND t.entity = ? AND m.status IN "
+            f"({marks(statuses)}) "
             f"ORDER BY m.seq DESC{tail}",
             (*numbers, entity, *statuses),
         )
@@ -120,7 +141,8 @@ class SQLEntities(ScopedSQL):
             among, values = self.dialect.among("memory", memories[start : start + PAGE])
             for memory, entity in self.read(
                 numbers,
-                f"SELECT memory, entity FROM mentions WHERE scope IN ({marks(numbers)}) AND {among} "
+                f"SELECT memory, entity FROM mentions WHERE scope IN ({marks(numbers)}) AND "
+                f"{among} "
                 "ORDER BY memory, entity",
                 (*numbers, *values),
             ):

@@ -1,4 +1,6 @@
-"""The files that were seen, in SQL: a note of the disk that is not journalled, for the disk itself is the truth."""
+"""The files that were seen, in SQL: a note of the disk that is not journalled, for the disk itself
+is the truth.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class SQLFiles(ScopedSQL):
 
 
 class FilesWriter(JournalledRows):
-    """The part of a transaction that notes files; see `Writer` in base.py for what each method promises."""
+    """The part of a transaction that notes files; see `Writer` in base.py for what each method
+    promises.
+    """
 
     def files(self, scope: Scope, root: str) -> KnownFiles:
         return _known(self.execute(SELECT_FILES, (self.known(scope), root)))

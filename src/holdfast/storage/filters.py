@@ -27,7 +27,9 @@ class Dialect(NamedTuple):
     """What makes a SELECT take rows for itself and pass over those that others hold."""
 
     arrays: bool = False
-    """Whether a list can be passed as one value; with hundreds of elements that is many times quicker."""
+    """Whether a list can be passed as one value; with hundreds of elements that is many times
+    quicker.
+    """
 
     def field(self, column: str, key: str) -> str:
         """SQL for one field of a JSON column, as text."""
@@ -49,13 +51,19 @@ class Dialect(NamedTuple):
             columns = [list(column) for column in zip(*rows, strict=True)]
             return f"SELECT * FROM unnest({', '.join(f'?::{type_}[]' for type_ in types)})", columns
         row = f"({marks(types)})"
-        return f"VALUES {','.join([row] * len(rows))}", [value for values in rows for value in values]
+        return f"VALUES {','.join([row] * len(rows))}", [
+            value for values in rows for value in values
+        ]
 
 
-# Damaged JSON must not stop a statement that passes by it: such a row has no fields and no elements.
+# Damaged JSON must not stop a statement that passes by it: such a row has no fields and no
+# elements.
 SQLITE = Dialect(
     "CASE WHEN json_valid({column}) THEN {column} ->> '$.{key}' END",
-    "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({column}) THEN {column} END) t WHERE t.value = ?)",
+    (
+        "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({column}) THEN {column} END) t WHERE "
+        "t.value = ?)"
+    ),
 )
 POSTGRES = Dialect(
     "({column}::json ->> '{key}')",
@@ -72,7 +80,9 @@ def marks(values: Sequence[Any]) -> str:
 
 
 def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Clause:
-    """The condition that a memory passes `where` in the scopes with these numbers, and its parameters."""
+    """The condition that a memory passes `where` in the scopes with these numbers, and its
+    parameters.
+    """
     parts = [f"m.scope IN ({marks(numbers)})"]
     values: list[Any] = list(numbers)
     wanted = (
@@ -93,10 +103,13 @@ def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Cla
 
 
 def invalid_now(numbers: Sequence[int]) -> str:
-    """SQL for the active memories whose validity has ended or not begun; its index holds only bounded ones."""
+    """SQL for the active memories whose validity has ended or not begun; its index holds only
+    bounded ones.
+    """
     return (
         f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
-        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR m.valid_from > ?)"
+        "AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL) AND (m.valid_until <= ? OR "
+        "m.valid_from > ?)"
     )
 
 
@@ -137,9 +150,13 @@ def _status(where: Filter, dialect: Dialect) -> list[Clause]:
     before = dialect.field("e.before", "status")
     then = (
         f"coalesce((SELECT {before} FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
-        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.at, e.seq LIMIT 1), m.status)"
+        f"AND e.target = m.id AND e.at > ? AND {before} IS NOT NULL ORDER BY e.at, e.seq LIMIT "
+        "1), m.status)"
     )
-    return [("m.created_at <= ?", [where.as_of]), (f"{then} IN ({statuses})", [where.as_of, *where.statuses])]
+    return [
+        ("m.created_at <= ?", [where.as_of]),
+        (f"{then} IN ({statuses})", [where.as_of, *where.statuses]),
+    ]
 
 
 def _tags(where: Filter, dialect: Dialect) -> list[Clause]:
@@ -160,11 +177,13 @@ def _times(where: Filter) -> list[Clause]:
 def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
     if where.namespace is None:
         return []
-    # SQLite takes an index with a condition only for a statement in which the same condition stands, word by word.
+    # SQLite takes an index with a condition only for a statement in which the same condition
+    # stands, word by word.
     items = f"m.source = '{ITEMS}'"
     if not where.namespace:
         return [(items, [])]
-    # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie before "^".
+    # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie
+    # before "^".
     first, place = to_json(list(where.namespace))[:-1], dialect.namespace()
     return [(f"{items} AND {place} >= ? AND {place} < ?", [first, f"{first}^"])]
 
@@ -172,5 +191,6 @@ def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
 def _ended(where: Filter) -> list[Clause]:
     if where.ended_by is None:
         return []
-    bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"  # as in its index
+    # as in its index
+    bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"
     return [(f"{bounded} AND m.valid_until <= ?", [where.ended_by])]

@@ -1,4 +1,6 @@
-"""What `holdfast doctor` looks at on every SQL backend, and how each projection is rebuilt from truth."""
+"""What `holdfast doctor` looks at on every SQL backend, and how each projection is rebuilt from
+truth.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,17 @@ ORPHANS = {
     "(SELECT 1 FROM entities n WHERE n.scope = t.scope AND n.id = t.entity)",
     "entity_names": "SELECT name FROM entity_names AS a WHERE NOT EXISTS "
     "(SELECT 1 FROM entities n WHERE n.scope = a.scope AND n.id = a.entity)",
-    "files": f"SELECT path FROM files AS f WHERE memory <> '' AND substr(hash, 1, 1) <> '{BEHIND}' AND NOT EXISTS "
+    "files": "SELECT path FROM files AS f WHERE memory <> '' AND substr(hash, 1, 1) <> "
+    f"'{BEHIND}' AND NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = f.scope AND m.id = f.memory)",
 }
 _UNEXPLAINED = (
-    "NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' AND e.target = m.id "
+    "NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' AND "
+    "e.target = m.id "
     "AND e.before IS NULL)"
 )
-# Up to which memory each scope is wholly embedded: to just before the first one without a vector, or to the last.
+# Up to which memory each scope is wholly embedded: to just before the first one without a vector,
+# or to the last.
 _MARKS = """
 INSERT INTO embedded (model, scope, seq)
 SELECT v.model, v.scope, coalesce(
@@ -76,7 +81,9 @@ def rows(look: Look) -> Iterator[Finding]:
 def quarantined(look: Look) -> Iterator[Finding]:
     """Memories that were damaged and put aside, until a person decides about them."""
     for id_, reason in look(
-        f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' ORDER BY seq"
+        f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' "
+        "ORDER "
+        "BY seq"
     ):
         what = f"{id_} is archived ({reason}). To use it as it is: holdfast restore {id_}"
         yield Finding("quarantine", f"{what}; to erase it: holdfast purge {id_}", repairable=False)
@@ -89,7 +96,9 @@ def lengths(look: Look) -> Iterator[Finding]:
 
 
 def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Memories whose number of terms is wrong, with what it should be, and their scope and number."""
+    """Memories whose number of terms is wrong, with what it should be, and their scope and
+    number.
+    """
     for scope, seq, id_, title, content, tags, length in look(
         "SELECT scope, seq, id, title, content, tags, terms FROM memories ORDER BY seq"
     ):
@@ -101,13 +110,18 @@ def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
 def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
     """Vectors that cannot be used."""
     for number, identity, dimensions in unsound_vectors(look, unpack):
-        yield Finding("vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers")
+        yield Finding(
+            "vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers"
+        )
 
 
 def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]]:
-    """Number, model and wanted length of each vector that has another length or is not a unit vector."""
+    """Number, model and wanted length of each vector that has another length or is not a unit
+    vector.
+    """
     for number, identity, dimensions, vector in look(
-        "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON d.number = v.model"
+        "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "
+        "d.number = v.model"
     ):
         if not _sound(vector, dimensions, unpack):
             yield number, identity, dimensions
@@ -130,7 +144,10 @@ def watermarks(look: Look) -> Iterator[Finding]:
         "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
         "GROUP BY e.model, d.identity"
     ):
-        yield Finding("vectors", f"{counted(count, 'memory')} without a vector that should have one of {identity}")
+        yield Finding(
+            "vectors",
+            f"{counted(count, 'memory')} without a vector that should have one of {identity}",
+        )
 
 
 def journal(look: Look) -> Iterator[Finding]:
@@ -139,25 +156,36 @@ def journal(look: Look) -> Iterator[Finding]:
         yield Finding("journal", f"{id_} has no entry that says who added it")
     for (target,) in look(
         "SELECT target FROM events e WHERE noun = 'memory' AND NOT EXISTS "
-        "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target) GROUP BY scope, target "
+        "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target) GROUP BY scope, "
+        "target "
         "HAVING sum(CASE WHEN before IS NOT NULL AND after IS NULL THEN 1 ELSE 0 END) = 0"
     ):
-        yield Finding("journal", f"{target} is gone, but the journal does not say who removed it", repairable=False)
+        yield Finding(
+            "journal",
+            f"{target} is gone, but the journal does not say who removed it",
+            repairable=False,
+        )
 
 
 def messages(look: Look) -> Iterator[Finding]:
     """Sessions that have lost messages, and messages that have lost their session."""
     for session, count, last in look(
-        "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING count(*) <= max(position)"
+        "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING "
+        "count(*) <= max(position)"
     ):
         yield Finding(
-            "messages", f"{counted(last + 1 - count, 'message')} of session {session} missing", repairable=False
+            "messages",
+            f"{counted(last + 1 - count, 'message')} of session {session} missing",
+            repairable=False,
         )
     for (session,) in look(
         "SELECT session FROM messages g WHERE NOT EXISTS "
-        "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, session"
+        "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, "
+        "session"
     ):
-        yield Finding("messages", f"session {session} is gone, but its messages are there", repairable=False)
+        yield Finding(
+            "messages", f"session {session} is gone, but its messages are there", repairable=False
+        )
 
 
 def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
@@ -165,7 +193,9 @@ def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
 
     Memories that came without a word in the journal get an entry.
     """
-    mend(execute, at=at)  # first: what points to a memory whose id is damaged must not look like pointing to nothing
+    mend(
+        execute, at=at
+    )  # first: what points to a memory whose id is damaged must not look like pointing to nothing
     for sql in ORPHANS.values():
         execute("DELETE FROM" + sql.split("FROM", 1)[1])
     execute(
@@ -179,7 +209,8 @@ def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
     execute("DELETE FROM embedded")
     execute(_MARKS)
     execute(
-        "INSERT INTO events (scope, run, at, actor, verb, noun, target) SELECT scope, ?, ?, 'doctor', 'repair', "
+        "INSERT INTO events (scope, run, at, actor, verb, noun, target) SELECT scope, ?, ?, "
+        "'doctor', 'repair', "
         f"'memory', id FROM memories m WHERE {_UNEXPLAINED}",
         (new_id("run", at), at),
     )

@@ -16,7 +16,8 @@ LOST = "'Its worker ' || worker || ' was lost.'"
 ENQUEUE = (
     "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
     "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
-    "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = 3, "
+    "ON CONFLICT (scope, kind, key) DO UPDATE SET watermark = excluded.watermark, retries_left = "
+    "3, "
     "retry_at = NULL, status = CASE WHEN jobs.status = 'running' THEN 'running' ELSE 'pending' END "
     "WHERE excluded.watermark > jobs.watermark"
 )
@@ -45,8 +46,13 @@ class SQLJobs(ScopedSQL):
         if numbers == []:
             return None
         these = [("kind", kinds), ("scope", numbers), ("key", keys)]
-        condition = " AND ".join(f"{column} IN ({marks(only)})" for column, only in these if only is not None)
-        wanted = (f"watermark > done_watermark AND {condition}", [one for _, only in these for one in only or ()])
+        condition = " AND ".join(
+            f"{column} IN ({marks(only)})" for column, only in these if only is not None
+        )
+        wanted = (
+            f"watermark > done_watermark AND {condition}",
+            [one for _, only in these for one in only or ()],
+        )
         hold = (new_id("lease", now), worker, now + lease)
 
         def work(execute: Statements) -> Rows:
@@ -63,22 +69,30 @@ class SQLJobs(ScopedSQL):
     def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
         return self._if_held(
             job,
-            "status = 'error', token = '', worker = '', lease_until = NULL, error = ?, retry_at = ?, "
+            "status = 'error', token = '', worker = '', lease_until = NULL, error = ?, retry_at = "
+            "?, "
             "retries_left = retries_left - ?",
             (error, retry_at, int(tried)),
         )
 
     def release(self, job: Job) -> bool:
-        return self._if_held(job, "status = 'pending', token = '', worker = '', lease_until = NULL", ())
+        return self._if_held(
+            job, "status = 'pending', token = '', worker = '', lease_until = NULL", ()
+        )
 
     def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
         numbers = None if scopes is None else self.numbers(scopes)
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
-        old = f"FROM jobs WHERE kind = ? AND status = 'done' AND done_watermark >= watermark AND watermark < ?{within}"
+        old = (
+            "FROM jobs WHERE kind = ? AND status = 'done' AND done_watermark >= watermark AND "
+            f"watermark < ?{within}"
+        )
         values = (kind, before, *(numbers or ()))
         if numbers == [] or not self.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
             return 0  # nearly always, and then nothing is written
-        return len(self.transact(numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values)))
+        return len(
+            self.transact(numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values))
+        )
 
     def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
         numbers = None if scopes is None else self.numbers(scopes)
@@ -91,41 +105,61 @@ class SQLJobs(ScopedSQL):
         self._learn_all(row[0] for row in rows)
         return self._damages.sound(rows, lambda row: job_from(row, self._scope))
 
-    def _if_held(self, job: Job, change: str, values: Sequence[Any], extra: str = "", more: Sequence[Any] = ()) -> bool:
+    def _if_held(
+        self,
+        job: Job,
+        change: str,
+        values: Sequence[Any],
+        extra: str = "",
+        more: Sequence[Any] = (),
+    ) -> bool:
         numbers = self.numbers((job.scope,))
         if not numbers:
             raise NotFound(f"No job {job.kind} {job.key!r} in scope '{job.scope}'.")
         held = "scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running'"
-        sql = f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
+        sql = (
+            f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
+        )
         key = (numbers[0], job.kind, job.key, job.token)
         return bool(self.transact(numbers, lambda execute: execute(sql, (*values, *key, *more))))
 
 
 def _give_up_lost(execute: Statements, wanted: Clause, now: Micros) -> None:
-    """Ends the jobs whose worker was lost on their last try; they would look as if they were running for ever."""
+    """Ends the jobs whose worker was lost on their last try; they would look as if they were
+    running for ever.
+    """
     condition, values = wanted
     execute(
-        f"UPDATE jobs SET status = 'error', token = '', worker = '', lease_until = NULL, retry_at = ?, "
-        f"retries_left = 0, error = {LOST} WHERE {condition} AND retries_left <= 1 AND status = 'running' "
+        "UPDATE jobs SET status = 'error', token = '', worker = '', lease_until = NULL, retry_at "
+        "= ?, "
+        f"retries_left = 0, error = {LOST} WHERE {condition} AND retries_left <= 1 AND status = "
+        "'running' "
         "AND lease_until <= ?",
         (now, *values, now),
     )
 
 
 def _take_due(
-    execute: Statements, wanted: Clause, now: Micros, hold: tuple[str, str, Micros], dialect: Dialect
+    execute: Statements,
+    wanted: Clause,
+    now: Micros,
+    hold: tuple[str, str, Micros],
+    dialect: Dialect,
 ) -> Rows:
     """Takes one job for the token, worker and time in `hold`, and returns its row."""
     condition, values = wanted
     return execute(
-        f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} AND retries_left > 0 AND "
+        f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} AND "
+        "retries_left > 0 AND "
         "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
         "(status = 'running' AND lease_until <= ?)) "
         f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{dialect.skip_locked}) "
         "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
-        # A lease that ran out is a try that failed, or a job that kills its worker would come back for ever.
+        # A lease that ran out is a try that failed, or a job that kills its worker would come back
+        # for ever.
         f"error = CASE WHEN status = 'running' THEN {LOST} ELSE error END, "
-        "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END FROM due "
+        "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END "
+        "FROM due "
         "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "
         f"{', '.join(f'jobs.{column}' for column in ('scope', *JOB_COLUMNS))}",
         (*values, now, now, *hold),

@@ -1,7 +1,8 @@
-"""Rows that change inside one transaction, each change with its entry in the journal, on every SQL backend.
+"""Rows that change inside one transaction, each change with its entry in the journal, on every SQL
+backend.
 
-A backend gives its statements, new numbers, and how a memory enters and leaves its full-text index. What the rows mean
-is none of this file's business, but for memories, which have words to index.
+A backend gives its statements, new numbers, and how a memory enters and leaves its full-text index.
+What the rows mean is none of this file's business, but for memories, which have words to index.
 """
 
 from __future__ import annotations
@@ -36,21 +37,28 @@ INSERT_MEMORY = (
     f"VALUES ({marks((None,) * (len(MEMORY_COLUMNS) + 4))})"
 )
 INSERT_EVENT = (
-    "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) VALUES (?,?,?,?,?,?,?,?,?)"
+    "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) "
+    "VALUES (?,?,?,?,?,?,?,?,?)"
 )
 PURGED = "purged"
 Indexed = tuple[int, int, Sequence[str], bool]
-"""A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is active."""
+"""A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is
+active.
+"""
 PAGE = 500  # values per statement
 
 
 class JournalledRows(ABC):
-    """One transaction's rows: read, put, changed and deleted, with the scopes they belong to and what is counted."""
+    """One transaction's rows: read, put, changed and deleted, with the scopes they belong to and
+    what is counted.
+    """
 
     keeps_seqs = True
     """Whether a restored memory may have a number of the caller's choice."""
 
-    def __init__(self, author: Author, statements: Statements, remembered: Mapping[Scope, int]) -> None:
+    def __init__(
+        self, author: Author, statements: Statements, remembered: Mapping[Scope, int]
+    ) -> None:
         self._author = author
         self.damages = Damages()
         """The damaged rows that this transaction has met and left out."""
@@ -63,10 +71,14 @@ class JournalledRows(ABC):
         self._entries: list[tuple[Any, ...]] = []
         self._staying: set[tuple[Scope, str]] = set()
         self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
-        self._unsaid: tuple[str, str] | None = None  # the row whose change comes with entries of its own
+        self._unsaid: tuple[str, str] | None = (
+            None  # the row whose change comes with entries of its own
+        )
         # A turn is placed by its session, which is asked for more than once on the way.
         self._sessions: dict[tuple[Scope, str], Session] = {}
-        self._quieter: dict[tuple[Scope, str], int] = {}  # sessions that lost a turn, and when it was said
+        self._quieter: dict[
+            tuple[Scope, str], int
+        ] = {}  # sessions that lost a turn, and when it was said
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:
@@ -82,7 +94,9 @@ class JournalledRows(ABC):
 
     @abstractmethod
     def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
-        """Adds to a scope's running totals: active memories, their terms, entries of the journal."""
+        """Adds to a scope's running totals: active memories, their terms, entries of the
+        journal.
+        """
 
     # Scopes
 
@@ -98,12 +112,16 @@ class JournalledRows(ABC):
 
     def known(self, scope: Scope) -> int:
         """The number of a scope, or 0, which no scope has: reading never makes one."""
-        if scope not in self._numbers and (number := self._remembered.get(scope) or self._found(scope)):
+        if scope not in self._numbers and (
+            number := self._remembered.get(scope) or self._found(scope)
+        ):
             self._numbers[scope], self._names[number] = number, scope
         return self._numbers.get(scope, 0)
 
     def _found(self, scope: Scope) -> int:
-        rows = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        rows = self.execute(
+            "SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
+        )
         return int(rows[0][0]) if rows else 0
 
     def scope(self, number: int) -> Scope:
@@ -122,7 +140,9 @@ class JournalledRows(ABC):
         self._totals.clear()
 
     def _write_journal(self) -> None:
-        """Writes the entries kept back so far: together they cost less, and only undo and purge ever read them."""
+        """Writes the entries kept back so far: together they cost less, and only undo and purge
+        ever read them.
+        """
         if self._entries:
             self.execute.many(INSERT_EVENT, self._entries)
             self._entries = []
@@ -175,7 +195,9 @@ class JournalledRows(ABC):
         return None
 
     def _raw_insert(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Inserts rows, one or more that all have the same columns, without a word in the journal."""
+        """Inserts rows, one or more that all have the same columns, without a word in the
+        journal.
+        """
         if table is MEMORIES:
             self._raw_insert_memories(number, rows)
             return
@@ -183,16 +205,25 @@ class JournalledRows(ABC):
             self._count(number, 0, 0, len(rows))
         columns = [column for column in table.columns if column in rows[0]]
         self.execute.many(
-            f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES ({marks((0, *columns))})",
+            (
+                f"INSERT INTO {table.name} (scope, {', '.join(columns)}) VALUES "
+                f"({marks((0, *columns))})"
+            ),
             [(number, *(row[column] for column in columns)) for row in rows],
         )
 
     def _raw_insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        old = [row["seq"] for row in rows if row.get("seq")]  # a removed row comes back under its old number
+        old = [
+            row["seq"] for row in rows if row.get("seq")
+        ]  # a removed row comes back under its old number
         new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
         values, indexed = [], []
         for row in rows:
-            seq, terms, active = row.get("seq") or next(new), self._terms(row), row["status"] == "active"
+            seq, terms, active = (
+                row.get("seq") or next(new),
+                self._terms(row),
+                row["status"] == "active",
+            )
             known = {**row, "access_count": row.get("access_count") or 0}
             columns = (known.get(column) for column in MEMORY_COLUMNS)
             values.append((seq, number, content_hash(row["content"]), len(terms), *columns))
@@ -203,29 +234,45 @@ class JournalledRows(ABC):
         self.index(indexed)
         if old:
             first = min(old)
-            self.execute("UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?", (first - 1, number, first))
+            self.execute(
+                "UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?",
+                (first - 1, number, first),
+            )
 
     def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
         sources = list(self._touched) if source is None else [source]
         for (number, id_), row in [one for each in sources for one in self._touched[each].items()]:
-            before = None if row is None else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope)
+            before = (
+                None
+                if row is None
+                else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope)
+            )
             yield self._names[number], id_, before
 
     def _touch(self, number: int, memory: Mapping[str, Any], before: dict[str, Any] | None) -> None:
-        """Notes a memory that this transaction adds, changes or removes, with what it was before the first time."""
+        """Notes a memory that this transaction adds, changes or removes, with what it was before
+        the first time.
+        """
         self._touched[memory["source"] or ""].setdefault((number, memory["id"]), before)
 
     def _terms(self, values: Mapping[str, Any]) -> list[str]:
         return terms_of(values["title"], values["content"], values.get("tags"))
 
-    def _update(self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]) -> None:
+    def _update(
+        self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]
+    ) -> None:
         row = self._row(table, scope, key)
         if row is None:
             raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
         self._change(table, scope, key, row, wanted)
 
     def _change(
-        self, table: Table, scope: Scope, key: tuple[Any, ...], row: dict[str, Any], wanted: Mapping[str, Any]
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+        row: dict[str, Any],
+        wanted: Mapping[str, Any],
     ) -> None:
         """Gives a row, which is as `row` says, the values that are wanted."""
         changes = {column: value for column, value in wanted.items() if row[column] != value}
@@ -233,7 +280,10 @@ class JournalledRows(ABC):
             return
         number = self.number(scope)
         self.execute(
-            f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in changes)} WHERE scope = ?"
+            (
+                f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in changes)} WHERE "
+                "scope = ?"
+            )
             + "".join(f" AND {column} = ?" for column in table.key),
             (*changes.values(), number, *key),
         )
@@ -249,8 +299,12 @@ class JournalledRows(ABC):
             self._journal(number, table.noun, self._target(table, row), before, told)
 
     def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Keeps the full-text index and the totals true when a memory's status, title, tags or text change."""
-        if all(before[column] == after[column] for column in ("status", "title", "tags", "content")):
+        """Keeps the full-text index and the totals true when a memory's status, title, tags or text
+        change.
+        """
+        if all(
+            before[column] == after[column] for column in ("status", "title", "tags", "content")
+        ):
             return
         ((seq, old_length),) = self.execute(
             "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])
@@ -258,7 +312,9 @@ class JournalledRows(ABC):
         terms = self._terms(after)
         was, is_ = before["status"] == "active", after["status"] == "active"
         self._count(number, is_ - was, is_ * len(terms) - was * old_length)
-        self.execute("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq))
+        self.execute(
+            "UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq)
+        )
         self.unindex((seq, number, self._terms(before), was))
         self.index([(seq, number, terms, is_)])
 

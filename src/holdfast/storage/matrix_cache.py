@@ -1,4 +1,5 @@
-"""Vectors of a scope as one matrix in memory: exact search, many times faster than reading them from the file.
+"""Vectors of a scope as one matrix in memory: exact search, many times faster than reading them
+from the file.
 
 It is built from the store and follows the journal, so that other processes' writes are seen.
 """
@@ -20,10 +21,16 @@ ABSENT = -2.0  # below any cosine
 
 
 class Matrix:
-    """The active vectors of one scope and model, in a growing array; what is no longer active is masked."""
+    """The active vectors of one scope and model, in a growing array; what is no longer active is
+    masked.
+    """
 
-    def __init__(self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int) -> None:
-        self._lock = threading.Lock()  # a thread may search while another one brings the rows up to date
+    def __init__(
+        self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int
+    ) -> None:
+        self._lock = (
+            threading.Lock()
+        )  # a thread may search while another one brings the rows up to date
         self._newest, self._removed = newest, dialect.field("e.before", "seq")
         self._model, self._scope = model, scope
         self._fill(read)
@@ -31,7 +38,8 @@ class Matrix:
     def _fill(self, read: Read) -> None:
         self._event, self._vector, self._drops = self._newest(read, self._scope)
         rows = read(
-            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
+            "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq "
+            "= v.seq "
             "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
             (self._model, self._scope),
         )
@@ -65,7 +73,8 @@ class Matrix:
             "max(CASE WHEN m.status = 'active' AND v.seq IS NOT NULL THEN 1 ELSE 0 END) "
             "FROM events e LEFT JOIN memories m ON m.scope = e.scope AND m.id = e.target "
             "LEFT JOIN vectors v ON v.model = ? AND v.scope = m.scope AND v.seq = m.seq "
-            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP BY 1",
+            "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND e.before IS NOT NULL GROUP "
+            "BY 1",
             (self._model, self._event, self._scope),
         )
         for seq, alive in changed:
@@ -74,7 +83,8 @@ class Matrix:
 
     def _take_new(self, read: Read) -> None:
         rows = read(
-            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq = v.seq "
+            "SELECT v.seq, v.vector, m.status FROM vectors v JOIN memories m ON m.scope = v.scope "
+            "AND m.seq = v.seq "
             "WHERE v.number > ? AND v.model = ? AND v.scope = ?",
             (self._vector, self._model, self._scope),
         )
@@ -82,7 +92,10 @@ class Matrix:
         for seq, vector, status in rows:
             if seq in self._place:
                 place = self._place[seq]
-                self._vectors[place], self._alive[place] = np.frombuffer(vector, np.float32), status == "active"
+                self._vectors[place], self._alive[place] = (
+                    np.frombuffer(vector, np.float32),
+                    status == "active",
+                )
             elif status == "active":
                 fresh[seq] = vector
         self._append(fresh)
@@ -90,7 +103,8 @@ class Matrix:
     def _restored(self, read: Read) -> dict[int, bytes]:
         """Vectors of memories that became active again and were not in the matrix."""
         rows = read(
-            "SELECT DISTINCT v.seq, v.vector FROM events e JOIN memories m ON m.scope = e.scope AND m.id = e.target "
+            "SELECT DISTINCT v.seq, v.vector FROM events e JOIN memories m ON m.scope = e.scope "
+            "AND m.id = e.target "
             "JOIN vectors v ON v.seq = m.seq AND v.model = ? AND v.scope = e.scope "
             "WHERE e.seq > ? AND e.scope = ? AND e.noun = 'memory' AND m.status = 'active'",
             (self._model, self._event, self._scope),
@@ -123,7 +137,9 @@ class Matrix:
             )
 
     def nearest(self, vector: Vector, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
-        """The best `limit` rows that are alive and not hidden, best first, ties in insertion order."""
+        """The best `limit` rows that are alive and not hidden, best first, ties in insertion
+        order.
+        """
         with self._lock:
             used = len(self._place)
             if not used or self._vectors.shape[1] != len(vector):
@@ -138,7 +154,11 @@ class Matrix:
         """The vectors of those of these memories that are active here."""
         with self._lock:
             places = {seq: self._place[seq] for seq in seqs if seq in self._place}
-            return {seq: self._vectors[place].copy() for seq, place in places.items() if self._alive[place]}
+            return {
+                seq: self._vectors[place].copy()
+                for seq, place in places.items()
+                if self._alive[place]
+            }
 
     def similarities(self, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
         """How near to a vector those of these memories are that are active here."""
@@ -146,7 +166,9 @@ class Matrix:
             known = [seq for seq in seqs if seq in self._place and self._alive[self._place[seq]]]
             if not known or self._vectors.shape[1] != len(vector):
                 return {}
-            near = self._vectors[[self._place[seq] for seq in known]] @ np.asarray(vector, np.float32)
+            near = self._vectors[[self._place[seq] for seq in known]] @ np.asarray(
+                vector, np.float32
+            )
             return dict(zip(known, near.tolist(), strict=True))
 
 
@@ -158,9 +180,12 @@ def unpack(blobs: list[bytes]) -> Floats:
 def top(seqs: npt.NDArray[np.int64], scores: Floats, limit: int) -> list[tuple[int, float]]:
     """The `limit` best of parallel arrays, best first, ties by `seq`; what is ABSENT stays out."""
     if limit < len(scores):
-        # Everything that ties with the last one in must take part, or the order on ties would depend on luck.
+        # Everything that ties with the last one in must take part, or the order on ties would
+        # depend on luck.
         floor = np.partition(scores, -limit)[-limit]
         keep = np.flatnonzero(scores >= floor)
         seqs, scores = seqs[keep], scores[keep]
     order = np.lexsort((seqs, -scores))[:limit]
-    return [(int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT]
+    return [
+        (int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT
+    ]

@@ -1,7 +1,7 @@
 """The matrices that a process keeps, one for each scope and model that it asks again and again.
 
-A cache and nothing more: built the second time a scope is asked, so that a one-shot command pays neither for it nor
-for numpy, and dropped when space is short.
+A cache and nothing more: built the second time a scope is asked, so that a one-shot command pays
+neither for it nor for numpy, and dropped when space is short.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Read = Callable[[str, Sequence[Any]], Rows]
 Newest = Callable[[Read, int], tuple[Any, ...]]
 """How far a scope's journal and vectors have come, and how often its vectors were dropped."""
 
-CACHE_BYTES = 1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
+CACHE_BYTES = (
+    1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
+)
 
 
 class Matrices:
@@ -43,7 +45,8 @@ class Matrices:
                 if key not in self._asked or self._too_big(read, key):
                     self._asked.add(key)
                     return None
-                from .matrix_cache import Matrix  # noqa: PLC0415 (numpy waits for what is worth it)
+                # Numpy waits for what is worth it.
+                from .matrix_cache import Matrix  # noqa: PLC0415
 
                 matrix = self._held[key] = Matrix(read, self._newest, self._dialect, model, scope)
             else:
@@ -58,8 +61,12 @@ class Matrices:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else dict(matrix.vectors(seqs))
 
-    def similarities(self, read: Read, model: int, scope: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
-        """How near to a vector these memories are, as far as the matrix of their scope is at hand."""
+    def similarities(
+        self, read: Read, model: int, scope: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        """How near to a vector these memories are, as far as the matrix of their scope is at
+        hand.
+        """
         with self._lock:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else matrix.similarities(vector, seqs)
@@ -73,12 +80,15 @@ class Matrices:
 
     def _too_big(self, read: Read, key: tuple[int, int]) -> bool:
         ((size,),) = read(
-            "SELECT coalesce(max(d.dimensions) * 4 * (SELECT count(*) FROM vectors WHERE model = ? AND scope = ?), 0) "
+            "SELECT coalesce(max(d.dimensions) * 4 * (SELECT count(*) FROM vectors WHERE model = "
+            "? AND scope = ?), 0) "
             "FROM models d WHERE d.number = ?",
             (*key, key[0]),
         )
         return bool(size > CACHE_BYTES)
 
     def _trim(self) -> None:
-        while len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES:
+        while (
+            len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES
+        ):
             self._held.popitem(last=False)

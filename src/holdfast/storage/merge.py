@@ -1,9 +1,11 @@
-"""What two stores know of one row, put together: pure judgement, the same on whichever side it is made.
+"""What two stores know of one row, put together: pure judgement, the same on whichever side it is
+made.
 
-A journal is a set of entries that only grows, and every store has its entries in an order that respects cause and
-effect. So what a row is can be told from the entries alone: it is there if the latest entry that adds or removes it
-adds it, and each of its columns has the value that the latest change of it gave. Latest means by the time of the
-entry, then by its run, whose ids rise; never by the order of arrival, which differs from store to store.
+A journal is a set of entries that only grows, and every store has its entries in an order that
+respects cause and effect. So what a row is can be told from the entries alone: it is there if the
+latest entry that adds or removes it adds it, and each of its columns has the value that the latest
+change of it gave. Latest means by the time of the entry, then by its run, whose ids rise; never by
+the order of arrival, which differs from store to store.
 
     only one side has news       its row is taken as it is, whatever the clocks say
     both sides have news         column by column, the later change stands
@@ -23,12 +25,16 @@ from .schema import PROFILES, TABLES, key_of
 
 Row = Mapping[str, Any]
 Name = tuple[str, int]
-"""What an entry about a row is called in every store: its run, and its place among the entries of that run."""
+"""What an entry about a row is called in every store: its run, and its place among the entries of
+that run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """One row, as its columns hold it, or None where there is none, and all that the journal tells of it in order."""
+    """One row, as its columns hold it, or None where there is none, and all that the journal tells
+    of it in order.
+    """
 
     noun: str
     target: str
@@ -42,12 +48,20 @@ class Lineage:
 
     @property
     def aside(self) -> bool:
-        """Whether it is a memory that was damaged and put aside: other columns than the journal tells may be wrong."""
-        return self.noun == "memory" and self.row is not None and self.row["status_reason"].startswith(QUARANTINED)
+        """Whether it is a memory that was damaged and put aside: other columns than the journal
+        tells may be wrong.
+        """
+        return (
+            self.noun == "memory"
+            and self.row is not None
+            and self.row["status_reason"].startswith(QUARANTINED)
+        )
 
     @property
     def purged(self) -> bool:
-        """Whether it was erased for good. A memory stays so; under another noun's key something new may begin."""
+        """Whether it was erased for good. A memory stays so; under another noun's key something new
+        may begin.
+        """
         return (self.noun == "memory" or self.row is None) and any(map(is_purged, self.events))
 
 
@@ -57,7 +71,9 @@ def is_purged(event: Event) -> bool:
 
 
 def ends_owner(event: Event) -> bool:
-    """Whether an entry says that everything of its scope was erased: `Writer.purge_scope` leaves it."""
+    """Whether an entry says that everything of its scope was erased: `Writer.purge_scope` leaves
+    it.
+    """
     return event.noun == PROFILES.noun and event.before == {PURGED: True}
 
 
@@ -79,9 +95,12 @@ def joined(ours: Lineage, theirs: Lineage) -> Lineage:
     events |= {name: event for name, event in others.items() if name not in mine}
     row = ours.row
     if ours.aside != theirs.aside and ours.row is not None and theirs.row is not None:
-        # One of them is damaged and was put aside. The other is what was stored, with what was changed since.
+        # One of them is damaged and was put aside. The other is what was stored, with what was
+        # changed since.
         sound = theirs if ours.aside else ours
-        row = {**(sound.row or {}), **_changes(events)} if _present((ours, theirs), events) else None
+        row = (
+            {**(sound.row or {}), **_changes(events)} if _present((ours, theirs), events) else None
+        )
     elif not others.keys() <= mine.keys():
         row = theirs.row if mine.keys() <= others.keys() else _merged(ours, theirs, events)
     together = replace(ours, row=row, events=tuple(events.values()))
@@ -103,12 +122,16 @@ def _without_words(event: Event) -> Event:
     if event.before is None or is_purged(event):
         return event
     # Of a profile only its words go; that they went must not look like the end of everything.
-    return replace(event, before={PURGED: "words" if event.noun == PROFILES.noun else True}, after=None)
+    return replace(
+        event, before={PURGED: "words" if event.noun == PROFILES.noun else True}, after=None
+    )
 
 
 def _present(sides: Iterable[Lineage], events: Mapping[Name, Event]) -> bool:
     """Whether the latest entry that adds or removes the row adds it."""
-    of_presence = {name: one for name, one in events.items() if one.before is None or one.after is None}
+    of_presence = {
+        name: one for name, one in events.items() if one.before is None or one.after is None
+    }
     if not of_presence:
         return False
     latest = _latest(of_presence)
@@ -144,11 +167,16 @@ def _merged(ours: Lineage, theirs: Lineage, events: Mapping[Name, Event]) -> Row
 
 
 def _by_age(*sides: Lineage) -> list[Lineage]:
-    """The two sides, the one first whose row was added first: what no change touched is as it has it."""
+    """The two sides, the one first whose row was added first: what no change touched is as it has
+    it.
+    """
 
     def added(side: Lineage) -> tuple[Any, ...]:
         known = named(side.events)
-        return min((_moment(name, one) for name, one in known.items() if one.before is None), default=(0, "", 0))
+        return min(
+            (_moment(name, one) for name, one in known.items() if one.before is None),
+            default=(0, "", 0),
+        )
 
     return sorted(sides, key=added)
 

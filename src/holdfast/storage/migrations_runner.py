@@ -23,7 +23,8 @@ def migrations(backend: str) -> tuple[Migration, ...]:
     folder = Path(__file__).parent / "sql" / backend
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return tuple(
-        Migration(number, name, (folder / name).read_text("utf-8")) for number, name in enumerate(names, start=1)
+        Migration(number, name, (folder / name).read_text("utf-8"))
+        for number, name in enumerate(names, start=1)
     )
 
 
@@ -32,7 +33,8 @@ def pending(backend: str, version: int, location: str) -> tuple[Migration, ...]:
     steps = migrations(backend)
     if version > len(steps):
         raise StoreTooNew(
-            f"{location} was written by a newer Holdfast (schema {version}, this one knows {len(steps)}). "
+            f"{location} was written by a newer Holdfast (schema {version}, this one knows "
+            f"{len(steps)}). "
             "Nothing was changed. Open it with that version, or a newer one."
         )
     return steps[version:]

@@ -1,8 +1,10 @@
-"""What a transaction takes in from another store that is kept equal to this one, and how far it has read there.
+"""What a transaction takes in from another store that is kept equal to this one, and how far it has
+read there.
 
-Rows come with their lineage, so the entries of both journals become one set, and nothing is journalled here that
-another store has said already. How far the journal of another store was read is kept as a job of kind `sync`: it
-belongs to the scope, is written with what was read, and is no part of an export.
+Rows come with their lineage, so the entries of both journals become one set, and nothing is
+journalled here that another store has said already. How far the journal of another store was read
+is kept as a job of kind `sync`: it belongs to the scope, is written with what was read, and is no
+part of an export.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ _COMING = tuple(TABLES)
 
 
 class PeerWriter(ErasingWriter):
-    """The part of a transaction that keeps two stores equal; see `Writer` in base.py for what each promises."""
+    """The part of a transaction that keeps two stores equal; see `Writer` in base.py for what each
+    promises.
+    """
 
     _gone_there: Collection[str] = ()
     """Entities that are not in the store whose rows are being taken in."""
@@ -60,13 +64,15 @@ class PeerWriter(ErasingWriter):
 
     def journal(self, scope: Scope, *, after: int, limit: int) -> Events:
         rows = self.execute(
-            f"{SELECT_EVENT} WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?", (self.known(scope), after, limit)
+            f"{SELECT_EVENT} WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?",
+            (self.known(scope), after, limit),
         )
         return self.damages.sound(rows, lambda row: event_from(row, self.scope))
 
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
         rows = self.execute(
-            "SELECT noun, target, max(seq) FROM events WHERE scope = ? AND seq > ? AND before LIKE ? "
+            "SELECT noun, target, max(seq) FROM events WHERE scope = ? AND seq > ? AND before "
+            "LIKE ? "
             "GROUP BY noun, target ORDER BY 3",
             (self.known(scope), after, f'{{"{PURGED}":%'),
         )
@@ -88,12 +94,18 @@ class PeerWriter(ErasingWriter):
         told: dict[str, list[Event]] = defaultdict(list)
         left_out: set[str] = set()
         for row in self.execute(
-            f"{SELECT_EVENT} WHERE scope = ? AND noun = ? AND target IN ({marks(targets)}) ORDER BY seq",
+            (
+                f"{SELECT_EVENT} WHERE scope = ? AND noun = ? AND target IN ({marks(targets)}) "
+                "ORDER "
+                "BY seq"
+            ),
             (self.known(scope), noun, *targets),
         ):
             try:
                 told[row[7]].append(event_from(row, self.scope))
-            except RowDamaged as error:  # what the journal tells of it is not whole, and half of it would mislead
+            except (
+                RowDamaged
+            ) as error:  # what the journal tells of it is not whole, and half of it would mislead
                 self.damages.learn_of(error)
                 left_out.add(row[7])
         for target in targets:
@@ -107,7 +119,9 @@ class PeerWriter(ErasingWriter):
                 yield bare
 
     def _sound_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
-        """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what was stored."""
+        """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what
+        was stored.
+        """
         row = self._row(table, scope, key)
         if row is None:
             return None
@@ -121,17 +135,21 @@ class PeerWriter(ErasingWriter):
 
     # Taking in
 
-    def news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
+    def pending_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
         return [together for _, together in self._news(scope, theirs)]
 
-    def adopt(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
+    def apply_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
         self.number(scope)
         done, erasing = Adopted(), False
-        self._gone_there = {str(one.key[0]) for one in theirs if one.noun == ENTITIES.noun and one.row is None}
+        self._gone_there = {
+            str(one.key[0]) for one in theirs if one.noun == ENTITIES.noun and one.row is None
+        }
         for ours, together in sorted(self._news(scope, theirs), key=_turn):
             pairs = [(ours, together)]
             if _owner_erased(ours, together):
-                self._erase_until(scope, max(one.at for one in together.events if ends_owner(one)), done)
+                self._erase_until(
+                    scope, max(one.at for one in together.events if ends_owner(one)), done
+                )
                 erasing = True
             elif together.purged and together.noun != PROFILES.noun:
                 self._erase(scope, together, done)
@@ -147,14 +165,21 @@ class PeerWriter(ErasingWriter):
         return done
 
     def _news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
-        known = {(one.noun, one.target): one for one in self.lineages(scope, [(t.noun, t.target) for t in theirs])}
+        known = {
+            (one.noun, one.target): one
+            for one in self.lineages(scope, [(t.noun, t.target) for t in theirs])
+        }
         # What is damaged here is not among them: it stays as it is until it is repaired.
-        there = [(known[one.noun, one.target], one) for one in theirs if (one.noun, one.target) in known]
+        there = [
+            (known[one.noun, one.target], one) for one in theirs if (one.noun, one.target) in known
+        ]
         pairs = [(ours, joined(ours, one)) for ours, one in there]
         return [(ours, together) for ours, together in pairs if has_news(ours, together)]
 
     def _take_entries(self, scope: Scope, ours: Lineage, together: Lineage) -> None:
-        """Adds the entries that are new here, word for word; the number in a removed row's image is a store's own."""
+        """Adds the entries that are new here, word for word; the number in a removed row's image is
+        a store's own.
+        """
         memory = self.memory(scope, ours.target) if ours.noun == MEMORIES.noun else None
         for old, new in zip(ours.events, together.events, strict=False):
             if old is not new:
@@ -189,10 +214,15 @@ class PeerWriter(ErasingWriter):
             done.edges.append(together.key)
 
     def _stir(self, scope: Scope, turn: Mapping[str, Any]) -> None:
-        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no entry anywhere."""
+        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no
+        entry anywhere.
+        """
         if turn["kind"] == "turn" and turn["session"] is not None:
             at, number = turn["created_at"], self.number(scope)
-            sql = "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND last_activity < ?"
+            sql = (
+                "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND "
+                "last_activity < ?"
+            )
             self.execute(sql, (at, number, turn["session"], at))
 
     @contextmanager
@@ -221,14 +251,18 @@ class PeerWriter(ErasingWriter):
                 self._delete(table, scope, ours.key)
 
     def _still_spoken_of(self, table: Table, scope: Scope, ours: Lineage) -> bool:
-        """Whether memories here mention an entity that went, or whose name went, where nobody knew of them."""
+        """Whether memories here mention an entity that went, or whose name went, where nobody knew
+        of them.
+        """
         if table not in (ENTITIES, ENTITY_NAMES):
             return False
         entity = str(ours.key[-1])
         return entity in self._gone_there and bool(self._mentions(scope, entity))
 
     def _drop(self, table: Table, scope: Scope, together: Lineage) -> None:
-        """Leaves out a row whose end is gone here, and says so, or a store that still has it would keep it."""
+        """Leaves out a row whose end is gone here, and says so, or a store that still has it would
+        keep it.
+        """
         row = dict(together.row or {})
         if self._row(table, scope, together.key) is not None:
             self._delete(table, scope, together.key)
@@ -241,7 +275,9 @@ class PeerWriter(ErasingWriter):
         """Erases here what was erased in another store."""
         table, key = TABLES[together.noun], together.key
         if table is MEMORIES:
-            if memory := self.memory(scope, together.target) or self.removed(scope, together.target):
+            if memory := self.memory(scope, together.target) or self.removed(
+                scope, together.target
+            ):
                 done.erased.append(memory)
                 self.purge(memory)
         elif table is SESSIONS:
@@ -271,10 +307,14 @@ class PeerWriter(ErasingWriter):
         return [session for (session,) in rows if hidden in (session, hidden_session(session))]
 
     def _erase_until(self, scope: Scope, at: int, done: Adopted) -> None:
-        """Erases everything of a scope that is not newer than the moment when it was erased elsewhere."""
+        """Erases everything of a scope that is not newer than the moment when it was erased
+        elsewhere.
+        """
         number = self.number(scope)
         self._write_journal()
-        ((newest,),) = self.execute("SELECT coalesce(max(at), 0) FROM events WHERE scope = ?", (number,))
+        ((newest,),) = self.execute(
+            "SELECT coalesce(max(at), 0) FROM events WHERE scope = ?", (number,)
+        )
         if newest <= at:
             with self._silently(Lineage(*WHOLE_SCOPE, None, ())):
                 self.purge_scope(scope)
@@ -285,15 +325,20 @@ class PeerWriter(ErasingWriter):
             if memory := self.memory(scope, id_):
                 done.erased.append(memory)
                 self.purge(memory)
-        for (session,) in self.execute("SELECT id FROM sessions WHERE scope = ? AND started_at <= ?", (number, at)):
+        for (session,) in self.execute(
+            "SELECT id FROM sessions WHERE scope = ? AND started_at <= ?", (number, at)
+        ):
             done.sessions.append(session)
             self.purge_session(scope, session)
 
     # Messages
 
-    def take_messages(self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool) -> bool:
+    def take_messages(
+        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
+    ) -> bool:
         rows = self.execute(
-            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND session = ? "
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND "
+            "session = ? "
             "ORDER BY position",
             (self.known(scope), session),
         )
@@ -315,7 +360,10 @@ class PeerWriter(ErasingWriter):
             ],
         )
         last = max(known["last_activity"], *(at for at, _ in together))
-        self.execute("UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ?", (last, number, session))
+        self.execute(
+            "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ?",
+            (last, number, session),
+        )
         self._sessions.clear()
         if journal:
             activity = {"last_activity": known["last_activity"]}, {"last_activity": last}
@@ -329,31 +377,42 @@ class PeerWriter(ErasingWriter):
         self.execute("DELETE FROM jobs WHERE scope = ? AND kind = ? AND key = ?", key)
         if error:
             self.execute(
-                "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
+                "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, "
+                "watermark, "
                 "done_watermark) VALUES (?, ?, ?, 'error', '', '', 0, ?, 0, 0)",
                 (*key, error),
             )
 
-    def own_name(self, scope: Scope) -> str:
+    def replica_id(self, scope: Scope) -> str:
         rows = self.execute(
-            "SELECT worker FROM jobs WHERE scope = ? AND kind = ? AND worker <> '' ORDER BY key LIMIT 1",
+            (
+                "SELECT worker FROM jobs WHERE scope = ? AND kind = ? AND worker <> '' ORDER BY "
+                "key "
+                "LIMIT 1"
+            ),
             (self.known(scope), SYNC),
         )
         return str(rows[0][0]) if rows else ""
 
-    def met(self, scope: Scope, peer: str) -> Met:
+    def sync_position(self, scope: Scope, peer: str) -> Met:
         rows = self.execute(
-            "SELECT done_watermark, token, retry_at FROM jobs WHERE scope = ? AND kind = ? AND key = ?",
+            (
+                "SELECT done_watermark, token, retry_at FROM jobs WHERE scope = ? AND kind = ? AND "
+                "key = ?"
+            ),
             (self.known(scope), SYNC, peer),
         )
         return Met(*rows[0]) if rows else Met()
 
-    def meet(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+    def set_sync_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
         self.execute(
-            "INSERT INTO jobs (scope, kind, key, status, token, worker, retry_at, retries_left, error, watermark, "
-            "done_watermark) VALUES (?, ?, ?, 'done', ?, ?, ?, 3, '', ?, ?) ON CONFLICT (scope, kind, key) DO UPDATE "
+            "INSERT INTO jobs (scope, kind, key, status, token, worker, retry_at, retries_left, "
+            "error, watermark, "
+            "done_watermark) VALUES (?, ?, ?, 'done', ?, ?, ?, 3, '', ?, ?) ON CONFLICT (scope, "
+            "kind, key) DO UPDATE "
             "SET token = excluded.token, worker = excluded.worker, retry_at = excluded.retry_at, "
-            "watermark = excluded.watermark, done_watermark = excluded.done_watermark, status = 'done', error = ''",
+            "watermark = excluded.watermark, done_watermark = excluded.done_watermark, status = "
+            "'done', error = ''",
             (self.number(scope), SYNC, peer, met.run, own, met.at, met.seq, met.seq),
         )
 
@@ -368,8 +427,8 @@ def referents(lineage: Lineage) -> Iterator[tuple[str, str]]:
 def merged_messages(ours: Sequence[Message], theirs: Sequence[Message]) -> list[tuple[int, str]]:
     """Time and body of all messages of two records of one session, in one order whoever asks.
 
-    Where one is the beginning of the other, the longer one. Where both went on by themselves, what was said at one
-    time stays together, and the times decide.
+    Where one is the beginning of the other, the longer one. Where both went on by themselves, what
+    was said at one time stays together, and the times decide.
     """
     mine, others = _said(ours), _said(theirs)
     longer, shorter = (mine, others) if len(mine) >= len(others) else (others, mine)
@@ -395,7 +454,11 @@ def _by_time(said: Sequence[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
 
 def _longest(blocks: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
     """Without those that are the beginning of another."""
-    return {one for one in blocks if not any(one != other and other[: len(one)] == one for other in blocks)}
+    return {
+        one
+        for one in blocks
+        if not any(one != other and other[: len(one)] == one for other in blocks)
+    }
 
 
 def _owner_erased(ours: Lineage, together: Lineage) -> bool:
@@ -415,8 +478,14 @@ def _turn(pair: tuple[Lineage, Lineage]) -> tuple[int, int]:
 
 def _entry(event: Event, memory: Memory | None) -> dict[str, Any]:
     row = {column: getattr(event, column) for column in EVENTS.columns}
-    before = None if event.before is None else {name: v for name, v in event.before.items() if name != "seq"}
+    before = (
+        None
+        if event.before is None
+        else {name: v for name, v in event.before.items() if name != "seq"}
+    )
     if before is not None and event.after is None and memory is not None:
         before["seq"] = memory.seq
     images = {"before": before, "after": event.after}
-    return row | {name: None if image is None else to_json(dict(image)) for name, image in images.items()}
+    return row | {
+        name: None if image is None else to_json(dict(image)) for name, image in images.items()
+    }

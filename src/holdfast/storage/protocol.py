@@ -44,7 +44,9 @@ Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 Order = Literal["newest", "oldest", "latest", "earliest"]
 ITEMS = "langgraph"
-"""The source of memories that are items of LangGraph's store; their metadata names the namespace they are in."""
+"""The source of memories that are items of LangGraph's store; their metadata names the namespace
+they are in.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ class Filter:
     tags: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     excluded_sessions: tuple[str, ...] = ()
-    """Neither what was said in these nor what was learned from them, which names them in its metadata."""
+    """Neither what was said in these nor what was learned from them, which names them in its
+    metadata.
+    """
     authors: tuple[str, ...] = ()
     since: Micros | None = None
     until: Micros | None = None
@@ -69,7 +73,9 @@ class Filter:
     unenriched: bool = False
     """Whether only those that have had no second look for entities."""
     namespace: tuple[str, ...] | None = None
-    """Only items of LangGraph's store, in this namespace or below it; with no labels, all of its items."""
+    """Only items of LangGraph's store, in this namespace or below it; with no labels, all of its
+    items.
+    """
     ended_by: Micros | None = None
     """Only what is active and was valid until then, or until earlier."""
 
@@ -82,16 +88,27 @@ class Filter:
         """Whether it asks for more than 'active in these scopes and valid now'."""
         return self.statuses != ("active",) or any(
             (
-                self.kinds, self.categories, self.tags, self.sessions, self.excluded_sessions, self.authors,
-                self.since is not None, self.until is not None, self.as_of is not None,
-                self.consolidated is not None, self.unenriched, self.namespace is not None,
+                self.kinds,
+                self.categories,
+                self.tags,
+                self.sessions,
+                self.excluded_sessions,
+                self.authors,
+                self.since is not None,
+                self.until is not None,
+                self.as_of is not None,
+                self.consolidated is not None,
+                self.unenriched,
+                self.namespace is not None,
                 self.ended_by is not None,
             )
-        )  # fmt: skip
+        )
 
 
 class Corpus(NamedTuple):
-    """What a word's rarity is measured against: the active memories of the scopes that were asked."""
+    """What a word's rarity is measured against: the active memories of the scopes that were
+    asked.
+    """
 
     size: int
     mean_length: float
@@ -123,7 +140,9 @@ class Finding(NamedTuple):
 
 
 class Met(NamedTuple):
-    """How far one store has read the journal of another: the last entry's number and run, and when that was."""
+    """How far one store has read the journal of another: the last entry's number and run, and when
+    that was.
+    """
 
     seq: int = 0
     run: str = ""
@@ -132,7 +151,9 @@ class Met(NamedTuple):
 
 @dataclass
 class Adopted:
-    """What was taken in from another store: how many things by noun, and what may want a second look."""
+    """What was taken in from another store: how many things by noun, and what may want a second
+    look.
+    """
 
     count: Counter[str] = field(default_factory=Counter)
     things: set[tuple[str, str]] = field(default_factory=set)
@@ -152,10 +173,12 @@ Jobs = list[Job]
 Entities = list[Entity]
 
 
-class Place(NamedTuple):
-    """A place where bytes of what was purged may lie: whether they are gone, and if not, what makes them go.
+class ErasureTarget(NamedTuple):
+    """A place where bytes of what was purged may lie: whether they are gone, and if not, what makes
+    them go.
 
-    `pending` is what another try can clean; `beyond` is what the store cannot clean, or has a reason to keep.
+    `pending` is what another try can clean; `beyond` is what the store cannot clean, or has a
+    reason to keep.
     """
 
     name: str
@@ -163,16 +186,19 @@ class Place(NamedTuple):
     detail: str = ""
 
 
-Places = list[Place]
+Places = list[ErasureTarget]
 WAIT = 10.0  # seconds that each step of cleaning up waits for who is reading or writing
 
 
 BEHIND = "!"
-"""Before the hash of a file: its memory was changed by a sync since, and the file does not say so yet."""
+"""Before the hash of a file: its memory was changed by a sync since, and the file does not say so
+yet.
+"""
 
 
 class KnownFile(NamedTuple):
-    """A file as it was when it was last read: where it is, which memory it holds, and by what a change is told.
+    """A file as it was when it was last read: where it is, which memory it holds, and by what a
+    change is told.
 
     A tuple, because ten thousand of them are looked at before each recall.
     """
@@ -182,15 +208,18 @@ class KnownFile(NamedTuple):
     path: str
     """Where the file is in it; text that UTF-8 can hold, as all of these."""
     memory: str
-    """The id of the memory whose file it is; empty for a source that many memories were read from."""
+    """The id of the memory whose file it is; empty for a source that many memories were read
+    from.
+    """
     size: int
     mtime: int
     """When it was last changed, in nanoseconds, as its file system says."""
     hash: str
     """SHA-256 of its bytes, in hexadecimal digits.
 
-    A folder that is followed is itself noted, in the root "". Its hash may be a seal, by which whoever follows it knows
-    that nothing in it has changed; whatever is noted or forgotten of a file in it takes the seal away.
+    A folder that is followed is itself noted, in the root "". Its hash may be a seal, by which
+    whoever follows it knows that nothing in it has changed; whatever is noted or forgotten of a
+    file in it takes the seal away.
     """
 
 
@@ -198,7 +227,9 @@ KnownFiles = list[KnownFile]
 
 
 class Writer(Protocol):
-    """Changes inside one transaction. Each call is journalled; reads see the changes made so far."""
+    """Changes inside one transaction. Each call is journalled; reads see the changes made so
+    far.
+    """
 
     erased: Counter[str]
     """What this transaction has erased so far, by kind of row."""
@@ -207,29 +238,35 @@ class Writer(Protocol):
         """The memory with this id or `seq`, in any status, or None."""
 
     def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
-        """Scope and id of the memories, all or of a `source`, that this transaction added, changed or removed.
+        """Scope and id of the memories, all or of a `source`, that this transaction added, changed
+        or removed.
 
-        Each comes as it was when the transaction began, but for its `seq`; None where it was not there.
+        Each comes as it was when the transaction began, but for its `seq`; None where it was not
+        there.
         """
 
     def is_sound(self, memory: Memory) -> bool:
         """Whether a memory's text is the one that was stored, as its hash says."""
 
     def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
-        """For the ids of these new memories, the oldest active one that makes the same claim, where there is one.
+        """For the ids of these new memories, the oldest active one that makes the same claim, where
+        there is one.
 
-        That is the same normalised text in the same scope, of the same kind, category and author. Turns make no
-        claims: they are there as often as they were said.
+        That is the same normalised text in the same scope, of the same kind, category and author.
+        Turns make no claims: they are there as often as they were said.
         """
 
     def same_words(self, memories: Sequence[Memory]) -> dict[str, Memories]:
-        """For the ids of these memories, all that have the same normalised text in their scope, in any status.
+        """For the ids of these memories, all that have the same normalised text in their scope, in
+        any status.
 
         Oldest first, whatever their kind, category and author; turns are left out.
         """
 
     def history(self, scope: Scope, memory: str) -> Events:
-        """The journal entries of a memory, oldest first, without those that this transaction is about to write."""
+        """The journal entries of a memory, oldest first, without those that this transaction is
+        about to write.
+        """
 
     def add(self, memory: Memory) -> Memory:
         """Stores a new memory and returns it with its `seq`. Its id must be new in its scope."""
@@ -238,29 +275,39 @@ class Writer(Protocol):
         """Like `add` for many at once, in order; much quicker than one by one."""
 
     def change(self, memory: Memory, **fields: Any) -> Memory:
-        """Sets fields of a stored memory and returns it as it is now. The text itself never changes."""
+        """Sets fields of a stored memory and returns it as it is now. The text itself never
+        changes.
+        """
 
     def remove(self, memory: Memory) -> None:
         """Takes a memory out of its table; the journal keeps it, so that it can come back."""
 
-    def surplus(self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool) -> Memories:
-        """The active memories of these kinds that have to go so that only `keep` of them stay, oldest first.
+    def surplus(
+        self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool
+    ) -> Memories:
+        """The active memories of these kinds that have to go so that only `keep` of them stay,
+        oldest first.
 
-        Oldest by `created_at`, then by `seq`. Protected ones count but never go, and with `spare_unconsolidated`
-        neither do those that consolidation has not been over; so more than `keep` may stay.
+        Oldest by `created_at`, then by `seq`. Protected ones count but never go, and with
+        `spare_unconsolidated` neither do those that consolidation has not been over; so more than
+        `keep` may stay.
         """
 
     def link(self, edge: Edge) -> None:
         """Adds an edge; adding it twice equals once. NotFound when one of its ends is not there."""
 
     def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
-        """Notes that a session is active and says the position of its next turn; None unless it is there and open."""
+        """Notes that a session is active and says the position of its next turn; None unless it is
+        there and open.
+        """
 
     def next_position(self, scope: Scope, session: str) -> int:
         """The position of the next turn of a session, from 0."""
 
     def in_session(self, scope: Scope, session: str) -> Memories:
-        """The memories that stand under a session's id, in any status, by position; quick at any size."""
+        """The memories that stand under a session's id, in any status, by position; quick at any
+        size.
+        """
 
     def session(self, scope: Scope, session: str) -> Session | None:
         """The session with this id, or None."""
@@ -274,14 +321,16 @@ class Writer(Protocol):
     def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
         """Appends messages to a session, in order, at the author's time; says how many it has now.
 
-        Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not journalled, and so
-        not undone: messages are a log that only grows.
+        Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not
+        journalled, and so not undone: messages are a log that only grows.
         """
 
     def purge_session(self, scope: Scope, session: str) -> int:
-        """Removes a session, its messages and its jobs for good, and every word of it in the journal.
+        """Removes a session, its messages and its jobs for good, and every word of it in the
+        journal.
 
-        Its turns are memories and stay. Says how many messages it had. NotFound when there is no such session.
+        Its turns are memories and stay. Says how many messages it had. NotFound when there is no
+        such session.
         """
 
     def profile(self, scope: Scope) -> Mapping[str, Any]:
@@ -303,10 +352,14 @@ class Writer(Protocol):
         """Adds an entity with its names, or makes the stored one equal to this."""
 
     def remove_entity(self, entity: Entity) -> None:
-        """Takes an entity out, with its names and mentions; the journal keeps them. NotFound when it is not there."""
+        """Takes an entity out, with its names and mentions; the journal keeps them. NotFound when
+        it is not there.
+        """
 
     def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
-        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is not there."""
+        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is
+        not there.
+        """
 
     def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
         """Takes back that a memory mentions an entity; where it does not, nothing happens."""
@@ -320,46 +373,57 @@ class Writer(Protocol):
     def put_files(self, scope: Scope, files: Sequence[KnownFile]) -> None:
         """Notes how files were when they were read, instead of what was known of them.
 
-        Not journalled, and so not undone, exported or kept equal elsewhere: another disk has other files.
+        Not journalled, and so not undone, exported or kept equal elsewhere: another disk has other
+        files.
         """
 
     def drop_files(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
         """Forgets files of a folder; those that are not known are passed over."""
 
     def finish(self, job: Job) -> None:
-        """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was lost."""
+        """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was
+        lost.
+        """
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
-        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed the same thing.
+        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed
+        the same thing.
 
-        What is only observed is no part of that, see `rows.promised`; a session whose latest turns went is as active as
-        what is left of it says.
+        What is only observed is no part of that, see `rows.promised`; a session whose latest turns
+        went is as active as what is left of it says.
         """
 
     def purge(self, memory: Memory) -> None:
         """Removes a memory for good: its row, its links, and every word of it in the journal.
 
-        So does it to one that was removed and that only the journal still knows. Whom nobody mentions any more goes
-        with it, and so does the note of its file. NotFound when there is no such memory.
+        So does it to one that was removed and that only the journal still knows. Whom nobody
+        mentions any more goes with it, and so does the note of its file. NotFound when there is no
+        such memory.
         """
 
     def edges(self, scope: Scope, memory: str) -> Edges:
         """The edges from or to a memory, oldest first."""
 
     def of_session(self, scope: Scope, session: str) -> Memories:
-        """The memories that were said in a session, or that name it in their metadata, in any status, oldest first.
+        """The memories that were said in a session, or that name it in their metadata, in any
+        status, oldest first.
 
         A record names it as the session of its source.
         """
 
     def entities_of(self, scope: Scope, memory: str) -> Entities:
-        """Whom a memory mentions, or mentioned before they were merged or split, with their names."""
+        """Whom a memory mentions, or mentioned before they were merged or split, with their
+        names.
+        """
 
     def removed(self, scope: Scope, id: str) -> Memory | None:
-        """A memory that is no longer in its table, as the journal keeps it; None when it keeps no word of it."""
+        """A memory that is no longer in its table, as the journal keeps it; None when it keeps no
+        word of it.
+        """
 
     def contents(self, scope: Scope) -> Iterator[tuple[str, str, str]]:
-        """Everything that a scope says: noun, id and text of each memory, session, message and entity.
+        """Everything that a scope says: noun, id and text of each memory, session, message and
+        entity.
 
         The id is empty where it is itself something that was said.
         """
@@ -371,23 +435,33 @@ class Writer(Protocol):
         """The messages of a session that can be read, in order."""
 
     def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
-        """Erases these folded names of an entity, and all that the journal says of it; without names left, itself."""
+        """Erases these folded names of an entity, and all that the journal says of it; without
+        names left, itself.
+        """
 
     def purge_scope(self, scope: Scope) -> None:
-        """Removes everything of a scope for good, its journal too, of which one entry remains that says so."""
+        """Removes everything of a scope for good, its journal too, of which one entry remains that
+        says so.
+        """
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
-        """Writes something else in the place of each of these texts, where they are quoted outside memories' own words.
+        """Writes something else in the place of each of these texts, where they are quoted outside
+        memories' own words.
 
-        That is in messages, metadata, reasons, summaries, errors of jobs and the journal. They are given as JSON writes
-        them, with their quotes if they must be a whole string. Says how many rows that were.
+        That is in messages, metadata, reasons, summaries, errors of jobs and the journal. They are
+        given as JSON writes them, with their quotes if they must be a whole string. Says how many
+        rows that were.
         """
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        """Adds a job, or renews it, as `Store.enqueue` does, together with all else this transaction does."""
+        """Adds a job, or renews it, as `Store.enqueue` does, together with all else this
+        transaction does.
+        """
 
     def drop_jobs(self, scope: Scope, kinds: Sequence[str]) -> int:
-        """Takes out the jobs of these kinds, whoever holds them, and says how many: nobody has done or tried them."""
+        """Takes out the jobs of these kinds, whoever holds them, and says how many: nobody has done
+        or tried them.
+        """
 
     def journal(self, scope: Scope, *, after: int, limit: int) -> Events:
         """Journal entries of a scope behind the one with a number, oldest first."""
@@ -396,20 +470,26 @@ class Writer(Protocol):
         """Noun and target of what was erased for good, as the journal names it behind an entry."""
 
     def lineages(self, scope: Scope, things: Iterable[tuple[str, str]]) -> list[Lineage]:
-        """The rows with these nouns and targets, or their absence, with all that the journal tells of them."""
-
-    def news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
-        """What `adopt` would make of those lineages that say something new here."""
-
-    def adopt(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
-        """Takes in what another store knows, so that this one knows the same; see lineage.py for what that is.
-
-        Their journal entries come along word for word, and nothing that they say is journalled a second time. Whatever
-        a row points to must be here, or among the lineages.
+        """The rows with these nouns and targets, or their absence, with all that the journal tells
+        of them.
         """
 
-    def take_messages(self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool) -> bool:
-        """Puts another store's record of a session together with ours; whether ours has changed. None is lost.
+    def pending_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
+        """What `adopt` would make of those lineages that say something new here."""
+
+    def apply_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
+        """Takes in what another store knows, so that this one knows the same; see lineage.py for
+        what that is.
+
+        Their journal entries come along word for word, and nothing that they say is journalled a
+        second time. Whatever a row points to must be here, or among the lineages.
+        """
+
+    def take_messages(
+        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
+    ) -> bool:
+        """Puts another store's record of a session together with ours; whether ours has changed.
+        None is lost.
 
         With `journal` an entry says that there are more, for whoever follows the journal.
         """
@@ -417,32 +497,42 @@ class Writer(Protocol):
     def note_sync(self, scope: Scope, place: str, error: str) -> None:
         """Notes why keeping equal with a place failed, for people to see; no error, no note."""
 
-    def own_name(self, scope: Scope) -> str:
-        """By which name other stores know this one's journal of a scope; empty as long as it has met none."""
+    def replica_id(self, scope: Scope) -> str:
+        """By which name other stores know this one's journal of a scope; empty as long as it has
+        met none.
+        """
 
-    def met(self, scope: Scope, peer: str) -> Met:
+    def sync_position(self, scope: Scope, peer: str) -> Met:
         """How far the journal of another store was read."""
 
-    def meet(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
-        """Notes how far the journal of another store was read, and under which name it knows this one."""
+    def set_sync_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+        """Notes how far the journal of another store was read, and under which name it knows this
+        one.
+        """
 
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
-        """Puts back one exported row verbatim; False if an equal one is already there, Conflict if another is.
+    def restore_row(
+        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+    ) -> bool:
+        """Puts back one exported row verbatim; False if an equal one is already there, Conflict if
+        another is.
 
-        `journal` says whether the row is new to the journal too, or comes with its own entries. `seq` is a number
-        that a memory should keep. A file keeps it, Conflict if another memory has it; a server, whose numbers are
-        shared by all scopes, gives a new one.
+        `journal` says whether the row is new to the journal too, or comes with its own entries.
+        `seq` is a number that a memory should keep. A file keeps it, Conflict if another memory has
+        it; a server, whose numbers are shared by all scopes, gives a new one.
         """
 
     def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Puts exported rows of one table into a scope verbatim, in order; much quicker than one by one.
+        """Puts exported rows of one table into a scope verbatim, in order; much quicker than one by
+        one.
 
         They must be new there, and come with their own journal entries.
         """
 
 
 class Store(Protocol):
-    """Memories, their journal and their indexes, in one place. Safe for many threads and processes."""
+    """Memories, their journal and their indexes, in one place. Safe for many threads and
+    processes.
+    """
 
     location: str
     """Where it is, for people: a path or a URL without password."""
@@ -450,27 +540,34 @@ class Store(Protocol):
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
         """Runs `work` in one transaction: all of it is there afterwards, or none of it.
 
-        `work` may run again if another writer got in the way, so it must do nothing but use its writer.
+        `work` may run again if another writer got in the way, so it must do nothing but use its
+        writer.
         """
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:
-        """Reads of these scopes by this thread inside the block belong together, and may be quicker for it."""
+        """Reads of these scopes by this thread inside the block belong together, and may be quicker
+        for it.
+        """
 
-    def hurried(self) -> AbstractContextManager[None]:
-        """Inside the block, this thread waits for other writers no longer than a moment: StoreBusy then.
+    def short_busy_timeout(self) -> AbstractContextManager[None]:
+        """Inside the block, this thread waits for other writers no longer than a moment: StoreBusy
+        then.
 
-        For what is noted on the way while somebody waits for an answer. Where writers do not wait for each other, it
-        changes nothing.
+        For what is noted on the way while somebody waits for an answer. Where writers do not wait
+        for each other, it changes nothing.
         """
 
     def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
-        """The rows of these scopes, or of all, that reads have met and left out, because they cannot be read any more.
+        """The rows of these scopes, or of all, that reads have met and left out, because they
+        cannot be read any more.
 
         A damaged row never hides the others: every read leaves it out and notes it here.
         """
 
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
-        """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones are left out."""
+        """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones
+        are left out.
+        """
 
     def list(
         self,
@@ -480,10 +577,11 @@ class Store(Protocol):
         after: int | None = None,
         order: Order = "newest",
     ) -> Memories:
-        """Memories in insertion order (`oldest`) or its reverse; `after` is the `seq` to go on behind.
+        """Memories in insertion order (`oldest`) or its reverse; `after` is the `seq` to go on
+        behind.
 
-        `earliest` and `latest` go by `created_at`, then `seq`: what was imported came late but may be old. They know no
-        `after`.
+        `earliest` and `latest` go by `created_at`, then `seq`: what was imported came late but may
+        be old. They know no `after`.
         """
 
     def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
@@ -493,22 +591,30 @@ class Store(Protocol):
         """How many active memories there are, how long, and how many contain each term."""
 
     def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
-        """Memories nearest to `vector` among those with a vector of `model`, by cosine, squeezed into [0, 1].
+        """Memories nearest to `vector` among those with a vector of `model`, by cosine, squeezed
+        into [0, 1].
 
-        The search is exact, unless the backend has built an approximate index for a very large scope.
+        The search is exact, unless the backend has built an approximate index for a very large
+        scope.
         """
 
-    def vectors(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
-        """The stored vectors of these memories; those without one, or of another scope, are left out."""
+    def vectors(
+        self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]
+    ) -> dict[int, Vector]:
+        """The stored vectors of these memories; those without one, or of another scope, are left
+        out.
+        """
 
     def similarities(
         self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
     ) -> dict[int, float]:
-        """How near these memories are to `vector`, by cosine; those without a vector of `model`, or of another scope,
-        are left out."""
+        """How near these memories are to `vector`, by cosine; those without a vector of `model`, or
+        of another scope, are left out."""
 
     def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
-        """Memories that mention an entity with one of these names: more of the names first, then the newest."""
+        """Memories that mention an entity with one of these names: more of the names first, then
+        the newest.
+        """
 
     def entities(
         self,
@@ -518,28 +624,41 @@ class Store(Protocol):
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
-        """Entities with their aliases and the number of active memories that mention them, most mentioned first.
+        """Entities with their aliases and the number of active memories that mention them, most
+        mentioned first.
 
-        Equally mentioned ones come in the order of their names. `names` are folded, and match whole names and
-        aliases only: Ann is not Joanna. Without `names` or `types`, any will do.
+        Equally mentioned ones come in the order of their names. `names` are folded, and match whole
+        names and aliases only: Ann is not Joanna. Without `names` or `types`, any will do.
         """
 
     def entity(self, scope: Scope, id: str) -> Entity | None:
-        """The entity with this id, with aliases and number of mentions as in `entities`, or None."""
+        """The entity with this id, with aliases and number of mentions as in `entities`, or
+        None.
+        """
 
     def mentioning(
-        self, scope: Scope, entity: str, *, limit: int | None = None, statuses: Sequence[Status] = ("active",)
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int | None = None,
+        statuses: Sequence[Status] = ("active",),
     ) -> Memories:
         """The memories of these statuses that mention an entity, the latest stored first."""
 
     def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
-        """The ids of the entities that each of these memories mentions, in order; those without any are left out."""
+        """The ids of the entities that each of these memories mentions, in order; those without any
+        are left out.
+        """
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        """For each memory's `seq`, the active turns of its session at most `reach` positions away, itself left out."""
+        """For each memory's `seq`, the active turns of its session at most `reach` positions away,
+        itself left out.
+        """
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
-        """The namespaces of the items of LangGraph's store that pass `where`, each once, in no order.
+        """The namespaces of the items of LangGraph's store that pass `where`, each once, in no
+        order.
 
         `where` says below which namespace they are; with no labels, anywhere.
         """
@@ -548,31 +667,44 @@ class Store(Protocol):
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
     def without_vector(
-        self, model: str, limit: int, scopes: Sequence[Scope] | None = None, *, after: Memory | None = None
+        self,
+        model: str,
+        limit: int,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        after: Memory | None = None,
     ) -> Memories:
         """Memories that have no vector of `model` yet: durable kinds first, then newest first.
 
-        `after` is the last one of the batch before: whoever goes on behind it reads no memory twice, so that all of a
-        scope cost as many reads as it has memories, whatever the size of a batch.
+        `after` is the last one of the batch before: whoever goes on behind it reads no memory
+        twice, so that all of a scope cost as many reads as it has memories, whatever the size of a
+        batch.
         """
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
         """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.
 
-        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs rights of upkeep.
+        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs
+        rights of upkeep.
         """
 
-    def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+    def add_vectors(
+        self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]
+    ) -> None:
         """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
 
         One model has one length.
         """
 
     def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
-        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there were."""
+        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there
+        were.
+        """
 
     def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
-        """The models that have vectors in these scopes, and whether every memory there has one. Quick at any size."""
+        """The models that have vectors in these scopes, and whether every memory there has one.
+        Quick at any size.
+        """
 
     def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
         """The models that have vectors in these scopes, and how long their vectors are."""
@@ -584,20 +716,30 @@ class Store(Protocol):
         """Adds to the use counts of memories, by `seq`. Not journalled: reading is not a change."""
 
     def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
-        """Brings the confidence of memories up to date, by `seq`; what it was when last said is kept as `strength`.
+        """Brings the confidence of memories up to date, by `seq`; what it was when last said is
+        kept as `strength`.
 
-        Not journalled: that time goes by is not a change, and how sure a memory is can be worked out at any time.
+        Not journalled: that time goes by is not a change, and how sure a memory is can be worked
+        out at any time.
         """
 
     def sessions(
-        self, scopes: Sequence[Scope], *, open_only: bool = False, active_since: Micros | None = None
+        self,
+        scopes: Sequence[Scope],
+        *,
+        open_only: bool = False,
+        active_since: Micros | None = None,
     ) -> Sessions:
-        """Sessions, the most recently active first; with `active_since`, those that were active then or later."""
+        """Sessions, the most recently active first; with `active_since`, those that were active
+        then or later.
+        """
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
-        """Sessions that have ended and hold turns that came after their last consolidation, oldest activity first.
+        """Sessions that have ended and hold turns that came after their last consolidation, oldest
+        activity first.
 
-        Quick for any number of sessions, as long as few are unread. None: of all scopes, which needs rights of upkeep.
+        Quick for any number of sessions, as long as few are unread. None: of all scopes, which
+        needs rights of upkeep.
         """
 
     def session(self, scope: Scope, id: str) -> Session | None:
@@ -616,7 +758,9 @@ class Store(Protocol):
         """The files that are known in a folder, in the order of their paths."""
 
     def file_stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
-        """Size and time of change of each of them, by its path: all that tells whether anything is different."""
+        """Size and time of change of each of them, by its path: all that tells whether anything is
+        different.
+        """
 
     def edges(self, scope: Scope, memory: str) -> Edges:
         """The edges from or to a memory, oldest first."""
@@ -632,10 +776,14 @@ class Store(Protocol):
         """Journal entries, newest first."""
 
     def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
-        """Gives a function like `rows` whose rows all show this moment, whatever is written or read meanwhile."""
+        """Gives a function like `rows` whose rows all show this moment, whatever is written or read
+        meanwhile.
+        """
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
-        """Every row of one table in one scope, in insertion order, in the shape of an export; constant memory."""
+        """Every row of one table in one scope, in insertion order, in the shape of an export;
+        constant memory.
+        """
 
     def scopes(self) -> Scopes:
         """The scopes that hold anything, in the order they were first used."""
@@ -658,8 +806,9 @@ class Store(Protocol):
     ) -> Job | None:
         """Takes the next due job for `lease` microseconds, or None. No two workers hold one job.
 
-        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs rights of upkeep.
-        A lease that ran out counts as a try; after the last one the job is an error that says so.
+        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs
+        rights of upkeep. A lease that ran out counts as a try; after the last one the job is an
+        error that says so.
         """
 
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
@@ -672,19 +821,26 @@ class Store(Protocol):
         """
 
     def release(self, job: Job) -> bool:
-        """Gives a job back unfinished: it is due at once, and no try is used up; False when the lease was lost."""
+        """Gives a job back unfinished: it is due at once, and no try is used up; False when the
+        lease was lost.
+        """
 
     def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
-        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how many."""
+        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how
+        many.
+        """
 
     def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs rights of upkeep."""
+        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs
+        rights of upkeep.
+        """
 
     def spend(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
         """Books what a language model is asked for an owner on a day, counted in days since 1970.
 
-        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than that; others who
-        book at the same time are counted. Not journalled, exported or kept equal elsewhere.
+        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than
+        that; others who book at the same time are counted. Not journalled, exported or kept equal
+        elsewhere.
         """
 
     def spent(self, scopes: Sequence[Scope], day: int) -> Spent:
@@ -697,10 +853,13 @@ class Store(Protocol):
         """Rebuilds every projection from truth."""
 
     def tend(self) -> Names:
-        """Does the upkeep that keeps reads quick, such as indexes for scopes that have grown, and says what it did."""
+        """Does the upkeep that keeps reads quick, such as indexes for scopes that have grown, and
+        says what it did.
+        """
 
     def scrub(self, *, wait: float = WAIT) -> Places:
-        """Overwrites what purged rows left behind in files, and says of each place whether it is clean now.
+        """Overwrites what purged rows left behind in files, and says of each place whether it is
+        clean now.
 
         Others are waited for up to so many seconds at each step. It may be repeated at any time.
         """
@@ -712,4 +871,8 @@ class Store(Protocol):
 def rests_on(place: Store | Writer, memory: Memory) -> list[str]:
     """The ids of the memories that one was derived from, in the order in which they were linked."""
     edges = place.edges(memory.scope, memory.id)
-    return [edge.target for edge in edges if edge.source == memory.id and edge.relation == "derived_from"]
+    return [
+        edge.target
+        for edge in edges
+        if edge.source == memory.id and edge.relation == "derived_from"
+    ]

@@ -1,7 +1,9 @@
-"""What `holdfast doctor --repair` does about damaged rows: what the journal proves comes back, the rest is put aside.
+"""What `holdfast doctor --repair` does about damaged rows: what the journal proves comes back, the
+rest is put aside.
 
-Nothing here takes a damaged text for a good one. The hash of a text that does not fit it stays as it is, so that the
-damage can be told from then on, and a sound copy, from a sync or a person, is known when it is seen.
+Nothing here takes a damaged text for a good one. The hash of a text that does not fit it stays as
+it is, so that the damage can be told from then on, and a sound copy, from a sync or a person, is
+known when it is seen.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ UNREADABLE = "\ufffd"  # stands where bytes could not be read
 
 
 def mend(execute: Statements, *, at: Micros) -> None:
-    """Restores what the journal proves, puts aside the memories of which that cannot be said, and journals both."""
+    """Restores what the journal proves, puts aside the memories of which that cannot be said, and
+    journals both.
+    """
     run = new_id("run", at)
     for row in execute(SELECT_ALL):
         if wrong := wrong_columns(row):
@@ -48,7 +52,9 @@ def mend(execute: Statements, *, at: Micros) -> None:
 
 
 def wrong_columns(row: Row) -> dict[str, str]:
-    """What is wrong with a memory read as SELECT_ALL, by column; nothing for one that was put aside and is readable."""
+    """What is wrong with a memory read as SELECT_ALL, by column; nothing for one that was put aside
+    and is readable.
+    """
     found = faults(MEMORIES, _FIELDS, row)
     values = dict(zip(_FIELDS, row, strict=True))
     aside = values["status_reason"].startswith(QUARANTINED)
@@ -57,14 +63,20 @@ def wrong_columns(row: Row) -> dict[str, str]:
     return found
 
 
-def _mend_memory(execute: Statements, row: Values, wrong: Mapping[str, str], run: str, at: Micros) -> None:
+def _mend_memory(
+    execute: Statements, row: Values, wrong: Mapping[str, str], run: str, at: Micros
+) -> None:
     scope, seq = row["scope"], row["seq"]
     mended: Values = {}
     if "id" in wrong:
         mended["id"] = _former_id(execute, scope, row["id"]) or row["id"]
     target: str = mended.get("id") or row["id"]
     images = _images(execute, scope, MEMORIES.noun, target)
-    lost = dict(wrong) if target == row["id"] else {name: fault for name, fault in wrong.items() if name != "id"}
+    lost = (
+        dict(wrong)
+        if target == row["id"]
+        else {name: fault for name, fault in wrong.items() if name != "id"}
+    )
     for column in [name for name in lost if name != "id"]:
         value = _told(column, images, bytes(row["content_hash"]))
         if value is not None:
@@ -73,17 +85,36 @@ def _mend_memory(execute: Statements, row: Values, wrong: Mapping[str, str], run
         elif lost[column] != NOT_AS_STORED:
             mended[column] = _stand_in(MEMORIES, column, row)
     if lost.keys() == {"content"} and row["content"] == _last(images, "content"):
-        # The journal has these very words: they are what was stored, and the hash is what was damaged.
+        # The journal has these very words: they are what was stored, and the hash is what was
+        # damaged.
         mended["content_hash"], lost = content_hash(row["content"]), {}
-    told = {name: value for name, value in mended.items() if name not in ("id", "content_hash") and name not in lost}
-    before = dict(told)  # what it was cannot be written down, and whoever takes the repair back wants no damage
+    told = {
+        name: value
+        for name, value in mended.items()
+        if name not in ("id", "content_hash") and name not in lost
+    }
+    before = dict(
+        told
+    )  # what it was cannot be written down, and whoever takes the repair back wants no damage
     if lost:
         aside = _aside(lost, at)
         before |= {name: row[name] for name in aside if name not in wrong}
         mended, told = mended | aside, told | aside
     _set(execute, MEMORIES, mended, {"scope": scope, "seq": seq})
-    execute("DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq))  # they may be of the damaged text
-    entry = (scope, run, at, "doctor", "repair", MEMORIES.noun, target, to_json(before), to_json(told))
+    execute(
+        "DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq)
+    )  # they may be of the damaged text
+    entry = (
+        scope,
+        run,
+        at,
+        "doctor",
+        "repair",
+        MEMORIES.noun,
+        target,
+        to_json(before),
+        to_json(told),
+    )
     execute.many(INSERT_EVENT, [entry])
 
 
@@ -94,9 +125,14 @@ def _aside(lost: Mapping[str, str], at: Micros) -> Values:
 
 
 def _images(execute: Statements, scope: int, noun: str, target: str) -> list[Values]:
-    """What the journal says that a row was, the latest first: what a change made of it, or what was removed."""
+    """What the journal says that a row was, the latest first: what a change made of it, or what was
+    removed.
+    """
     rows = execute(
-        "SELECT before, after FROM events WHERE scope = ? AND noun = ? AND target = ? ORDER BY seq DESC",
+        (
+            "SELECT before, after FROM events WHERE scope = ? AND noun = ? AND target = ? ORDER BY "
+            "seq DESC"
+        ),
         (scope, noun, target),
     )
     found = []
@@ -108,7 +144,9 @@ def _images(execute: Statements, scope: int, noun: str, target: str) -> list[Val
 
 
 def _told(column: str, images: Iterable[Values], stored: bytes) -> Any:
-    """The last good value that the journal has of a column, or None. Of a text, its hash says whether it is good."""
+    """The last good value that the journal has of a column, or None. Of a text, its hash says
+    whether it is good.
+    """
     for image in images:
         value = image.get(column)
         if column == "content":
@@ -126,9 +164,13 @@ def _last(images: Iterable[Values], column: str) -> Any:
 def _stand_in(table: Table, column: str, row: Values) -> Any:
     """A value that can be read, in the place of one that is lost."""
     if column == "kind":
-        return {"fact": "fact", "rule": "rule", "ref": "reflection", "doc": "document", "skill": "skill"}.get(
-            str(row["id"]).partition("_")[0], "episode"
-        )
+        return {
+            "fact": "fact",
+            "rule": "rule",
+            "ref": "reflection",
+            "doc": "document",
+            "skill": "skill",
+        }.get(str(row["id"]).partition("_")[0], "episode")
     if column == "status":
         return "archived"
     if column not in table.json:
@@ -139,7 +181,9 @@ def _stand_in(table: Table, column: str, row: Values) -> Any:
 
 
 def _former_id(execute: Statements, scope: int, id_: str) -> str | None:
-    """The id that a memory had, if the journal knows exactly one that is like it and belongs to no memory."""
+    """The id that a memory had, if the journal knows exactly one that is like it and belongs to no
+    memory.
+    """
     rows = execute(
         "SELECT DISTINCT target FROM events e WHERE scope = ? AND noun = 'memory' AND NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target)",
@@ -164,7 +208,12 @@ def _mend_table(execute: Statements, table: Table) -> None:
         for column in wrong:
             told = next((image[column] for image in images if _fits(table, column, image)), None)
             mended[column] = _stand_in(table, column, values) if told is None else told
-        _set(execute, table, mended, {"scope": number} | {column: values[column] for column in table.key})
+        _set(
+            execute,
+            table,
+            mended,
+            {"scope": number} | {column: values[column] for column in table.key},
+        )
 
 
 def _fits(table: Table, column: str, image: Values) -> bool:
@@ -172,8 +221,12 @@ def _fits(table: Table, column: str, image: Values) -> bool:
     return value is not None and not faults(table, (column,), (value,))
 
 
-def unreadable(look: Callable[[str], Iterable[Row]], table: Table) -> Iterator[tuple[Row, dict[str, str]]]:
-    """The rows of a table, read as `read_as` says, that cannot be read; each with what is wrong by column."""
+def unreadable(
+    look: Callable[[str], Iterable[Row]], table: Table
+) -> Iterator[tuple[Row, dict[str, str]]]:
+    """The rows of a table, read as `read_as` says, that cannot be read; each with what is wrong by
+    column.
+    """
     columns = read_as(table)
     for row in look(f"SELECT {', '.join(columns)} FROM {table.name}"):
         if wrong := faults(table, columns, row):
@@ -187,12 +240,19 @@ def read_as(table: Table) -> tuple[str, ...]:
 
 def _drop_unreadable_jobs(execute: Statements) -> None:
     """Takes out jobs that cannot be read: planning finds out again what is to be done."""
-    for row in execute("SELECT scope, lease_until, watermark, done_watermark, kind, key, error, worker FROM jobs"):
+    for row in execute(
+        "SELECT scope, lease_until, watermark, done_watermark, kind, key, error, worker FROM jobs"
+    ):
         if isinstance(row, GarbledRow):
-            execute("DELETE FROM jobs WHERE scope = ? AND watermark = ? AND done_watermark = ?", (row[0], *row[2:4]))
+            execute(
+                "DELETE FROM jobs WHERE scope = ? AND watermark = ? AND done_watermark = ?",
+                (row[0], *row[2:4]),
+            )
 
 
-def _set(execute: Statements, table: Table, values: Mapping[str, Any], where: Mapping[str, Any]) -> None:
+def _set(
+    execute: Statements, table: Table, values: Mapping[str, Any], where: Mapping[str, Any]
+) -> None:
     if values:
         execute(
             f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in values)} "

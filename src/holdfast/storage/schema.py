@@ -10,7 +10,19 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import RowDamaged
 from ..text.tokens import index_terms
-from ..types import KINDS, STATUSES, Edge, Entity, Event, Job, Memory, Message, Scope, Session, Triple
+from ..types import (
+    KINDS,
+    STATUSES,
+    Edge,
+    Entity,
+    Event,
+    Job,
+    Memory,
+    Message,
+    Scope,
+    Session,
+    Triple,
+)
 from .damage import JOURNAL_ENTRY, NOT_JSON, NOT_TEXT, UNKNOWN, Damage, GarbledRow
 
 Row = tuple[Any, ...]
@@ -29,7 +41,9 @@ class Statements(Protocol):
 
 
 class Table(NamedTuple):
-    """A table whose rows are exported under the name `noun`, and journalled under it unless it only grows."""
+    """A table whose rows are exported under the name `noun`, and journalled under it unless it only
+    grows.
+    """
 
     noun: str
     name: str
@@ -43,11 +57,39 @@ class Table(NamedTuple):
 
 
 MEMORY_COLUMNS = (
-    "id", "kind", "category", "status", "status_at", "status_reason", "title", "content", "author", "role",
-    "session", "position", "event_time", "valid_from", "valid_until", "created_at", "updated_at", "confidence",
-    "strength", "decay_rate", "decayed_at", "protected", "source", "trust", "quote", "triple", "consolidated_at",
-    "outcome", "tags", "metadata", "access_count", "last_accessed",
-)  # fmt: skip
+    "id",
+    "kind",
+    "category",
+    "status",
+    "status_at",
+    "status_reason",
+    "title",
+    "content",
+    "author",
+    "role",
+    "session",
+    "position",
+    "event_time",
+    "valid_from",
+    "valid_until",
+    "created_at",
+    "updated_at",
+    "confidence",
+    "strength",
+    "decay_rate",
+    "decayed_at",
+    "protected",
+    "source",
+    "trust",
+    "quote",
+    "triple",
+    "consolidated_at",
+    "outcome",
+    "tags",
+    "metadata",
+    "access_count",
+    "last_accessed",
+)
 
 MEMORIES = Table(
     "memory",
@@ -63,13 +105,20 @@ SESSIONS = Table(
     "sessions",
     ("id",),
     (
-        "id", "agent", "started_at", "last_activity", "ended_at", "end_reason", "consolidated_at", "outcome",
+        "id",
+        "agent",
+        "started_at",
+        "last_activity",
+        "ended_at",
+        "end_reason",
+        "consolidated_at",
+        "outcome",
         "metadata",
     ),
     json=frozenset(("metadata",)),
     observed=frozenset(("last_activity",)),
     order="started_at, id",
-)  # fmt: skip
+)
 MESSAGES = Table(
     "message",
     "messages",
@@ -86,12 +135,26 @@ EDGES = Table(
     ("source", "target", "relation", "created_at", "reason"),
     order="created_at, source, target, relation",
 )
-ENTITIES = Table("entity", "entities", ("id",), ("id", "name", "type", "summary", "created_at"), order="created_at, id")
-ENTITY_NAMES = Table(
-    "entity_name", "entity_names", ("folded", "entity"), ("folded", "entity", "name"), order="folded, entity"
+ENTITIES = Table(
+    "entity",
+    "entities",
+    ("id",),
+    ("id", "name", "type", "summary", "created_at"),
+    order="created_at, id",
 )
-MENTIONS = Table("mention", "mentions", ("entity", "memory"), ("entity", "memory"), order="memory, entity")
-PROFILES = Table("profile", "profiles", (), ("settings",), json=frozenset(("settings",)), order="scope")
+ENTITY_NAMES = Table(
+    "entity_name",
+    "entity_names",
+    ("folded", "entity"),
+    ("folded", "entity", "name"),
+    order="folded, entity",
+)
+MENTIONS = Table(
+    "mention", "mentions", ("entity", "memory"), ("entity", "memory"), order="memory, entity"
+)
+PROFILES = Table(
+    "profile", "profiles", (), ("settings",), json=frozenset(("settings",)), order="scope"
+)
 EVENTS = Table(
     "event",
     "events",
@@ -104,7 +167,17 @@ EVENTS = Table(
 # In the order in which an import must see them: whatever a row points to comes first.
 TABLES: Mapping[str, Table] = {
     table.noun: table
-    for table in (SESSIONS, MESSAGES, MEMORIES, EDGES, ENTITIES, ENTITY_NAMES, MENTIONS, PROFILES, EVENTS)
+    for table in (
+        SESSIONS,
+        MESSAGES,
+        MEMORIES,
+        EDGES,
+        ENTITIES,
+        ENTITY_NAMES,
+        MENTIONS,
+        PROFILES,
+        EVENTS,
+    )
 }
 
 # Columns that hold the id of a row elsewhere: it must be there.
@@ -114,7 +187,8 @@ POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
     "entity_name": (("entity", ENTITIES),),
     "message": (("session", SESSIONS),),
 }
-# Columns that hold one of a few words. Another word is damage: the tables take none when a row is written.
+# Columns that hold one of a few words. Another word is damage: the tables take none when a row is
+# written.
 _WORDS: Mapping[tuple[str, str], frozenset[str]] = {
     ("memory", "kind"): frozenset(KINDS),
     ("memory", "status"): frozenset(STATUSES),
@@ -133,7 +207,9 @@ def to_json(value: Any) -> str:
 
 
 def key_of(noun: str, target: str) -> tuple[Any, ...]:
-    """The key of the row that the journal calls `target`: a memory goes by its id, anything else by its key as JSON."""
+    """The key of the row that the journal calls `target`: a memory goes by its id, anything else by
+    its key as JSON.
+    """
     return (target,) if noun == MEMORIES.noun else tuple(json.loads(target))
 
 
@@ -149,19 +225,52 @@ def encode(column: str, value: Any) -> Any:
 
 
 def _triple_list(triple: Triple) -> list[str]:
-    return [triple.subject, triple.predicate, triple.object, triple.subject_type, triple.object_type]
+    return [
+        triple.subject,
+        triple.predicate,
+        triple.object,
+        triple.subject_type,
+        triple.object_type,
+    ]
 
 
 def memory_values(memory: Memory) -> tuple[Any, ...]:
     """A memory as the values of MEMORY_COLUMNS."""
     m = memory
     return (
-        m.id, m.kind, m.category, m.status, m.status_at, m.status_reason, m.title, m.content, m.author, m.role,
-        m.session, m.position, m.event_time, m.valid_from, m.valid_until, m.created_at, m.updated_at, m.confidence,
-        m.strength, m.decay_rate, m.decayed_at, int(m.protected), m.source, m.trust, m.quote,
-        encode("triple", m.triple), m.consolidated_at, m.outcome, encode("tags", m.tags),
-        encode("metadata", m.metadata), m.access_count, m.last_accessed,
-    )  # fmt: skip
+        m.id,
+        m.kind,
+        m.category,
+        m.status,
+        m.status_at,
+        m.status_reason,
+        m.title,
+        m.content,
+        m.author,
+        m.role,
+        m.session,
+        m.position,
+        m.event_time,
+        m.valid_from,
+        m.valid_until,
+        m.created_at,
+        m.updated_at,
+        m.confidence,
+        m.strength,
+        m.decay_rate,
+        m.decayed_at,
+        int(m.protected),
+        m.source,
+        m.trust,
+        m.quote,
+        encode("triple", m.triple),
+        m.consolidated_at,
+        m.outcome,
+        encode("tags", m.tags),
+        encode("metadata", m.metadata),
+        m.access_count,
+        m.last_accessed,
+    )
 
 
 SELECT_MEMORY = "m.seq, m.scope, " + ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
@@ -171,7 +280,9 @@ _FIELDS = ("seq", "scope", *MEMORY_COLUMNS)
 
 
 def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
-    """The memory of a row read as SELECT_MEMORY. RowDamaged, as from all that decode rows, if it cannot be read."""
+    """The memory of a row read as SELECT_MEMORY. RowDamaged, as from all that decode rows, if it
+    cannot be read.
+    """
     fields = dict(zip(_FIELDS, row, strict=True))
     fields["scope"] = scope = scope_of(fields["scope"])
     if type(row) is GarbledRow or fields["kind"] not in KINDS or fields["status"] not in STATUSES:
@@ -216,7 +327,12 @@ def faults(table: Table, columns: Sequence[str], row: Row) -> dict[str, str]:
             found[column] = UNKNOWN
         elif column in table.json and not _is_json(column, value):
             found[column] = NOT_JSON
-    if table is EVENTS and "target" in columns and not found and not _names_a_row(dict(zip(columns, row, strict=True))):
+    if (
+        table is EVENTS
+        and "target" in columns
+        and not found
+        and not _names_a_row(dict(zip(columns, row, strict=True)))
+    ):
         found["target"] = NOT_JSON
     return found
 
@@ -239,7 +355,10 @@ def _names_a_row(event: Mapping[str, Any]) -> bool:
 def damaged(table: Table, columns: Sequence[str], row: Row, scope: Scope | None) -> RowDamaged:
     """The error for a row that was read as these columns and cannot be decoded."""
     found = faults(table, columns, row)
-    told = "; ".join(f"its {column} {fault}" for column, fault in found.items()) or "its columns do not fit together"
+    told = (
+        "; ".join(f"its {column} {fault}" for column, fault in found.items())
+        or "its columns do not fit together"
+    )
     noun, name = _NOUNS.get(table.noun, table.noun), _name(table, columns, row, found)
     return Damage(scope, noun, name, told, dict(zip(columns, row, strict=True)).get("seq")).error()
 
@@ -249,13 +368,17 @@ _NOUNS = {"event": JOURNAL_ENTRY, "entity_name": "name of an entity", "edge": "l
 
 
 def _name(table: Table, columns: Sequence[str], row: Row, found: Mapping[str, str]) -> str:
-    """How a row is named: by its key, or by its number where the key cannot be read or there is none."""
+    """How a row is named: by its key, or by its number where the key cannot be read or there is
+    none.
+    """
     values = dict(zip(columns, row, strict=True))
     if table.key and not any(column in found for column in table.key):
         return " ".join(str(values[column]) for column in table.key)
     if "seq" in values:
         return f"#{values['seq']}"
-    readable = [str(values[column]) for column in table.columns if values[column] and column not in found]
+    readable = [
+        str(values[column]) for column in table.columns if values[column] and column not in found
+    ]
     return " ".join(readable)[:80] or "(no name)"
 
 
@@ -293,7 +416,18 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
         known = _object(metadata) if metadata else {}
     except (ValueError, RecursionError) as error:
         raise damaged(SESSIONS, _SESSION_FIELDS, row, scope) from error
-    return Session(id_, scope, started_at, last_activity, agent, ended_at, end_reason, consolidated_at, outcome, known)
+    return Session(
+        id_,
+        scope,
+        started_at,
+        last_activity,
+        agent,
+        ended_at,
+        end_reason,
+        consolidated_at,
+        outcome,
+        known,
+    )
 
 
 def profile_from(row: Row | None, scope: Scope) -> dict[str, Any]:
@@ -344,7 +478,9 @@ def image_from(row: Row, scope: Scope) -> dict[str, Any]:
         check_row(EVENTS, ("before",), row, scope)
         return _object(row[0])
     except (ValueError, RecursionError) as error:
-        raise Damage(scope, JOURNAL_ENTRY, "of a removed row", f"its image {NOT_JSON}").error() from error
+        raise Damage(
+            scope, JOURNAL_ENTRY, "of a removed row", f"its image {NOT_JSON}"
+        ).error() from error
 
 
 _EDGE_FIELDS = ("scope", *EDGES.columns)
@@ -360,9 +496,18 @@ def edge_from(row: Row, scope_of: ScopeOf) -> Edge:
 
 
 JOB_COLUMNS = (
-    "kind", "key", "status", "token", "worker", "lease_until", "retry_at", "retries_left", "error", "watermark",
+    "kind",
+    "key",
+    "status",
+    "token",
+    "worker",
+    "lease_until",
+    "retry_at",
+    "retries_left",
+    "error",
+    "watermark",
     "done_watermark",
-)  # fmt: skip
+)
 
 
 def job_from(row: Row, scope_of: ScopeOf) -> Job:
@@ -386,7 +531,9 @@ def entity_names(entity: Entity) -> dict[str, str]:
 
 
 def exported(table: Table, values: Row, scope: Scope | None = None) -> dict[str, Any]:
-    """A row in the shape of an export: JSON columns opened, empty columns left out, no number of this store."""
+    """A row in the shape of an export: JSON columns opened, empty columns left out, no number of
+    this store.
+    """
     row = _opened(table, values, scope)
     if table is EVENTS and row.get("before"):
         row["before"].pop("seq", None)
@@ -417,9 +564,11 @@ def _opened_value(table: Table, column: str, value: Any) -> Any:
 
 
 def promised(noun: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """An exported row without what is only observed: how often and when a memory was used, when a session was active.
+    """An exported row without what is only observed: how often and when a memory was used, when a
+    session was active.
 
-    What is left is what undo brings back exactly, what a sync makes equal, and what a copy or an import compares.
+    What is left is what undo brings back exactly, what a sync makes equal, and what a copy or an
+    import compares.
     """
     observed = TABLES[noun].observed
     return {name: value for name, value in row.items() if name not in observed}
@@ -428,7 +577,9 @@ def promised(noun: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def imported(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an exported row."""
     return {
-        column: to_json(row[column]) if column in table.json and row.get(column) is not None else row.get(column)
+        column: to_json(row[column])
+        if column in table.json and row.get(column) is not None
+        else row.get(column)
         for column in table.columns
     }
 
@@ -441,7 +592,9 @@ def indexed_text(title: str, content: str, tags: Sequence[str]) -> str:
 
 
 def terms_of(title: str, content: str, tags: str | None) -> list[str]:
-    """The terms of a memory for the full-text index, from its columns; tags that cannot be read give none."""
+    """The terms of a memory for the full-text index, from its columns; tags that cannot be read
+    give none.
+    """
     named = _list(tags) if tags and _is_json("tags", tags) else ()
     return index_terms(indexed_text(title, content, named))
 
@@ -453,7 +606,9 @@ def fold(name: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """`fold` for a whole text, in which folded names are looked for; not kept, for texts may be long."""
+    """`fold` for a whole text, in which folded names are looked for; not kept, for texts may be
+    long.
+    """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -468,9 +623,12 @@ def claim(memory: Memory) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1024)
 def content_hash(content: str) -> bytes:
-    """Equal for texts that differ only in case, spacing, quotes around them or the final full stop."""
+    """Equal for texts that differ only in case, spacing, quotes around them or the final full
+    stop.
+    """
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
     normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
-    from hashlib import blake2b  # noqa: PLC0415 (it loads OpenSSL, and a recall needs none)
+    # It loads OpenSSL, and a recall needs none.
+    from hashlib import blake2b  # noqa: PLC0415
 
     return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,4 +1,6 @@
-"""How a store stands: its schema, what is in it, how large it is. Looked up without opening or changing it."""
+"""How a store stands: its schema, what is in it, how large it is. Looked up without opening or
+changing it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class Status(NamedTuple):
     size: int
     """Bytes on disk."""
     rows: Mapping[str, int] | None = None
-    """Rows by noun, `vector` among them; None when there are no tables, or the login may not count."""
+    """Rows by noun, `vector` among them; None when there are no tables, or the login may not
+    count.
+    """
     scopes: int = 0
     jobs: Mapping[str, int] = MappingProxyType({})
     """Jobs by status."""
@@ -33,8 +37,12 @@ class Status(NamedTuple):
     citus: bool = False
 
 
-def rows_by_noun(execute: Statements, tables: Container[str], scopes: Sequence[Scope] = ()) -> dict[str, int]:
-    """How many rows there are of each noun that has a table here, in these scopes or, when none is named, in all."""
+def rows_by_noun(
+    execute: Statements, tables: Container[str], scopes: Sequence[Scope] = ()
+) -> dict[str, int]:
+    """How many rows there are of each noun that has a table here, in these scopes or, when none is
+    named, in all.
+    """
     here = " OR ".join(["(kind = ? AND key = ?)"] * len(scopes))
     within = f" WHERE scope IN (SELECT number FROM scopes WHERE {here})" if scopes else ""
     values = [part for scope in scopes for part in scope]

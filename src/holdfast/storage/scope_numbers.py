@@ -60,7 +60,9 @@ class ScopedSQL(ABC):
         return self._damages.sound(rows, self._named)
 
     def _named(self, row: Row) -> Scope:
-        """The scope of a row of number, kind and key; RowDamaged for one whose name cannot be read."""
+        """The scope of a row of number, kind and key; RowDamaged for one whose name cannot be
+        read.
+        """
         if type(row) is GarbledRow or row[1] not in SCOPE_KINDS:
             raise Damage(None, "scope", f"number {row[0]}", f"its name {NOT_TEXT}").error()
         return self._learn(*row)
@@ -79,7 +81,9 @@ class ScopedSQL(ABC):
         return scope
 
     def _learn_all(self, numbers: Iterable[int]) -> None:
-        """Makes sure that these scopes are known by name, of which one asks that may see all of them."""
+        """Makes sure that these scopes are known by name, of which one asks that may see all of
+        them.
+        """
         if any(number not in self._names for number in numbers):
             self.scopes()
 
@@ -92,6 +96,10 @@ class ScopedSQL(ABC):
         """The memories of rows read as SELECT_MEMORY."""
         return self._damages.sound(rows, lambda row: memory_from(row, self._scope))
 
-    def _select(self, reach: Reach, condition: str, values: Sequence[Any], tail: str = "") -> Memories:
-        rows = self.read(reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values)
+    def _select(
+        self, reach: Reach, condition: str, values: Sequence[Any], tail: str = ""
+    ) -> Memories:
+        rows = self.read(
+            reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values
+        )
         return self._memories(rows)

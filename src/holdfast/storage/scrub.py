@@ -1,8 +1,9 @@
-"""What leaves a store for good inside one transaction: the rows, and every word of them that the journal keeps.
+"""What leaves a store for good inside one transaction: the rows, and every word of them that the
+journal keeps.
 
-The journal's entries stay, without a word in them, so that none is missing and nothing that was erased comes back by
-an undo. Only when a whole scope goes do they go with it. What the erased bytes leave behind in files is `Store.scrub`'s
-business, after the commit.
+The journal's entries stay, without a word in them, so that none is missing and nothing that was
+erased comes back by an undo. Only when a whole scope goes do they go with it. What the erased bytes
+leave behind in files is `Store.scrub`'s business, after the commit.
 """
 
 from __future__ import annotations
@@ -41,12 +42,25 @@ from .schema import (
 )
 from .transaction_writes import NounWriter
 
-# Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is counted apart.
+# Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is
+# counted apart.
 _OWNED = (
-    "vectors", "embedded", "mentions", "edges", "entity_names", "entities", "messages", "memories", "sessions", "jobs",
-    "profiles", "files", "spend",
-)  # fmt: skip
-# Where words of a memory may be quoted outside of it: the key of a row, and its columns, of JSON and of plain text.
+    "vectors",
+    "embedded",
+    "mentions",
+    "edges",
+    "entity_names",
+    "entities",
+    "messages",
+    "memories",
+    "sessions",
+    "jobs",
+    "profiles",
+    "files",
+    "spend",
+)
+# Where words of a memory may be quoted outside of it: the key of a row, and its columns, of JSON
+# and of plain text.
 _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "messages": (("session", "position"), ("body",), ()),
     "memories": (("id",), ("metadata",), ("status_reason",)),
@@ -60,25 +74,32 @@ FEW = 20  # texts that the database itself looks for; with more it is quicker to
 
 
 class ErasingWriter(NounWriter):
-    """The part of a transaction that erases; see `Writer` in base.py for what each method promises."""
+    """The part of a transaction that erases; see `Writer` in base.py for what each method
+    promises.
+    """
 
-    def __init__(self, author: Author, statements: Statements, remembered: Mapping[Scope, int]) -> None:
+    def __init__(
+        self, author: Author, statements: Statements, remembered: Mapping[Scope, int]
+    ) -> None:
         super().__init__(author, statements, remembered)
         self.erased: Counter[str] = Counter()
         self._told: dict[tuple[Scope, str], dict[str, set[str]]] = {}
 
     @abstractmethod
     def clear_index(self, number: int, entries: int) -> None:
-        """Takes a scope's memories out of the full-text index, and tells caches that its vectors are gone.
+        """Takes a scope's memories out of the full-text index, and tells caches that its vectors
+        are gone.
 
-        `entries` is how many entries of the journal go with them, so that they are not taken for lost.
+        `entries` is how many entries of the journal go with them, so that they are not taken for
+        lost.
         """
 
     # Looking before erasing
 
     def edges(self, scope: Scope, memory: str) -> Edges:
         rows = self.execute(
-            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope = ? AND (source = ? OR target = ?) "
+            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope = ? AND (source = ? "
+            "OR target = ?) "
             "ORDER BY created_at, source, target, relation",
             (self.known(scope), memory, memory),
         )
@@ -92,20 +113,30 @@ class ErasingWriter(NounWriter):
             (self.known(scope), session, named),
         )
         found = self._memories(rows)
-        return [one for one in found if session in (one.session, one.metadata.get("session"), _taught_by(one))]
+        return [
+            one
+            for one in found
+            if session in (one.session, one.metadata.get("session"), _taught_by(one))
+        ]
 
     def entities_of(self, scope: Scope, memory: str) -> list[Entity]:
         found = (self.entity(scope, id_) for id_ in sorted(self._mentioned_by(scope, memory)))
         return [entity for entity in found if entity is not None]
 
     def _mentioned_by(self, scope: Scope, memory: str) -> set[str]:
-        """The entities that a memory mentions, and those that it mentioned before they were merged or split."""
-        rows = self.execute("SELECT entity FROM mentions WHERE scope = ? AND memory = ?", (self.known(scope), memory))
+        """The entities that a memory mentions, and those that it mentioned before they were merged
+        or split.
+        """
+        rows = self.execute(
+            "SELECT entity FROM mentions WHERE scope = ? AND memory = ?",
+            (self.known(scope), memory),
+        )
         return {entity for (entity,) in rows} | self._told_of(scope, "mention").get(memory, set())
 
     def removed(self, scope: Scope, id: str) -> Memory | None:
         rows = self.execute(
-            "SELECT before FROM events WHERE scope = ? AND noun = 'memory' AND target = ? AND before IS NOT NULL "
+            "SELECT before FROM events WHERE scope = ? AND noun = 'memory' AND target = ? AND "
+            "before IS NOT NULL "
             "AND after IS NULL ORDER BY seq DESC LIMIT 1",
             (self.known(scope), id),
         )
@@ -113,18 +144,29 @@ class ErasingWriter(NounWriter):
         image = images[0] if images else {PURGED: True}
         if PURGED in image or self.memory(scope, id) is not None:
             return None
-        row = (image.get("seq", 0), self.known(scope), *(image.get(column) for column in MEMORY_COLUMNS))
+        row = (
+            image.get("seq", 0),
+            self.known(scope),
+            *(image.get(column) for column in MEMORY_COLUMNS),
+        )
         return memory_from(row, self.scope)
 
     def contents(self, scope: Scope) -> Iterator[tuple[str, str, str]]:
         number = self.known(scope)
         for sql in (
-            "SELECT seq, 'memory', id, content FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?",
-            "SELECT row_number() OVER (ORDER BY id), 'session', '', id FROM sessions WHERE scope = ? "
+            (
+                "SELECT seq, 'memory', id, content FROM memories WHERE scope = ? AND seq > ? "
+                "ORDER BY "
+                "seq LIMIT ?"
+            ),
+            "SELECT row_number() OVER (ORDER BY id), 'session', '', id FROM sessions WHERE scope "
+            "= ? "
             "ORDER BY id LIMIT ? OFFSET ?",
-            "SELECT row_number() OVER (ORDER BY session, position), 'message', '', body FROM messages WHERE scope = ? "
+            "SELECT row_number() OVER (ORDER BY session, position), 'message', '', body FROM "
+            "messages WHERE scope = ? "
             "ORDER BY session, position LIMIT ? OFFSET ?",
-            "SELECT row_number() OVER (ORDER BY id), 'entity', id, name FROM entities WHERE scope = ? "
+            "SELECT row_number() OVER (ORDER BY id), 'entity', id, name FROM entities WHERE scope "
+            "= ? "
             "ORDER BY id LIMIT ? OFFSET ?",
         ):
             last = 0
@@ -138,13 +180,15 @@ class ErasingWriter(NounWriter):
 
     def message_bodies(self, scope: Scope, session: str) -> Names:
         rows = self.execute(
-            "SELECT body FROM messages WHERE scope = ? AND session = ? ORDER BY position", (self.known(scope), session)
+            "SELECT body FROM messages WHERE scope = ? AND session = ? ORDER BY position",
+            (self.known(scope), session),
         )
         return [body for (body,) in rows]
 
     def messages(self, scope: Scope, session: str) -> Messages:
         rows = self.execute(
-            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND session = ? "
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND "
+            "session = ? "
             "ORDER BY position",
             (self.known(scope), session),
         )
@@ -158,13 +202,17 @@ class ErasingWriter(NounWriter):
         links = self._told_of(scope, "edge").get(memory.id, set())
         if self.memory(scope, memory.id) is not None:
             edges = self.edges(scope, memory.id)
-            links = links | {self._target(EDGES, {c: getattr(edge, c) for c in EDGES.columns}) for edge in edges}
+            links = links | {
+                self._target(EDGES, {c: getattr(edge, c) for c in EDGES.columns}) for edge in edges
+            }
             self._tally_vectors(number, memory.seq)
             self.erased["links"] += len(edges)
             self.remove(memory)
         elif self.removed(scope, memory.id) is None:
             raise NotFound(f"No memory {memory.id!r} in scope '{scope}'.", id=memory.id)
-        files = self.execute("DELETE FROM files WHERE scope = ? AND memory = ? RETURNING path", (number, memory.id))
+        files = self.execute(
+            "DELETE FROM files WHERE scope = ? AND memory = ? RETURNING path", (number, memory.id)
+        )
         if files:
             self.execute(UNSEAL, (number,))
         self.erased += Counter(memories=1, files=len(files))
@@ -178,7 +226,9 @@ class ErasingWriter(NounWriter):
                 self._purge_entity(scope, entity)
 
     def _tally_vectors(self, number: int, seq: int) -> None:
-        ((count,),) = self.execute("SELECT count(*) FROM vectors WHERE scope = ? AND seq = ?", (number, seq))
+        ((count,),) = self.execute(
+            "SELECT count(*) FROM vectors WHERE scope = ? AND seq = ?", (number, seq)
+        )
         self.erased["vectors"] += count
 
     def purge_session(self, scope: Scope, session: str) -> int:
@@ -186,35 +236,64 @@ class ErasingWriter(NounWriter):
         self._delete(SESSIONS, scope, (session,))
         number, target = self.number(scope), self._target(SESSIONS, {"id": session})
         self._blank(SESSIONS, scope, target, {PURGED: True})
-        # Its id is a caller's word: the entries get another name, by which a store that has it too can tell it.
+        # Its id is a caller's word: the entries get another name, by which a store that has it too
+        # can tell it.
         self.execute(
             "UPDATE events SET target = ? WHERE scope = ? AND noun = 'session' AND target = ?",
             (self._target(SESSIONS, {"id": hidden_session(session)}), number, target),
         )
-        ((count,),) = self.execute("SELECT count(*) FROM messages WHERE scope = ? AND session = ?", (number, session))
+        ((count,),) = self.execute(
+            "SELECT count(*) FROM messages WHERE scope = ? AND session = ?", (number, session)
+        )
         self.execute("DELETE FROM messages WHERE scope = ? AND session = ?", (number, session))
-        jobs = self.execute("DELETE FROM jobs WHERE scope = ? AND key = ? RETURNING key", (number, session))
+        jobs = self.execute(
+            "DELETE FROM jobs WHERE scope = ? AND key = ? RETURNING key", (number, session)
+        )
         self.erased += Counter(sessions=1, messages=int(count), jobs=len(jobs))
         return int(count)
 
     def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
-        """Erases these folded names of an entity, with all that the journal says of it; without names left, itself."""
-        kept = {folded: name for folded, name in self._names_of(entity.scope, entity.id) if folded not in names}
+        """Erases these folded names of an entity, with all that the journal says of it; without
+        names left, itself.
+        """
+        kept = {
+            folded: name
+            for folded, name in self._names_of(entity.scope, entity.id)
+            if folded not in names
+        }
         if not kept:
             self._purge_entity(entity.scope, entity.id)
             return
-        name = next((written for written in kept.values() if written == entity.name), next(iter(kept.values())))
+        name = next(
+            (written for written in kept.values() if written == entity.name),
+            next(iter(kept.values())),
+        )
         known = self.entity(entity.scope, entity.id)
         if known is not None:
             aliases = tuple(alias for alias in kept.values() if alias != name)
-            self.put_entity(Entity(known.id, known.scope, name, known.type, known.created_at, aliases, known.summary))
+            self.put_entity(
+                Entity(
+                    known.id,
+                    known.scope,
+                    name,
+                    known.type,
+                    known.created_at,
+                    aliases,
+                    known.summary,
+                )
+            )
             self._forget_names(entity.scope, entity.id, set(names), keep=kept)
             self._blank(ENTITIES, entity.scope, to_json([entity.id]), {PURGED: True})
             self.erased["names"] += len(names)
 
     def _purge_entity(self, scope: Scope, entity: str) -> None:
-        """Removes an entity that nobody mentions any more; its names, a memory's words, leave the journal as well."""
-        known, names = self.entity(scope, entity), {folded for folded, _ in self._names_of(scope, entity)}
+        """Removes an entity that nobody mentions any more; its names, a memory's words, leave the
+        journal as well.
+        """
+        known, names = (
+            self.entity(scope, entity),
+            {folded for folded, _ in self._names_of(scope, entity)},
+        )
         if known is not None:
             self.remove_entity(known)
             self.erased["entities"] += 1
@@ -222,29 +301,46 @@ class ErasingWriter(NounWriter):
         self._forget_names(scope, entity, names)
 
     def _forget_former_names(self, scope: Scope, entity: str) -> None:
-        """Takes names out of the journal that an entity no longer has: they may be words of what is erased."""
+        """Takes names out of the journal that an entity no longer has: they may be words of what is
+        erased.
+        """
         current = {folded for folded, _ in self._names_of(scope, entity)}
         told = self._told_of(scope, "entity_name").get(entity, set())
         if any(json.loads(target)[0] not in current for target in told):
             self._forget_names(scope, entity, set(), keep=current)
             self._blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
 
-    def _forget_names(self, scope: Scope, entity: str, names: set[str], *, keep: Container[str] = ()) -> None:
-        """Takes these names of an entity out of the journal, and those it once had, but for those to keep."""
+    def _forget_names(
+        self, scope: Scope, entity: str, names: set[str], *, keep: Container[str] = ()
+    ) -> None:
+        """Takes these names of an entity out of the journal, and those it once had, but for those
+        to keep.
+        """
         number = self.number(scope)
-        targets = self._told_of(scope, "entity_name").get(entity, set()) | {to_json([name, entity]) for name in names}
+        targets = self._told_of(scope, "entity_name").get(entity, set()) | {
+            to_json([name, entity]) for name in names
+        }
         going = [target for target in sorted(targets) if json.loads(target)[0] not in keep]
         for place, target in enumerate(going):
             self._blank(ENTITY_NAMES, scope, target, {PURGED: True})
             self.execute(
-                "UPDATE events SET target = ? WHERE scope = ? AND noun = 'entity_name' AND target = ?",
+                (
+                    "UPDATE events SET target = ? WHERE scope = ? AND noun = 'entity_name' AND "
+                    "target "
+                    "= ?"
+                ),
                 (to_json([f"({place})", entity]), number, target),
             )
 
     def purge_scope(self, scope: Scope) -> None:
         number = self.number(scope)
         ((active, terms),) = self.execute(
-            "SELECT count(*), coalesce(sum(terms), 0) FROM memories WHERE scope = ? AND status = 'active'", (number,)
+            (
+                "SELECT count(*), coalesce(sum(terms), 0) FROM memories WHERE scope = ? AND "
+                "status = "
+                "'active'"
+            ),
+            (number,),
         )
         self._entries, self._sessions, self._told = [], {}, {}
         ((entries,),) = self.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
@@ -262,18 +358,31 @@ class ErasingWriter(NounWriter):
         self._write_journal()
         in_json, in_text = _Needles(_in_json(instead)), _Needles(_in_text(instead))
         for table, (key, of_json, of_text) in _QUOTING.items() if instead else ():
-            needles = [*((column, in_json) for column in of_json), *((column, in_text) for column in of_text)]
+            needles = [
+                *((column, in_json) for column in of_json),
+                *((column, in_text) for column in of_text),
+            ]
             columns = (*of_json, *of_text)
             condition, values = _quoting(needles)
             for row in self.execute(
-                f"SELECT {', '.join((*key, *columns))} FROM {table} WHERE scope = ? AND ({condition})",
+                (
+                    f"SELECT {', '.join((*key, *columns))} FROM {table} WHERE scope = ? AND "
+                    f"({condition})"
+                ),
                 (number, *values),
             ):
                 place, old = row[: len(key)], row[len(key) :]
-                new = tuple(known.replaced(text or "") or text for text, (_, known) in zip(old, needles, strict=True))
+                new = tuple(
+                    known.replaced(text or "") or text
+                    for text, (_, known) in zip(old, needles, strict=True)
+                )
                 if new != tuple(old):
                     self.execute(
-                        f"UPDATE {table} SET {', '.join(f'{column} = ?' for column in columns)} WHERE scope = ?"
+                        (
+                            f"UPDATE {table} SET "
+                            f"{', '.join(f'{column} = ?' for column in columns)} "
+                            "WHERE scope = ?"
+                        )
                         + "".join(f" AND {column} = ?" for column in key),
                         (*new, number, *place),
                     )
@@ -292,24 +401,29 @@ class ErasingWriter(NounWriter):
     # The journal
 
     def _blank(self, table: Table, scope: Scope, target: str, image: Mapping[str, Any]) -> None:
-        """Replaces all that the journal tells of a row. Its entries stay, so that none is missing."""
+        """Replaces all that the journal tells of a row. Its entries stay, so that none is
+        missing.
+        """
         self._write_journal()
         rows = self.execute(
-            "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = ? AND target = ? "
+            "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = ? AND target = "
+            "? "
             "AND before IS NOT NULL RETURNING seq",
             (to_json(image), self.number(scope), table.noun, target),
         )
         self.erased["journal"] += len(rows)
 
     def _told_of(self, scope: Scope, noun: str) -> dict[str, set[str]]:
-        """What the journal says of links, mentions or names, by the memory or entity it is about; read once.
+        """What the journal says of links, mentions or names, by the memory or entity it is about;
+        read once.
 
         For a mention that is the entities, for the others how the journal names the row.
         """
         if (scope, noun) not in self._told:
             told: dict[str, set[str]] = defaultdict(set)
             for (target,) in self.execute(
-                "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = ?", (self.known(scope), noun)
+                "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = ?",
+                (self.known(scope), noun),
             ):
                 try:
                     first, second, *_ = json.loads(target)
@@ -330,10 +444,14 @@ _PLACES = {"edges": "links", "events": "journal", "entity_names": "names"}
 
 
 class _Needles:
-    """Texts to be found in others, however many: each of those is read once, whatever the number of needles."""
+    """Texts to be found in others, however many: each of those is read once, whatever the number of
+    needles.
+    """
 
     def __init__(self, instead: Mapping[str, str]) -> None:
-        self.texts = sorted(instead, key=len, reverse=True)  # the longest first: one may be the beginning of another
+        self.texts = sorted(
+            instead, key=len, reverse=True
+        )  # the longest first: one may be the beginning of another
         self._length = min(map(len, instead), default=0)
         self._by_beginning: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for text in self.texts:
@@ -353,12 +471,18 @@ def _quoting(needles: Sequence[tuple[str, _Needles]]) -> tuple[str, list[str]]:
     """The condition for rows that may quote something, and its values."""
     if any(len(known.texts) > FEW for _, known in needles):
         return " OR ".join(f"{column} <> ''" for column, _ in needles), []
-    parts = [(f"replace({column}, ?, '') <> {column}", text) for column, known in needles for text in known.texts]
+    parts = [
+        (f"replace({column}, ?, '') <> {column}", text)
+        for column, known in needles
+        for text in known.texts
+    ]
     return " OR ".join(part for part, _ in parts), [text for _, text in parts]
 
 
 def _in_json(instead: Mapping[str, str]) -> dict[str, str]:
-    """Texts as JSON writes them, and as JSON inside JSON does; with and without letters beyond ASCII escaped."""
+    """Texts as JSON writes them, and as JSON inside JSON does; with and without letters beyond
+    ASCII escaped.
+    """
     forms: dict[str, str] = {}
     for pair in instead.items():
         for once in (pair, [_ascii(text) for text in pair]):
@@ -390,7 +514,9 @@ def _like(text: str) -> str:
 
 
 def hidden_session(session: str) -> str:
-    """What the journal calls a session that was purged: the same in every store, and not its name."""
+    """What the journal calls a session that was purged: the same in every store, and not its
+    name.
+    """
     return f"({hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:32]})"
 
 

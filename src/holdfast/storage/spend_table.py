@@ -1,4 +1,6 @@
-"""What language models were asked, in SQL: calls and tokens of an owner, day by day, booked before a model is asked."""
+"""What language models were asked, in SQL: calls and tokens of an owner, day by day, booked before
+a model is asked.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,17 @@ from .protocol import Spent
 from .scope_numbers import ScopedSQL
 
 _BOOK = (
-    "INSERT INTO spend (scope, day, calls, tokens) VALUES (?, ?, ?, ?) ON CONFLICT (scope, day) DO UPDATE "
+    "INSERT INTO spend (scope, day, calls, tokens) VALUES (?, ?, ?, ?) ON CONFLICT (scope, day) "
+    "DO UPDATE "
     "SET calls = spend.calls + excluded.calls, tokens = spend.tokens + excluded.tokens"
 )
 _WITHIN = " WHERE spend.tokens + excluded.tokens <= ?"
 
 
 class SQLSpend(ScopedSQL):
-    """The part of a store that keeps accounts; see `Store` in base.py for what each method promises."""
+    """The part of a store that keeps accounts; see `Store` in base.py for what each method
+    promises.
+    """
 
     def spend(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
         if most is not None and used.tokens > most:
@@ -32,7 +37,8 @@ class SQLSpend(ScopedSQL):
     def spent(self, scopes: Sequence[Scope], day: int) -> Spent:
         numbers = self.numbers(scopes)
         sql = (
-            "SELECT CAST(coalesce(sum(calls), 0) AS bigint), CAST(coalesce(sum(tokens), 0) AS bigint) FROM spend "
+            "SELECT CAST(coalesce(sum(calls), 0) AS bigint), CAST(coalesce(sum(tokens), 0) AS "
+            "bigint) FROM spend "
             f"WHERE day = ? AND scope IN ({marks(numbers)})"
         )
         return Spent(*self.read(numbers, sql, (day, *numbers))[0]) if numbers else Spent()

@@ -1,4 +1,6 @@
-"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities, files: next door."""
+"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities, files:
+next door.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..types import Edges, Events, Memories, Memory, Messages, Micros, Names, Scope, Session, Sessions
+from ..types import (
+    Edges,
+    Events,
+    Memories,
+    Memory,
+    Messages,
+    Micros,
+    Names,
+    Scope,
+    Session,
+    Sessions,
+)
 from .damage import Damage
 from .entity_table import SQLEntities
 from .file_table import SQLFiles
@@ -62,7 +75,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             for start in range(0, len(wanted), PAGE):
                 page = wanted[start : start + PAGE]
                 among, values = self.dialect.among(f"m.{column}", page)
-                for memory in self._select(numbers, f"{among} AND m.scope IN ({marks(numbers)})", (*values, *numbers)):
+                for memory in self._select(
+                    numbers, f"{among} AND m.scope IN ({marks(numbers)})", (*values, *numbers)
+                ):
                     found.setdefault(memory.id, memory)
                     found[memory.seq] = memory
         return [found[ref] for ref in refs if ref in found]
@@ -79,27 +94,36 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         condition, values = where_clause(where, numbers, self.dialect)
         direction, beyond = ("DESC", "<") if order in ("newest", "latest") else ("ASC", ">")
         if after is not None:
-            # The plus keeps a planner from reading all that comes behind instead of the few in a namespace.
+            # The plus keeps a planner from reading all that comes behind instead of the few in a
+            # namespace.
             seq = "+m.seq" if where.namespace else "m.seq"
             condition, values = f"{condition} AND {seq} {beyond} ?", [*values, after]
         by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
         order_by = f"ORDER BY {by_time}m.seq {direction}"
         if not numbers or limit is None:
             return self._select(numbers, condition, values, order_by) if numbers else []
-        sql, wanted = f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?", int(limit)
+        sql, wanted = (
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?",
+            int(limit),
+        )
         while True:
             rows = self.read(numbers, sql, (*values, wanted))
             found = self._memories(rows)
             if len(rows) < wanted or len(found) >= limit:
                 return found[:limit]
-            # Damaged ones were left out: as many more, or who reads page by page would take this one for the last.
+            # Damaged ones were left out: as many more, or who reads page by page would take this
+            # one for the last.
             wanted += limit - len(found)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
         numbers = self.numbers(where.scopes)
         condition, values = where_clause(where, numbers, self.dialect)
         found = f"SELECT DISTINCT {self.dialect.namespace()} FROM memories m WHERE {condition}"
-        return [tuple(json.loads(name)) for (name,) in self.read(numbers, found, values)] if numbers else []
+        return (
+            [tuple(json.loads(name)) for (name,) in self.read(numbers, found, values)]
+            if numbers
+            else []
+        )
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
         self.numbers([memory.scope for memory in memories])
@@ -107,7 +131,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         placed = [(memory, spot) for memory in memories if (spot := self._spot(memory))]
         there = {spot: memory for memory, spot in placed if memory.status == "active"}
         steps = (*range(-reach, 0), *range(1, reach + 1))
-        wanted = {(number, session, at + step) for _, (number, session, at) in placed for step in steps}
+        wanted = {
+            (number, session, at + step) for _, (number, session, at) in placed for step in steps
+        }
         there |= self._at(sorted(wanted - there.keys()))
         for memory, (number, session, at) in placed:
             near = (there.get((number, session, at + step)) for step in steps)
@@ -128,7 +154,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             rows = self.read(
                 sorted({number for number, _, _ in page}),
                 f"WITH spot (scope, session, position) AS ({table}) "
-                # A cross join keeps the planner from reading the whole scope and looking each row up among the spots.
+                # A cross join keeps the planner from reading the whole scope and looking each row
+                # up among the spots.
                 f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 values,
@@ -145,9 +172,12 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             rows = self.read(
                 (number,),
                 "WITH RECURSIVE step (author) AS ("
-                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author <> '') UNION ALL "
-                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author > s.author AND author <> '') "
-                "FROM step s WHERE s.author IS NOT NULL) SELECT author FROM step WHERE author IS NOT NULL LIMIT 200",
+                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author <> '') UNION "
+                "ALL "
+                "SELECT (SELECT min(author) FROM memories WHERE scope = ? AND author > s.author "
+                "AND author <> '') "
+                "FROM step s WHERE s.author IS NOT NULL) SELECT author FROM step WHERE author IS "
+                "NOT NULL LIMIT 200",
                 (number, number),
             )
             names.update(row[0] for row in rows)
@@ -168,7 +198,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
 
     def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
         numbers = self.numbers(scopes)
-        # In order, so that two processes that touch the same memories never wait for each other in a circle.
+        # In order, so that two processes that touch the same memories never wait for each other in
+        # a circle.
         rows = [(uses[seq], at, number, seq) for number in sorted(numbers) for seq in sorted(uses)]
         if rows:
             self.transact(
@@ -185,19 +216,28 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
 
     def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
         numbers = self.numbers(scopes)
-        rows = [(confidences[seq], at, number, seq) for number in sorted(numbers) for seq in sorted(confidences)]
+        rows = [
+            (confidences[seq], at, number, seq)
+            for number in sorted(numbers)
+            for seq in sorted(confidences)
+        ]
         if rows:
             self.transact(
                 numbers,
                 lambda execute: execute.many(
-                    "UPDATE memories SET strength = coalesce(strength, confidence), confidence = ?, decayed_at = ? "
+                    "UPDATE memories SET strength = coalesce(strength, confidence), confidence = "
+                    "?, decayed_at = ? "
                     "WHERE scope = ? AND seq = ?",
                     rows,
                 ),
             )
 
     def sessions(
-        self, scopes: Sequence[Scope], *, open_only: bool = False, active_since: Micros | None = None
+        self,
+        scopes: Sequence[Scope],
+        *,
+        open_only: bool = False,
+        active_since: Micros | None = None,
     ) -> Sessions:
         numbers = self.numbers(scopes)
         ended = " AND ended_at IS NULL" if open_only else ""
@@ -215,9 +255,12 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         within = "" if scopes is None else f"scope IN ({marks(numbers)}) AND "
         rows = self.read(
             None if scopes is None else numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE {within}ended_at IS NOT NULL "
-            "AND (consolidated_at IS NULL OR last_activity > consolidated_at) AND EXISTS (SELECT 1 FROM memories m "
-            "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, id",
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE {within}ended_at IS "
+            "NOT NULL "
+            "AND (consolidated_at IS NULL OR last_activity > consolidated_at) AND EXISTS (SELECT "
+            "1 FROM memories m "
+            "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, "
+            "id",
             () if scopes is None else numbers,
         )
         return self._sessions_of(rows)
@@ -229,24 +272,32 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         numbers = self.numbers((scope,))
         rows = self.read(
             numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN ({marks(numbers)}) AND id = ?",
+            (
+                f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN "
+                f"({marks(numbers)}) AND id = ?"
+            ),
             (*numbers, id),
         )
         return session_from(rows[0], self._scope) if rows else None
 
     def profile(self, scope: Scope) -> Mapping[str, Any]:
         numbers = self.numbers((scope,))
-        rows = self.read(numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers)
+        rows = self.read(
+            numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers
+        )
         for found in self._damages.sound(rows, lambda row: profile_from(row, scope)):
             return found
         return {}
 
     def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
         numbers = self.numbers((scope,))
-        tail = "ORDER BY position" if last is None else f"ORDER BY position DESC LIMIT {max(0, last)}"
+        tail = (
+            "ORDER BY position" if last is None else f"ORDER BY position DESC LIMIT {max(0, last)}"
+        )
         rows = self.read(
             numbers,
-            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope IN ({marks(numbers)}) "
+            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope IN "
+            f"({marks(numbers)}) "
             f"AND session = ? {tail}",
             (*numbers, session),
         )
@@ -260,7 +311,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             counted |= dict(
                 self.read(
                     numbers,
-                    f"SELECT session, count(*) FROM messages WHERE scope IN ({marks(numbers)}) AND {among} "
+                    f"SELECT session, count(*) FROM messages WHERE scope IN ({marks(numbers)}) "
+                    f"AND {among} "
                     "GROUP BY session",
                     (*numbers, *values),
                 )
@@ -271,7 +323,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         numbers = self.numbers((scope,))
         rows = self.read(
             numbers,
-            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope IN ({marks(numbers)}) "
+            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope IN "
+            f"({marks(numbers)}) "
             "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
             (*numbers, memory, memory),
         )
@@ -296,7 +349,11 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         tail = "" if limit is None else f" LIMIT {int(limit)}"
         rows = self.read(
             numbers,
-            f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} ORDER BY seq DESC{tail}",
+            (
+                f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} "
+                "ORDER "
+                f"BY seq DESC{tail}"
+            ),
             values,
         )
         return self._damages.sound(rows, lambda row: event_from(row, self._scope))
@@ -313,7 +370,10 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         for number in self.numbers((scope,)):
             rows = stream(
                 (number,),
-                f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY {table.order}",
+                (
+                    f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY "
+                    f"{table.order}"
+                ),
                 (number,),
             )
             sound = self._damages.each_sound(rows, lambda values: exported(table, values, scope))
@@ -324,8 +384,10 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         for number in self.numbers((scope,)):
             for identity, memory, vector in stream(
                 (number,),
-                "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = v.model "
-                "JOIN memories m ON m.scope = v.scope AND m.seq = v.seq WHERE v.scope = ? ORDER BY d.identity, v.seq",
+                "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = "
+                "v.model "
+                "JOIN memories m ON m.scope = v.scope AND m.seq = v.seq WHERE v.scope = ? ORDER "
+                "BY d.identity, v.seq",
                 (number,),
             ):
                 written = b2a_base64(self.unpack(vector).tobytes(), newline=False).decode()
@@ -333,7 +395,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
 
 
 def _is_about(table: Table, row: Mapping[str, Any], gone: set[tuple[str, str]]) -> bool:
-    """Whether a row points to, or tells of, one that was left out: without it, it would say nothing."""
+    """Whether a row points to, or tells of, one that was left out: without it, it would say
+    nothing.
+    """
     if table is EVENTS:
         target = " ".join(map(str, key_of(row["noun"], row["target"])))
         return (row["noun"], target) in gone

@@ -1,6 +1,7 @@
 """A whole transaction: the nouns, undo by the journal, and rows that come back from an export.
 
-Undo knows nothing of what rows mean but what would be left pointing to nothing, and who is still mentioned.
+Undo knows nothing of what rows mean but what would be left pointing to nothing, and who is still
+mentioned.
 """
 
 from __future__ import annotations
@@ -30,16 +31,28 @@ from .schema import (
 )
 
 _FADING = ("confidence", "strength", "decayed_at")  # what time alone does to a memory
-HIGHEST_SEQ = 2**53 - 1  # every reader of JSON has it exactly, and there is room for more numbers behind it
+HIGHEST_SEQ = (
+    2**53 - 1
+)  # every reader of JSON has it exactly, and there is room for more numbers behind it
 _FIRST = "Undo the runs that did so first."
-# What keeps an added thing from being taken back: later rows that would point to nothing. And what to do about it.
+# What keeps an added thing from being taken back: later rows that would point to nothing. And what
+# to do about it.
 _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
     "memory": (
-        ("SELECT 1 FROM edges WHERE scope = ? AND source = ? LIMIT 1", f"is linked to other memories. {_FIRST}"),
-        ("SELECT 1 FROM edges WHERE scope = ? AND target = ? LIMIT 1", f"is linked to by other memories. {_FIRST}"),
+        (
+            "SELECT 1 FROM edges WHERE scope = ? AND source = ? LIMIT 1",
+            f"is linked to other memories. {_FIRST}",
+        ),
+        (
+            "SELECT 1 FROM edges WHERE scope = ? AND target = ? LIMIT 1",
+            f"is linked to by other memories. {_FIRST}",
+        ),
     ),
     "session": (
-        ("SELECT 1 FROM memories WHERE scope = ? AND session = ? LIMIT 1", f"is continued by later turns. {_FIRST}"),
+        (
+            "SELECT 1 FROM memories WHERE scope = ? AND session = ? LIMIT 1",
+            f"is continued by later turns. {_FIRST}",
+        ),
         (
             "SELECT 1 FROM messages WHERE scope = ? AND session = ? LIMIT 1",
             "has messages, which no undo takes back. Only purging the session removes them.",
@@ -70,7 +83,9 @@ class RowWriter(PeerWriter, FilesWriter):
             (*numbers, run),
         )
         if not rows:
-            raise NotFound(f"No run {run!r} in {', '.join(map(str, scopes))}. `holdfast log` lists the runs.")
+            raise NotFound(
+                f"No run {run!r} in {', '.join(map(str, scopes))}. `holdfast log` lists the runs."
+            )
         events = [event_from(row, self.scope) for row in rows]
         self._staying = self._mentioned_by_others(events)
         for changes in _by_target(events):
@@ -90,7 +105,9 @@ class RowWriter(PeerWriter, FilesWriter):
             self._undo_add(table, event.scope, key)
         elif event.after is None:
             if missing := self._missing(table, event.scope, event.before):
-                raise Conflict(f"{missing} is no longer there, so what pointed to it cannot come back.")
+                raise Conflict(
+                    f"{missing} is no longer there, so what pointed to it cannot come back."
+                )
             row = dict(event.before)
             if self.keeps_seqs and row.get("seq") and self._has_seq(row["seq"]):
                 del row["seq"]  # since then a memory was restored under this number
@@ -98,13 +115,25 @@ class RowWriter(PeerWriter, FilesWriter):
         else:
             now, back = self._row(table, event.scope, key), dict(event.before)
             if now is not None and now.get("updated_at") != event.after.get("updated_at"):
-                back.pop("updated_at", None)  # a later change of other columns stands, and so does its time
+                back.pop(
+                    "updated_at", None
+                )  # a later change of other columns stands, and so does its time
             self._update(table, event.scope, key, back)
 
     def _mentioned_by_others(self, events: Events) -> set[tuple[Scope, str]]:
-        """The entities that a run was the first to mention, and that what other runs stored mentions by now."""
-        own = {(event.scope, *_key(event)) for event in events if event.noun == "mention" and event.before is None}
-        begun = {(event.scope, _key(event)[0]) for event in events if event.noun == "entity" and event.before is None}
+        """The entities that a run was the first to mention, and that what other runs stored
+        mentions by now.
+        """
+        own = {
+            (event.scope, *_key(event))
+            for event in events
+            if event.noun == "mention" and event.before is None
+        }
+        begun = {
+            (event.scope, _key(event)[0])
+            for event in events
+            if event.noun == "entity" and event.before is None
+        }
         return {
             (scope, entity)
             for scope, entity in begun
@@ -112,7 +141,9 @@ class RowWriter(PeerWriter, FilesWriter):
         }
 
     def _stays(self, event: Event) -> bool:
-        """Whether an event is about an entity that stays although the run that added it is taken back."""
+        """Whether an event is about an entity that stays although the run that added it is taken
+        back.
+        """
         if event.noun not in ("entity", "entity_name") or event.before is not None:
             return False
         return (event.scope, _key(event)[-1]) in self._staying
@@ -130,13 +161,18 @@ class RowWriter(PeerWriter, FilesWriter):
             self._delete(table, scope, key)
 
     def _refuse_if_changed_since(self, changes: Events) -> None:
-        """Raises Conflict unless what other runs did to the same thing cancels out, as after they were undone."""
+        """Raises Conflict unless what other runs did to the same thing cancels out, as after they
+        were undone.
+        """
         later = self._later(changes)
         if any(PURGED in (event.before or ()) for event in (*changes, *later)):
             # Of a session that was purged, the journal has no name any more.
-            what = changes[0].target if changes[0].noun == "memory" else f"A {changes[0].noun} of it"
+            what = (
+                changes[0].target if changes[0].noun == "memory" else f"A {changes[0].noun} of it"
+            )
             raise Refused(
-                f"{what} was purged, and what was purged cannot come back. Nothing was undone. `holdfast log` lists "
+                f"{what} was purged, and what was purged cannot come back. Nothing was undone. "
+                "`holdfast log` lists "
                 "the other runs: holdfast undo RUN"
             )
         if not later:
@@ -151,11 +187,17 @@ class RowWriter(PeerWriter, FilesWriter):
             touched &= {column for event in changes for column in event.before or ()}
         touched = (touched & set(table.columns)) - table.observed - {"updated_at"}
         existed = later[0].before is not None
-        if (row is not None) != existed or (row and any(row[column] != then[column] for column in touched)):
+        if (row is not None) != existed or (
+            row and any(row[column] != then[column] for column in touched)
+        ):
             target, run = changes[0].target, later[-1].run
             if later[-1].verb == "undo":
-                raise Conflict(f"That was undone already, by run {run}: undoing {run} brings it back.", run=run)
-            raise Conflict(f"{target} was changed again by run {run}. Undo that run first.", run=run)
+                raise Conflict(
+                    f"That was undone already, by run {run}: undoing {run} brings it back.", run=run
+                )
+            raise Conflict(
+                f"{target} was changed again by run {run}. Undo that run first.", run=run
+            )
 
     def _later(self, changes: Events) -> Events:
         """What other runs did to a thing after the first of these changes, oldest first."""
@@ -169,11 +211,15 @@ class RowWriter(PeerWriter, FilesWriter):
 
     # Export and import
 
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
+    def restore_row(
+        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+    ) -> bool:
         table, scope = TABLES[noun], Scope.parse(row["scope"])
         values = imported(table, row)
         if nested := [column for column, value in values.items() if isinstance(value, list | dict)]:
-            raise InvalidInput(f"This {noun} cannot be stored: its {nested[0]} is neither text nor a number.")
+            raise InvalidInput(
+                f"This {noun} cannot be stored: its {nested[0]} is neither text nor a number."
+            )
         number = self.number(scope)
         if table is EVENTS:
             if self._has_event(number, values):
@@ -198,7 +244,9 @@ class RowWriter(PeerWriter, FilesWriter):
 
     def _free_seq(self, seq: int) -> int:
         if not 0 < seq <= HIGHEST_SEQ:
-            raise InvalidInput(f"A memory cannot have the number {seq}: it must be between 1 and {HIGHEST_SEQ}.")
+            raise InvalidInput(
+                f"A memory cannot have the number {seq}: it must be between 1 and {HIGHEST_SEQ}."
+            )
         if self._has_seq(seq):
             raise Conflict(f"The number {seq} is taken by another memory. Nothing was restored.")
         return seq
@@ -207,21 +255,31 @@ class RowWriter(PeerWriter, FilesWriter):
         return bool(self.execute("SELECT 1 FROM memories WHERE seq = ?", (seq,)))
 
     def _has_event(self, number: int, values: dict[str, Any]) -> bool:
-        """Whether the journal has this entry already; the numbers of a store are no part of what it says."""
+        """Whether the journal has this entry already; the numbers of a store are no part of what it
+        says.
+        """
         rows = self.execute(
-            f"SELECT {', '.join(EVENTS.columns)} FROM events WHERE scope = ? AND noun = ? AND target = ? AND run = ?",
+            (
+                f"SELECT {', '.join(EVENTS.columns)} FROM events WHERE scope = ? AND noun = ? AND "
+                "target = ? AND run = ?"
+            ),
             (number, values["noun"], values["target"], values["run"]),
         )
         wanted = exported(EVENTS, tuple(values.values()))
-        return any(one == wanted for one in self.damages.each_sound(rows, lambda row: exported(EVENTS, row)))
+        return any(
+            one == wanted
+            for one in self.damages.each_sound(rows, lambda row: exported(EVENTS, row))
+        )
 
-    def _same_or_conflict(self, table: Table, known: dict[str, Any], values: dict[str, Any]) -> bool:
+    def _same_or_conflict(
+        self, table: Table, known: dict[str, Any], values: dict[str, Any]
+    ) -> bool:
         differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]
         if table is MEMORIES and _unfaded(known) == _unfaded(values):
             differing = [c for c in differing if c not in _FADING]
         if table is ENTITIES:
-            # The id follows from name and type, so this is the same entity: the spelling that is here stays, and so
-            # does the time at which this store first met it.
+            # The id follows from name and type, so this is the same entity: the spelling that is
+            # here stays, and so does the time at which this store first met it.
             differing = [c for c in differing if c not in ("name", "created_at")]
         if differing:
             name = " ".join((table.noun, *(str(values[column]) for column in table.key)))
@@ -238,7 +296,9 @@ def _unfaded(row: Mapping[str, Any]) -> Any:
 
 
 def _begins_session(event: Event) -> bool:
-    """Whether an event added a session: that goes last, for its turns may have been written before it."""
+    """Whether an event added a session: that goes last, for its turns may have been written before
+    it.
+    """
     return event.noun == "session" and event.before is None
 
 

@@ -83,7 +83,10 @@ class NounWriter(JournalledRows):
             (*numbers, *hashes),
         )
         # Nearly always there is none, and the index alone says so.
-        twins = [self._readable(self.scope(number), seq) for number, _, seq in sorted(rows, key=lambda row: row[2])]
+        twins = [
+            self._readable(self.scope(number), seq)
+            for number, _, seq in sorted(rows, key=lambda row: row[2])
+        ]
         oldest: dict[tuple[Any, ...], Memory] = {}
         for twin in twins:
             if twin is not None and twin.status == "active":
@@ -111,7 +114,9 @@ class NounWriter(JournalledRows):
         for seq, memory in zip(seqs, memories, strict=True):
             number, active = numbers[memory.scope], memory.status == "active"
             terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
-            rows.append((seq, number, content_hash(memory.content), len(terms), *memory_values(memory)))
+            rows.append(
+                (seq, number, content_hash(memory.content), len(terms), *memory_values(memory))
+            )
             indexed.append((seq, number, terms, active))
             if active:
                 self._count(number, 1, len(terms))
@@ -123,7 +128,9 @@ class NounWriter(JournalledRows):
 
     def change(self, memory: Memory, **fields: Any) -> Memory:
         if "content" in fields or "id" in fields:
-            raise InvalidInput("A memory's text does not change: correct it, which stores a new one.")
+            raise InvalidInput(
+                "A memory's text does not change: correct it, which stores a new one."
+            )
         wanted = {name: encode(name, value) for name, value in fields.items()}
         if memory.status_reason.startswith(QUARANTINED) and "status" in fields:
             # Somebody decided about a damaged memory: from now on its text is what it says.
@@ -143,27 +150,35 @@ class NounWriter(JournalledRows):
             place = memory.scope, memory.session
             self._quieter[place] = max(memory.created_at, self._quieter.get(place, 0))
         for entity, _ in self.execute(
-            "SELECT entity, memory FROM mentions WHERE scope = ? AND memory = ?", (number, memory.id)
+            "SELECT entity, memory FROM mentions WHERE scope = ? AND memory = ?",
+            (number, memory.id),
         ):
             self._delete(MENTIONS, memory.scope, (entity, memory.id))
         for source, target, relation in self.execute(
-            "SELECT source, target, relation FROM edges WHERE scope = ? AND (source = ? OR target = ?)",
+            (
+                "SELECT source, target, relation FROM edges WHERE scope = ? AND (source = ? OR "
+                "target "
+                "= ?)"
+            ),
             (number, memory.id, memory.id),
         ):
             self._delete(EDGES, memory.scope, (source, target, relation))
         self._delete(MEMORIES, memory.scope, (memory.id,))
 
     def _calm(self) -> None:
-        """Sets back when sessions were last active whose latest turn was taken out: to the latest that is left.
+        """Sets back when sessions were last active whose latest turn was taken out: to the latest
+        that is left.
 
-        That is not journalled, so it is told by what is there: turns, messages, and when the session began.
+        That is not journalled, so it is told by what is there: turns, messages, and when the
+        session began.
         """
         for (scope, session), at in self._quieter.items():
             number = self.known(scope)
             self.execute(
                 "UPDATE sessions SET last_activity = (SELECT max(known) FROM ("
                 "SELECT started_at AS known FROM sessions WHERE scope = ? AND id = ? UNION ALL "
-                "SELECT max(created_at) FROM memories WHERE scope = ? AND session = ? AND kind = 'turn' UNION ALL "
+                "SELECT max(created_at) FROM memories WHERE scope = ? AND session = ? AND kind = "
+                "'turn' UNION ALL "
                 "SELECT max(created_at) FROM messages WHERE scope = ? AND session = ?) AS every) "
                 "WHERE scope = ? AND id = ? AND last_activity = ?",
                 (*(number, session) * 4, at),
@@ -173,16 +188,26 @@ class NounWriter(JournalledRows):
 
     def _mentions(self, scope: Scope, entity: str) -> set[str]:
         """The memories that mention an entity."""
-        rows = self.execute("SELECT memory FROM mentions WHERE scope = ? AND entity = ?", (self.known(scope), entity))
+        rows = self.execute(
+            "SELECT memory FROM mentions WHERE scope = ? AND entity = ?",
+            (self.known(scope), entity),
+        )
         return {memory for (memory,) in rows}
 
-    def surplus(self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool) -> Memories:
-        active = f"FROM memories m WHERE m.scope = ? AND m.status = 'active' AND m.kind IN ({marks(kinds)})"
+    def surplus(
+        self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool
+    ) -> Memories:
+        active = (
+            "FROM memories m WHERE m.scope = ? AND m.status = 'active' AND m.kind IN "
+            f"({marks(kinds)})"
+        )
         values = (self.known(scope), *kinds)
         ((count,),) = self.execute(f"SELECT count(*) {active}", values)
         if count <= keep:
             return []
-        may_go = "m.protected = 0" + (" AND m.consolidated_at IS NOT NULL" if spare_unconsolidated else "")
+        may_go = "m.protected = 0" + (
+            " AND m.consolidated_at IS NOT NULL" if spare_unconsolidated else ""
+        )
         rows = self.execute(
             f"SELECT {SELECT_MEMORY} {active} AND {may_go} ORDER BY m.created_at, m.seq LIMIT ?",
             (*values, count - keep),
@@ -199,16 +224,19 @@ class NounWriter(JournalledRows):
     def next_position(self, scope: Scope, session: str) -> int:
         # Not max(): SQLite would walk all turns of the session.
         rows = self.execute(
-            "SELECT position FROM memories WHERE scope = ? AND session = ? AND position IS NOT NULL "
+            "SELECT position FROM memories WHERE scope = ? AND session = ? AND position IS NOT "
+            "NULL "
             "ORDER BY position DESC LIMIT 1",
             (self.known(scope), session),
         )
         return int(rows[0][0]) + 1 if rows else 0
 
     def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
-        # Nearly every turn finds its place here, so it is one look and one note, and no Session is made.
+        # Nearly every turn finds its place here, so it is one look and one note, and no Session is
+        # made.
         rows = self.execute(
-            "SELECT s.last_activity, (SELECT m.position FROM memories m WHERE m.scope = s.scope AND m.session = s.id "
+            "SELECT s.last_activity, (SELECT m.position FROM memories m WHERE m.scope = s.scope "
+            "AND m.session = s.id "
             "AND m.position IS NOT NULL ORDER BY m.position DESC LIMIT 1) "
             "FROM sessions s WHERE s.scope = ? AND s.id = ? AND s.ended_at IS NULL",
             (self.known(scope), session),
@@ -224,7 +252,11 @@ class NounWriter(JournalledRows):
 
     def in_session(self, scope: Scope, session: str) -> Memories:
         rows = self.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.session = ? ORDER BY m.position, m.seq",
+            (
+                f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND m.session = ? "
+                "ORDER BY "
+                "m.position, m.seq"
+            ),
             (self.known(scope), session),
         )
         return self._memories(rows)
@@ -232,7 +264,11 @@ class NounWriter(JournalledRows):
     def session(self, scope: Scope, session: str) -> Session | None:
         if (scope, session) not in self._sessions:
             rows = self.execute(
-                f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? AND id = ?",
+                (
+                    f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? "
+                    "AND "
+                    "id = ?"
+                ),
                 (self.known(scope), session),
             )
             if not rows:
@@ -242,7 +278,8 @@ class NounWriter(JournalledRows):
 
     def open_sessions(self, scope: Scope) -> Sessions:
         rows = self.execute(
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? AND ended_at IS NULL "
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope = ? AND "
+            "ended_at IS NULL "
             "ORDER BY last_activity DESC, id DESC",
             (self.known(scope),),
         )
@@ -261,7 +298,12 @@ class NounWriter(JournalledRows):
         )
         first = 0 if last is None else last + 1
         rows = [
-            {"session": session, "position": position, "body": message_body(body), "created_at": self._author.at}
+            {
+                "session": session,
+                "position": position,
+                "body": message_body(body),
+                "created_at": self._author.at,
+            }
             for position, body in enumerate(bodies, start=first)
         ]
         if rows:
@@ -286,7 +328,10 @@ class NounWriter(JournalledRows):
     def entity_named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
         found = self._entities(
             scope,
-            "e.type = ? AND e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND a.folded = ?)",
+            (
+                "e.type = ? AND e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND "
+                "a.folded = ?)"
+            ),
             (type, self.known(scope), folded_name),
         )
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
@@ -294,30 +339,41 @@ class NounWriter(JournalledRows):
     def _entities(self, scope: Scope, condition: str, values: Sequence[Any]) -> list[Entity]:
         """The entities of a scope for which a condition holds, with their names, oldest first."""
         rows = self.execute(
-            f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM entities e "
+            f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM "
+            "entities e "
             f"WHERE e.scope = ? AND {condition} ORDER BY e.created_at, e.id",
             (self.known(scope), *values),
         )
         return self.damages.sound(
-            rows, lambda row: entity_from(row, [name for _, name in self._names_of(scope, row[1])], self.scope)
+            rows,
+            lambda row: entity_from(
+                row, [name for _, name in self._names_of(scope, row[1])], self.scope
+            ),
         )
 
     def _names_of(self, scope: Scope, entity: str) -> list[tuple[str, str]]:
         """The names of an entity, folded and as written."""
         rows = self.execute(
-            "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?", (self.known(scope), entity)
+            "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?",
+            (self.known(scope), entity),
         )
         return sorted((folded, name) for folded, name in rows)
 
     def put_entity(self, entity: Entity) -> None:
-        self._put(ENTITIES, entity.scope, {column: getattr(entity, column) for column in ENTITIES.columns})
+        self._put(
+            ENTITIES, entity.scope, {column: getattr(entity, column) for column in ENTITIES.columns}
+        )
         wanted, known = entity_names(entity), self._names_of(entity.scope, entity.id)
         for folded, name in known:
             if wanted.get(folded) != name:
                 self._delete(ENTITY_NAMES, entity.scope, (folded, entity.id))
         for folded, name in wanted.items():
             if (folded, name) not in known:
-                self._insert(ENTITY_NAMES, entity.scope, {"folded": folded, "entity": entity.id, "name": name})
+                self._insert(
+                    ENTITY_NAMES,
+                    entity.scope,
+                    {"folded": folded, "entity": entity.id, "name": name},
+                )
 
     def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
         if self._row(MENTIONS, scope, (entity, memory)) is None:
@@ -340,7 +396,8 @@ class NounWriter(JournalledRows):
     def mentioning(self, scope: Scope, entity: str) -> Memories:
         rows = self.execute(
             f"SELECT {SELECT_MEMORY} FROM mentions t CROSS JOIN memories m "
-            "WHERE m.scope = t.scope AND m.id = t.memory AND t.scope = ? AND t.entity = ? ORDER BY m.seq",
+            "WHERE m.scope = t.scope AND m.id = t.memory AND t.scope = ? AND t.entity = ? ORDER "
+            "BY m.seq",
             (self.known(scope), entity),
         )
         return self._memories(rows)
@@ -349,22 +406,40 @@ class NounWriter(JournalledRows):
 
     def finish(self, job: Job) -> None:
         rows = self.execute(
-            "UPDATE jobs SET status = CASE WHEN watermark > ? THEN 'pending' ELSE 'done' END, token = '', worker = '', "
-            "lease_until = NULL, error = '', done_watermark = ? WHERE scope = ? AND kind = ? AND key = ? AND token = ? "
+            "UPDATE jobs SET status = CASE WHEN watermark > ? THEN 'pending' ELSE 'done' END, "
+            "token = '', worker = '', "
+            "lease_until = NULL, error = '', done_watermark = ? WHERE scope = ? AND kind = ? AND "
+            "key = ? AND token = ? "
             "AND status = 'running' AND lease_until > ? RETURNING key",
-            (job.watermark, job.watermark, self.known(job.scope), job.kind, job.key, job.token, self._author.at),
+            (
+                job.watermark,
+                job.watermark,
+                self.known(job.scope),
+                job.kind,
+                job.key,
+                job.token,
+                self._author.at,
+            ),
         )
         if not rows:
-            raise Conflict(f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written.")
+            raise Conflict(
+                f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written."
+            )
 
 
 def message_body(body: Mapping[str, Any]) -> str:
-    """A message as its column holds it; InvalidInput if that, or an export of it, could not be read again."""
+    """A message as its column holds it; InvalidInput if that, or an export of it, could not be read
+    again.
+    """
     if not isinstance(body, Mapping):
-        raise InvalidInput(f"A message is a JSON object, not {type(body).__name__}. None was stored.")
+        raise InvalidInput(
+            f"A message is a JSON object, not {type(body).__name__}. None was stored."
+        )
     try:
         text = to_json(dict(body))
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"This message cannot be written as JSON ({error}). None was stored.") from error
+        raise InvalidInput(
+            f"This message cannot be written as JSON ({error}). None was stored."
+        ) from error
     return text

@@ -16,14 +16,17 @@ from .protocol import Filter, Ranked
 from .schema import Rows, Statements
 from .scope_numbers import Numbers, Reach, ScopedSQL
 
-# In which order memories get their vectors: what was learned before what was only said or read, the newest first.
+# In which order memories get their vectors: what was learned before what was only said or read, the
+# newest first.
 SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 PAGE = 500
 
 
 class SQLVectors(ScopedSQL):
-    """The part of a store that keeps vectors; see `Store` in base.py for what each method promises."""
+    """The part of a store that keeps vectors; see `Store` in base.py for what each method
+    promises.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +38,9 @@ class SQLVectors(ScopedSQL):
 
     @abstractmethod
     def scope_models(self, scope: int) -> Rows:
-        """Identity and number of the models in a scope, and the number up to which it is wholly embedded."""
+        """Identity and number of the models in a scope, and the number up to which it is wholly
+        embedded.
+        """
 
     @abstractmethod
     def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
@@ -43,7 +48,9 @@ class SQLVectors(ScopedSQL):
 
     @abstractmethod
     def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
-        """Forgets a model that has no vectors any more, so that it may come back with another length."""
+        """Forgets a model that has no vectors any more, so that it may come back with another
+        length.
+        """
 
     def pack(self, vector: Vector) -> Any:
         """A vector as its column takes it."""
@@ -55,7 +62,9 @@ class SQLVectors(ScopedSQL):
 
     @abstractmethod
     def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
-        """How far a scope's journal and vectors have come, and how often its vectors were dropped."""
+        """How far a scope's journal and vectors have come, and how often its vectors were
+        dropped.
+        """
 
     @abstractmethod
     def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
@@ -66,7 +75,9 @@ class SQLVectors(ScopedSQL):
         """Like `nearest`, from what is stored, without anything kept in this process."""
 
     @abstractmethod
-    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+    def compare(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
         """How near memories of one scope are to a vector of length one, from what is stored."""
 
     def forget_cache(self) -> None:
@@ -83,9 +94,17 @@ class SQLVectors(ScopedSQL):
         found.sort(key=lambda pair: (-pair[1], pair[0]))
         return found[:limit]
 
-    def nearest_cached(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        """`nearest` by the vectors kept in this process, where they are worth keeping and are asked as they are."""
-        matrix = None if where.narrow else self._matrices.get(partial(self.read, (number,)), model, number)
+    def nearest_cached(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
+        """`nearest` by the vectors kept in this process, where they are worth keeping and are asked
+        as they are.
+        """
+        matrix = (
+            None
+            if where.narrow
+            else self._matrices.get(partial(self.read, (number,)), model, number)
+        )
         if matrix is None:
             return self.scan(where, number, model, vector, limit)
         return matrix.nearest(vector, limit, self._hidden(where, number))
@@ -102,7 +121,9 @@ class SQLVectors(ScopedSQL):
             return number, dimensions
         return None
 
-    def vectors(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+    def vectors(
+        self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]
+    ) -> dict[int, Vector]:
         found: dict[int, Vector] = {}
         for scope in self.numbers(scopes):
             if known := self.model(scope, model):
@@ -135,29 +156,48 @@ class SQLVectors(ScopedSQL):
                 found |= self._similarities(number, known[0], vector, seqs)
         return found
 
-    def _similarities(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
-        found = self._matrices.similarities(partial(self.read, (number,)), model, number, vector, seqs)
+    def _similarities(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        found = self._matrices.similarities(
+            partial(self.read, (number,)), model, number, vector, seqs
+        )
         rest = [seq for seq in seqs if seq not in found]
         for start in range(0, len(rest), PAGE):
             found |= self.compare(number, model, vector, rest[start : start + PAGE])
         return found
 
-    def add_vectors(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+    def add_vectors(
+        self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]
+    ) -> None:
         lengths = sorted({len(vector) for vector in vectors.values()})
         if len(lengths) > 1:
-            raise DimensionMismatchError(f"Vectors of {model} differ in length: {lengths}. None was stored.")
+            raise DimensionMismatchError(
+                f"Vectors of {model} differ in length: {lengths}. None was stored."
+            )
         numbers = self.numbers(scopes)
         if vectors and numbers:
-            self.transact(numbers, lambda execute: self._add_vectors(execute, numbers, model, lengths[0], vectors))
+            self.transact(
+                numbers,
+                lambda execute: self._add_vectors(execute, numbers, model, lengths[0], vectors),
+            )
 
     def _add_vectors(
-        self, execute: Statements, numbers: Numbers, identity: str, dimensions: int, vectors: Mapping[int, Vector]
+        self,
+        execute: Statements,
+        numbers: Numbers,
+        identity: str,
+        dimensions: int,
+        vectors: Mapping[int, Vector],
     ) -> None:
         seqs, there = sorted(vectors), dict[int, list[int]]()
         for start in range(0, len(seqs), PAGE):
             page = seqs[start : start + PAGE]
             for scope, seq in execute(
-                f"SELECT scope, seq FROM memories WHERE scope IN ({marks(numbers)}) AND seq IN ({marks(page)})",
+                (
+                    f"SELECT scope, seq FROM memories WHERE scope IN ({marks(numbers)}) AND seq IN "
+                    f"({marks(page)})"
+                ),
                 (*numbers, *page),
             ):
                 there.setdefault(scope, []).append(seq)
@@ -180,14 +220,20 @@ class SQLVectors(ScopedSQL):
         for number, length in self.model_row(execute, scope, identity):
             if length != dimensions:
                 raise DimensionMismatchError(
-                    f"The store has {length}d vectors of {identity}, but {dimensions}d were given. None was stored. "
+                    f"The store has {length}d vectors of {identity}, but {dimensions}d were "
+                    "given. None was stored. "
                     "Embed the memories anew with it, from the beginning."
                 )
             return int(number)
         return self.make_model(execute, scope, identity, dimensions)
 
     def without_vector(
-        self, model: str, limit: int, scopes: Sequence[Scope] | None = None, *, after: Memory | None = None
+        self,
+        model: str,
+        limit: int,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        after: Memory | None = None,
     ) -> Memories:
         found: list[Memory] = []
         for number, part, below in self._pieces(self.scopes() if scopes is None else scopes, after):
@@ -195,8 +241,12 @@ class SQLVectors(ScopedSQL):
                 found += self._without_vector(model, number, PARTS[part], below, limit - len(found))
         return found
 
-    def _pieces(self, scopes: Sequence[Scope], after: Memory | None) -> Iterator[tuple[int, int, int | None]]:
-        """What is looked through behind a memory, in order: a scope's number, a part of it, and below which `seq`."""
+    def _pieces(
+        self, scopes: Sequence[Scope], after: Memory | None
+    ) -> Iterator[tuple[int, int, int | None]]:
+        """What is looked through behind a memory, in order: a scope's number, a part of it, and
+        below which `seq`.
+        """
         numbers, first = self.numbers(scopes), 0
         if after is not None and self._numbers.get(after.scope) in numbers:
             number, first = self._numbers[after.scope], int(after.kind in SAID)
@@ -206,8 +256,12 @@ class SQLVectors(ScopedSQL):
             for part in range(first if place == 0 else 0, len(PARTS)):
                 yield number, part, None
 
-    def _without_vector(self, model: str, number: int, part: str, below: int | None, limit: int) -> Memories:
-        """Walks down from a `seq`, so that whoever goes on behind the last one found reads no memory twice."""
+    def _without_vector(
+        self, model: str, number: int, part: str, below: int | None, limit: int
+    ) -> Memories:
+        """Walks down from a `seq`, so that whoever goes on behind the last one found reads no
+        memory twice.
+        """
         model_number, start = self._mark(model, number)
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
         return self._select(
@@ -219,19 +273,28 @@ class SQLVectors(ScopedSQL):
         )
 
     def _mark(self, model: str, number: int) -> tuple[int, int]:
-        """The number of a model in a scope, and the `seq` up to which the scope is wholly embedded by it."""
+        """The number of a model in a scope, and the `seq` up to which the scope is wholly embedded
+        by it.
+        """
         model_number = (self.model(number, model) or (0, 0))[0]
-        done = self.read((number,), "SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model_number, number))
+        done = self.read(
+            (number,),
+            "SELECT seq FROM embedded WHERE model = ? AND scope = ?",
+            (model_number, number),
+        )
         return model_number, done[0][0] if done else 0
 
     def _lacks(self, model: str, number: int) -> bool:
-        """Whether a scope has a memory without a vector of a model; usually it is right behind the mark."""
+        """Whether a scope has a memory without a vector of a model; usually it is right behind the
+        mark.
+        """
         model_number, start = self._mark(model, number)
         return bool(
             self.read(
                 (number,),
                 "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) "
+                "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
+                "m.seq) "
                 "ORDER BY m.seq LIMIT 1",
                 (number, start, model_number),
             )
@@ -243,22 +306,30 @@ class SQLVectors(ScopedSQL):
         for start in range(0, len(numbers), PAGE):
             page = numbers[start : start + PAGE]
             newest |= self._beyond_marks(None if scopes is None else page, model, page)
-        # A mark may lag behind when a memory without a vector was removed, so those it accuses are looked at.
+        # A mark may lag behind when a memory without a vector was removed, so those it accuses are
+        # looked at.
         return {
-            self._scope(number): newest[number] for number in numbers if number in newest and self._lacks(model, number)
+            self._scope(number): newest[number]
+            for number in numbers
+            if number in newest and self._lacks(model, number)
         }
 
     def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:
         """The highest `seq` of each scope that is not marked as wholly embedded."""
         marked = self.read(
             reach,
-            "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) FROM embedded e "
-            f"WHERE e.scope IN ({marks(numbers)}) AND e.model IN (SELECT number FROM models WHERE identity = ?)",
+            "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) "
+            "FROM embedded e "
+            f"WHERE e.scope IN ({marks(numbers)}) AND e.model IN (SELECT number FROM models WHERE "
+            "identity = ?)",
             (*numbers, model),
         )
         beyond = {scope: last for scope, mark, last in marked if last is not None and last > mark}
         if without := sorted({*numbers} - {scope for scope, *_ in marked}):
-            sql = f"SELECT scope, max(seq) FROM memories WHERE scope IN ({marks(without)}) GROUP BY scope"
+            sql = (
+                f"SELECT scope, max(seq) FROM memories WHERE scope IN ({marks(without)}) GROUP "
+                "BY scope"
+            )
             beyond |= dict(self.read(reach, sql, without))
         return beyond
 
@@ -268,9 +339,11 @@ class SQLVectors(ScopedSQL):
             for identity, model, mark in self.scope_models(scope):
                 ((any_, all_),) = self.read(
                     (scope,),
-                    "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), NOT EXISTS "
+                    "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), "
+                    "NOT EXISTS "
                     "(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq))",
+                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
+                    "m.seq))",
                     (model, scope, scope, mark, model),
                 )
                 if any_:
@@ -282,7 +355,8 @@ class SQLVectors(ScopedSQL):
         for scope in self.numbers(scopes):
             for identity, *_ in self.scope_models(scope):
                 known = self.model(scope, identity)
-                # In a file a model is known to all scopes, so that it has vectors here is another question.
+                # In a file a model is known to all scopes, so that it has vectors here is another
+                # question.
                 sql = "SELECT 1 FROM vectors WHERE model = ? AND scope = ? LIMIT 1"
                 if known is not None and self.read((scope,), sql, (known[0], scope)):
                     lengths[identity] = known[1]
@@ -293,7 +367,8 @@ class SQLVectors(ScopedSQL):
         within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
         rows = self.read(
             numbers,
-            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN memories m "
+            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN "
+            "memories m "
             f"ON m.scope = v.scope AND m.seq = v.seq WHERE m.status = 'active'{within} "
             "GROUP BY d.identity ORDER BY d.identity",
             numbers or (),
@@ -320,15 +395,18 @@ def _advance(execute: Statements, model: int, scope: int) -> None:
     known = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
     start = mark = known[0][0] if known else 0
     while True:
-        # Side by side in small steps: usually the first one shows what is missing, and no plan can go wrong.
+        # Side by side in small steps: usually the first one shows what is missing, and no plan can
+        # go wrong.
         memories = execute(
-            f"SELECT seq FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT {PAGE}", (scope, mark)
+            f"SELECT seq FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT {PAGE}",
+            (scope, mark),
         )
         if not memories:
             break
         last = memories[-1][0]
         embedded = execute(
-            "SELECT seq FROM vectors WHERE model = ? AND scope = ? AND seq > ? AND seq <= ?", (model, scope, mark, last)
+            "SELECT seq FROM vectors WHERE model = ? AND scope = ? AND seq > ? AND seq <= ?",
+            (model, scope, mark, last),
         )
         there = set(embedded)
         missing = [row[0] for row in memories if row not in there]

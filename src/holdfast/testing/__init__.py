@@ -1,15 +1,16 @@
 """Store contract: a test suite that any storage backend can run.
 
-To test your own, put this into a test module and define two fixtures: `store`, a new empty store, and `again`,
-a function that opens one more store object on the same data (it may call `pytest.skip`):
+To test your own, put this into a test module and define two fixtures: `store`, a new empty store,
+and `again`, a function that opens one more store object on the same data (it may call
+`pytest.skip`):
 
     from holdfast.testing import StoreContract
 
     class TestMyStore(StoreContract):
         pass
 
-Nothing here sleeps or reads a clock: times are numbers that the tests pass in. After each test the store's own
-check-up must find nothing.
+Nothing here sleeps or reads a clock: times are numbers that the tests pass in. After each test the
+store's own check-up must find nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class StoreContract(
     ExportContract,
     LifeContract,
 ):
-    """Every promise of a store. Subclass it in a test module that has the fixtures `store` and `again`."""
+    """Every promise of a store. Subclass it in a test module that has the fixtures `store` and
+    `again`.
+    """
 
     @pytest.fixture(autouse=True)
     def all_is_well_afterwards(self, store: Store) -> Iterator[None]:

@@ -1,4 +1,6 @@
-"""The registry of entities: found by every name, counted by what is active, removed with all that points to them."""
+"""The registry of entities: found by every name, counted by what is active, removed with all that
+points to them.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def known(store: Store, *entities: Entity, run: str = "") -> None:
 
 def mentioned(store: Store, entity: Entity, *memories: Memory, run: str = "") -> None:
     """Notes that these memories mention an entity."""
-    steps = (methodcaller("mention", entity.scope, entity=entity.id, memory=one.id) for one in memories)
+    steps = (
+        methodcaller("mention", entity.scope, entity=entity.id, memory=one.id) for one in memories
+    )
     together(store, *steps, run=run)
 
 
@@ -90,7 +94,9 @@ class EntitiesContract:
         assert names(store.entities([ANN], names=[name])) == ["Zoe"]
         assert names(store.entities([ANN], names=["nobody", name, name])) == ["Zoe"]
 
-    @pytest.mark.parametrize("name", ["ann", "Zoe", "zo", "müller", "zoe ", "%", "_oe", "", "'; --", "zoe\0"])
+    @pytest.mark.parametrize(
+        "name", ["ann", "Zoe", "zo", "müller", "zoe ", "%", "_oe", "", "'; --", "zoe\0"]
+    )
     def test_a_part_of_a_name_finds_nobody(self, store: Store, name: str) -> None:
         known(store, ZOE, Entity("ent_joanna", ANN, "Joanna", "person", START))
         assert store.entities([ANN], names=[name]) == []
@@ -104,14 +110,19 @@ class EntitiesContract:
         god = Entity("ent_god", ANN, "Apollo", "person", START)
         known(store, ZOE, project, god)
         assert names(store.entities([ANN], types=["project"])) == ["Apollo"]
-        assert names(store.entities([ANN], types=["person", "project"])) == ["Apollo", "Apollo", "Zoe"]
+        assert names(store.entities([ANN], types=["person", "project"])) == [
+            "Apollo",
+            "Apollo",
+            "Zoe",
+        ]
         assert store.entities([ANN], names=["apollo"], types=("person",)) == [god]
         assert store.entities([ANN], types=["place"]) == []
 
     def test_the_most_mentioned_comes_first_then_the_name(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         rare, often, never, nor = (
-            Entity(f"ent_{name}", ANN, name, "person", START) for name in ("Rare", "Often", "Never", "Äther")
+            Entity(f"ent_{name}", ANN, name, "person", START)
+            for name in ("Rare", "Often", "Never", "Äther")
         )
         known(store, rare, often, nor, never)
         mentioned(store, often, one, two)
@@ -131,7 +142,10 @@ class EntitiesContract:
         assert store.entities([ANN])[0].mentions == 0
 
     def test_many_entities_come_with_their_own_names(self, store: Store) -> None:
-        many = [Entity(f"ent_{n}", ANN, f"Name {n:04}", "person", START, (f"Alias {n}",)) for n in range(1201)]
+        many = [
+            Entity(f"ent_{n}", ANN, f"Name {n:04}", "person", START, (f"Alias {n}",))
+            for n in range(1201)
+        ]
         known(store, *many)
         assert store.entities([ANN]) == many
 
@@ -158,7 +172,10 @@ class EntitiesContract:
         mentioned(store, ZOE, one, two)
         mentioned(store, other, two)
         asked = [three.id, two.id, one.id, "fact_nobody", *(f"fact_more_{n}" for n in range(1000))]
-        assert store.mentions_of(ANN, asked) == {one.id: ["ent_zoe"], two.id: ["ent_bob", "ent_zoe"]}
+        assert store.mentions_of(ANN, asked) == {
+            one.id: ["ent_zoe"],
+            two.id: ["ent_bob", "ent_zoe"],
+        }
         assert store.mentions_of(ANN, []) == {}
 
     def test_a_scope_sees_only_its_own_entities(self, store: Store) -> None:
@@ -179,7 +196,9 @@ class EntitiesContract:
             assert [one.scope for one in store.mentioning(scope, ZOE.id)] == [scope]
             assert store.mentions_of(scope, ["fact_same"]) == {"fact_same": [ZOE.id]}
         assert [entity.scope for entity in store.entities([ANN, BOB], names=["zoe"])] == [ANN, BOB]
-        assert store.entities([ANN, BOB], names=["bob"]) == [replace(ZOE, scope=BOB, aliases=("bob",), mentions=1)]
+        assert store.entities([ANN, BOB], names=["bob"]) == [
+            replace(ZOE, scope=BOB, aliases=("bob",), mentions=1)
+        ]
         assert store.entities([ANN], names=["bob"]) == store.entities([TEAM]) == []
         assert (store.entity(TEAM, ZOE.id), store.mentions_of(TEAM, ["fact_same"])) == (None, {})
         assert store.mentioning(TEAM, ZOE.id) == []
@@ -188,7 +207,13 @@ class EntitiesContract:
         known(store, ZOE, Entity("ent_tool", ANN, "Zoe", "project", START))
 
         def work(writer: Writer) -> list[Entity | None]:
-            asked = (("zoe", "person"), ("@zoe", "person"), ("zoe", "project"), ("zo", "person"), ("@zoe", "project"))
+            asked = (
+                ("zoe", "person"),
+                ("@zoe", "person"),
+                ("zoe", "project"),
+                ("zo", "person"),
+                ("@zoe", "project"),
+            )
             return [writer.entity_named(ANN, name, type_) for name, type_ in asked]
 
         found = write(store, work)
@@ -197,7 +222,9 @@ class EntitiesContract:
         assert write(store, lambda writer: writer.entity_named(BOB, "zoe", "person")) is None
         assert store.scopes() == [ANN]
 
-    def test_a_name_of_its_own_comes_before_an_alias_and_the_oldest_first(self, store: Store) -> None:
+    def test_a_name_of_its_own_comes_before_an_alias_and_the_oldest_first(
+        self, store: Store
+    ) -> None:
         alias = Entity("ent_1", ANN, "Zoe Smith", "person", at(0), ("Zoe",))
         later = Entity("ent_2", ANN, "Zoe", "person", at(2))
         older = Entity("ent_3", ANN, "ZOE", "person", at(1))
@@ -207,7 +234,11 @@ class EntitiesContract:
             found = write(store, lambda writer: writer.entity_named(ANN, "zoe", "person"))
             return found.id if found else None
 
-        assert [put_and_find(entity) for entity in (alias, later, older)] == ["ent_1", "ent_2", "ent_3"]
+        assert [put_and_find(entity) for entity in (alias, later, older)] == [
+            "ent_1",
+            "ent_2",
+            "ent_3",
+        ]
 
     def test_a_writer_sees_what_it_wrote(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
@@ -217,7 +248,10 @@ class EntitiesContract:
             writer.put_entity(ZOE)
             for memory in (two, one):
                 writer.mention(ANN, entity=ZOE.id, memory=memory.id)
-            found = writer.entity(ANN, ZOE.id), [memory.id for memory in writer.mentioning(ANN, ZOE.id)]
+            found = (
+                writer.entity(ANN, ZOE.id),
+                [memory.id for memory in writer.mentioning(ANN, ZOE.id)],
+            )
             writer.remove_entity(ZOE)
             return (*found, writer.entity(ANN, ZOE.id), writer.mentioning(ANN, ZOE.id))
 
@@ -231,7 +265,10 @@ class EntitiesContract:
         mentioned(store, other, one)
         write(store, lambda writer: writer.remove_entity(ZOE))
         assert store.entities([ANN]) == [replace(other, mentions=1)]
-        assert [row["entity"] for row in store.rows("entity_name", ANN)] == ["ent_other", "ent_other"]
+        assert [row["entity"] for row in store.rows("entity_name", ANN)] == [
+            "ent_other",
+            "ent_other",
+        ]
         assert store.by_entity(Filter((ANN,)), ["@zoe"], 5) == []
 
     def test_an_entity_that_is_not_there_cannot_be_removed(self, store: Store) -> None:
@@ -270,12 +307,18 @@ class EntitiesContract:
         known(store, ZOE)
         mentioned(store, ZOE, one)
         write(store, lambda writer: _moved(writer, one), run="run_merge")
-        write(store, lambda writer: writer.mention(ANN, entity="ent_new", memory=two.id), run="run_later")
+        write(
+            store,
+            lambda writer: writer.mention(ANN, entity="ent_new", memory=two.id),
+            run="run_later",
+        )
         undo(store, "run_merge")
         assert [memory.id for memory in store.mentioning(ANN, "ent_new")] == [two.id]
         assert [memory.id for memory in store.mentioning(ANN, ZOE.id)] == [one.id]
 
-    def test_purging_the_only_memory_that_mentions_somebody_erases_the_name(self, store: Store) -> None:
+    def test_purging_the_only_memory_that_mentions_somebody_erases_the_name(
+        self, store: Store
+    ) -> None:
         one, two = put(store, fact("met Zoe"), fact("met Zoe again"))
         known(store, ZOE)
         mentioned(store, ZOE, one, two)
@@ -283,7 +326,9 @@ class EntitiesContract:
         assert [entity.id for entity in store.entities([ANN])] == [ZOE.id]
         purge(store, two)
         assert store.entities([ANN]) == []
-        told = " ".join(f"{event.target} {event.before} {event.after}" for event in store.events([ANN]))
+        told = " ".join(
+            f"{event.target} {event.before} {event.after}" for event in store.events([ANN])
+        )
         assert ZOE.name.casefold() not in told.casefold().replace(ZOE.id, "")
 
     def test_the_mention_of_a_purged_memory_does_not_come_back(self, store: Store) -> None:
@@ -299,11 +344,17 @@ class EntitiesContract:
     def test_the_registry_is_exported_and_restored(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
         write(store, lambda writer: mention_all(writer, "Zoe", [one], "Zo"))
-        rows = [(noun, row) for noun in ("memory", "entity", "entity_name", "mention") for row in store.rows(noun, ANN)]
+        rows = [
+            (noun, row)
+            for noun in ("memory", "entity", "entity_name", "mention")
+            for row in store.rows(noun, ANN)
+        ]
 
         def restore(writer: Writer) -> None:
             for noun, row in rows:
                 writer.restore_row(noun, {**row, "scope": "user:bob"}, journal=True)
 
         write(store, restore)
-        assert store.entities([BOB]) == [replace(entity, scope=BOB) for entity in store.entities([ANN])]
+        assert store.entities([BOB]) == [
+            replace(entity, scope=BOB) for entity in store.entities([ANN])
+        ]

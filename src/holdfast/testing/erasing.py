@@ -50,7 +50,9 @@ def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
 
 
 class ErasingContract:
-    """Purged memories, sessions, names and scopes; what is quoted elsewhere; what a transaction says it erased."""
+    """Purged memories, sessions, names and scopes; what is quoted elsewhere; what a transaction
+    says it erased.
+    """
 
     def test_the_reason_of_a_link_goes_with_its_memory(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
@@ -60,12 +62,18 @@ class ErasingContract:
         purge(store, two)
         assert "zanzibar" not in told(store)
 
-    def test_a_removed_memory_is_known_to_the_journal_until_it_is_purged(self, store: Store) -> None:
+    def test_a_removed_memory_is_known_to_the_journal_until_it_is_purged(
+        self, store: Store
+    ) -> None:
         one = put_one(store, fact("zanzibar", title="zanzibar"))
         assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
         write(store, lambda writer: writer.remove(one), run="run_remove")
         kept = write(store, lambda writer: writer.removed(ANN, one.id))
-        assert kept is not None and (kept.id, kept.content, kept.title) == (one.id, "zanzibar", "zanzibar")
+        assert kept is not None and (kept.id, kept.content, kept.title) == (
+            one.id,
+            "zanzibar",
+            "zanzibar",
+        )
         purge(store, kept)
         assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
         assert "zanzibar" not in told(store)
@@ -74,8 +82,14 @@ class ErasingContract:
         with pytest.raises(NotFound):
             purge(store, kept)
 
-    def test_the_id_of_a_purged_session_leaves_the_journal_and_its_jobs_go(self, store: Store) -> None:
-        write(store, lambda writer: writer.put_session(Session("zanzibar", ANN, START, START)), run="run_begin")
+    def test_the_id_of_a_purged_session_leaves_the_journal_and_its_jobs_go(
+        self, store: Store
+    ) -> None:
+        write(
+            store,
+            lambda writer: writer.put_session(Session("zanzibar", ANN, START, START)),
+            run="run_begin",
+        )
         store.enqueue(ANN, "learn", "zanzibar", watermark=1)
         write(store, lambda writer: writer.purge_session(ANN, "zanzibar"))
         assert "zanzibar" not in told(store)
@@ -83,7 +97,9 @@ class ErasingContract:
         with pytest.raises(Refused):
             undo(store, "run_begin")
 
-    def test_names_that_an_entity_no_longer_has_go_with_a_memory_that_mentions_it(self, store: Store) -> None:
+    def test_names_that_an_entity_no_longer_has_go_with_a_memory_that_mentions_it(
+        self, store: Store
+    ) -> None:
         met(store, "met Zoe")
         write(store, lambda writer: writer.put_entity(Entity(ZOE.id, ANN, "Mia", "person", START)))
         met(store, "met Mia", entity=Entity(ZOE.id, ANN, "Mia", "person", START))
@@ -104,33 +120,58 @@ class ErasingContract:
         met(store, "met Zoe")
         (one,) = store.list(Filter((ANN,)))
         write(store, lambda writer: writer.unmention(ANN, entity=ZOE.id, memory=one.id))
-        assert [entity.id for entity in write(store, lambda writer: writer.entities_of(ANN, one.id))] == [ZOE.id]
+        assert [
+            entity.id for entity in write(store, lambda writer: writer.entities_of(ANN, one.id))
+        ] == [ZOE.id]
 
     def test_the_memories_of_a_session_and_those_that_name_it(self, store: Store) -> None:
         said, learned = turn("said", "s_1", 0), fact("learned", metadata={"session": "s_1"})
-        put(store, said, fact("other", metadata={"session": "sx1"}), learned, turn("elsewhere", "sx1", 0))
+        put(
+            store,
+            said,
+            fact("other", metadata={"session": "sx1"}),
+            learned,
+            turn("elsewhere", "sx1", 0),
+        )
         members = write(store, lambda writer: writer.of_session(ANN, "s_1"))
         assert [one.content for one in members] == ["said", "learned"]
         assert write(store, lambda writer: writer.of_session(BOB, "s_1")) == []
 
     def test_quotations_are_replaced_wherever_they_are(self, store: Store) -> None:
         one, two = put(store, fact("one", metadata={"said": 'the "big" fish'}), fact("two"))
-        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START, metadata={"on": "big fish"})))
         write(
-            store, lambda writer: writer.add_messages(ANN, "s", [{"text": "a big fish", "deep": ['{"a": "big fish"}']}])
+            store,
+            lambda writer: writer.put_session(
+                Session("s", ANN, START, START, metadata={"on": "big fish"})
+            ),
         )
-        write(store, lambda writer: writer.link(Edge(ANN, one.id, two.id, "conflicts_with", START, "big fish")))
+        write(
+            store,
+            lambda writer: writer.add_messages(
+                ANN, "s", [{"text": "a big fish", "deep": ['{"a": "big fish"}']}]
+            ),
+        )
+        write(
+            store,
+            lambda writer: writer.link(
+                Edge(ANN, one.id, two.id, "conflicts_with", START, "big fish")
+            ),
+        )
         change(store, two, title="kept", status_reason="a big fish", metadata={"why": "big fish"})
         change(store, two, status_reason="")
         instead = {"big fish": "(x)", r"the \"big\" fish": "(y)"}
-        assert write(store, lambda writer: writer.redact(ANN, instead)) == 7  # both changes of one memory among them
+        assert (
+            write(store, lambda writer: writer.redact(ANN, instead)) == 7
+        )  # both changes of one memory among them
         assert "fish" not in told(store)
         assert store.get([ANN], [one.id])[0].metadata == {"said": "(y)"}
 
     def test_redacting_nothing_changes_nothing(self, store: Store) -> None:
         put(store, fact("one", metadata={"a": "b"}))
         before = told(store)
-        assert write(store, lambda writer: (writer.redact(ANN, {}), writer.redact(ANN, {"absent": "x"}))) == (0, 0)
+        assert write(
+            store, lambda writer: (writer.redact(ANN, {}), writer.redact(ANN, {"absent": "x"}))
+        ) == (0, 0)
         assert told(store) == before
 
     def test_everything_that_a_scope_says(self, store: Store) -> None:
@@ -151,10 +192,20 @@ class ErasingContract:
         before = [list(store.rows(noun, BOB)) for noun in NOUNS]
         write(store, lambda writer: writer.purge_scope(ANN), run="run_purge", verb="purge")
         assert [noun for noun in NOUNS if list(store.rows(noun, ANN))] == []
-        assert [(event.run, event.before) for event in store.events([ANN])] == [("run_purge", {"purged": True})]
-        assert (listed(store), found(store, "ann zoe"), store.corpus([ANN], ["ann"]).size, store.jobs([ANN])) == (
-            [], [], 0, [],
-        )  # fmt: skip
+        assert [(event.run, event.before) for event in store.events([ANN])] == [
+            ("run_purge", {"purged": True})
+        ]
+        assert (
+            listed(store),
+            found(store, "ann zoe"),
+            store.corpus([ANN], ["ann"]).size,
+            store.jobs([ANN]),
+        ) == (
+            [],
+            [],
+            0,
+            [],
+        )
         assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 5) == []
         assert [list(store.rows(noun, BOB)) for noun in NOUNS] == before
         with pytest.raises(Refused):
@@ -173,7 +224,9 @@ class ErasingContract:
 
         assert write(store, work) == {"memories": 1, "links": 1, "vectors": 1, "journal": 2}
 
-    def test_a_job_is_there_with_the_changes_of_its_transaction_or_not_at_all(self, store: Store) -> None:
+    def test_a_job_is_there_with_the_changes_of_its_transaction_or_not_at_all(
+        self, store: Store
+    ) -> None:
         def half(writer: Writer) -> None:
             writer.enqueue(ANN, "scrub", "files", watermark=1)
             raise NotFound("on the way")
@@ -182,7 +235,9 @@ class ErasingContract:
             write(store, half)
         assert store.jobs([ANN]) == []
         write(store, lambda writer: writer.enqueue(ANN, "scrub", "files", watermark=1))
-        assert [(job.kind, job.key, job.status) for job in store.jobs([ANN])] == [("scrub", "files", "pending")]
+        assert [(job.kind, job.key, job.status) for job in store.jobs([ANN])] == [
+            ("scrub", "files", "pending")
+        ]
 
     def test_jobs_are_dropped_as_if_nobody_had_tried_them(self, store: Store) -> None:
         for kind in ("read", "build", "other"):
@@ -191,7 +246,10 @@ class ErasingContract:
         held = store.claim(["read"], worker="w", now=1, lease=100, scopes=[ANN])
         assert held is not None
         assert write(store, lambda writer: writer.drop_jobs(ANN, ("read", "build", "none"))) == 2
-        assert [(job.scope, job.kind) for job in store.jobs([ANN, BOB])] == [(ANN, "other"), (BOB, "read")]
+        assert [(job.scope, job.kind) for job in store.jobs([ANN, BOB])] == [
+            (ANN, "other"),
+            (BOB, "read"),
+        ]
         assert not store.heartbeat(held, now=2, lease=100)
         assert write(store, lambda writer: writer.drop_jobs(ANN, ())) == 0
 

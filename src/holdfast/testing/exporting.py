@@ -50,7 +50,11 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         undo(store, "run_correct", scopes=(BOB,))
         undo(store, "run_correct", scopes=(ANN,))
-        assert list(store.rows("memory", BOB)) == list(store.rows("memory", ANN)) == before[f"memory {ANN}"]
+        assert (
+            list(store.rows("memory", BOB))
+            == list(store.rows("memory", ANN))
+            == before[f"memory {ANN}"]
+        )
 
     def test_a_restored_removal_can_be_undone_beside_the_original(self, store: Store) -> None:
         old = tea_scene(store)
@@ -58,7 +62,9 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         for scope in (BOB, ANN):
             undo(store, "run_remove", scopes=(scope,))
-        assert sorted(listed(store, scopes=(BOB,))) == sorted(listed(store)) == ["green tea", "water"]
+        assert (
+            sorted(listed(store, scopes=(BOB,))) == sorted(listed(store)) == ["green tea", "water"]
+        )
 
     def test_restoring_twice_equals_once(self, store: Store) -> None:
         tea_scene(store)
@@ -71,7 +77,9 @@ class ExportContract:
         tea_scene(store)
         copy_scope(store, ANN, BOB, journal=True)
         assert {event.verb for event in store.events([BOB])} == {"import"}
-        assert len(store.events([BOB], run="run_import")) == sum(len(list(store.rows(noun, BOB))) for noun in NOUNS)
+        assert len(store.events([BOB], run="run_import")) == sum(
+            len(list(store.rows(noun, BOB))) for noun in NOUNS
+        )
         undo(store, "run_import", scopes=(BOB,))
         assert listed(store, scopes=(BOB,)) == []
 
@@ -79,8 +87,15 @@ class ExportContract:
         one = put_one(store, fact("tea"))
         row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
         with pytest.raises(Conflict):
-            write(store, lambda writer: writer.restore_row("memory", {**row, "content": "coffee"}, journal=True))
-        store.touch(ALL, {one.seq: 1}, at(5))  # how often it was read does not make it another memory
+            write(
+                store,
+                lambda writer: writer.restore_row(
+                    "memory", {**row, "content": "coffee"}, journal=True
+                ),
+            )
+        store.touch(
+            ALL, {one.seq: 1}, at(5)
+        )  # how often it was read does not make it another memory
         assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
         assert listed(store) == ["tea"]
 
@@ -100,8 +115,12 @@ class ExportContract:
         assert all("seq" not in row and "number" not in row for row in store.rows("memory", BOB))
 
     def restore(self, store: Store, one: Memory, seq: int | None) -> Memory:
-        """Restores a memory of Ann's elsewhere under a number of our choice, and returns it as it is there."""
-        row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {"scope": str(BOB)}
+        """Restores a memory of Ann's elsewhere under a number of our choice, and returns it as it
+        is there.
+        """
+        row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {
+            "scope": str(BOB)
+        }
         assert write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=seq))
         return store.get([BOB], [one.id])[0]
 
@@ -121,7 +140,9 @@ class ExportContract:
         assert later > max(far, low, new)
         assert found(store, "one", scopes=(BOB,)) == ["one"]
 
-    def test_a_number_that_is_taken_is_a_conflict_where_numbers_are_kept(self, store: Store) -> None:
+    def test_a_number_that_is_taken_is_a_conflict_where_numbers_are_kept(
+        self, store: Store
+    ) -> None:
         one = put_one(store, fact("one"))
         if not self.keeps_numbers(store):
             pytest.skip("numbers are given by the store")
@@ -135,7 +156,9 @@ class ExportContract:
     def test_a_memory_that_is_there_keeps_the_number_it_has(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
-        assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=77))
+        assert not write(
+            store, lambda writer: writer.restore_row("memory", row, journal=True, seq=77)
+        )
         assert store.get([ANN], [one.id])[0].seq == one.seq
 
     def test_a_removed_memory_comes_back_beside_one_that_got_its_number(self, store: Store) -> None:
@@ -144,7 +167,9 @@ class ExportContract:
         self.restore(store, two, one.seq)
         undo(store, "run_remove")
         assert sorted(listed(store, scopes=(ANN, BOB))) == ["one", "two", "two"]
-        assert store.list(Filter((ANN, BOB))) == store.get([ANN, BOB], [m.seq for m in store.list(Filter((ANN, BOB)))])
+        assert store.list(Filter((ANN, BOB))) == store.get(
+            [ANN, BOB], [m.seq for m in store.list(Filter((ANN, BOB)))]
+        )
 
     def test_a_restored_number_below_the_mark_is_embedded_too(self, store: Store) -> None:
         theirs = put(store, *(fact(f"theirs {n}", scope=BOB) for n in range(3)))
@@ -152,7 +177,10 @@ class ExportContract:
         store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
         write(store, lambda writer: writer.remove(gone))
         restored = self.restore(store, put_one(store, fact("mine")), gone.seq)
-        assert (store.models([BOB]), store.without_vector(MODEL, 9, [BOB])) == ({MODEL: False}, [restored])
+        assert (store.models([BOB]), store.without_vector(MODEL, 9, [BOB])) == (
+            {MODEL: False},
+            [restored],
+        )
         store.add_vectors(ALL, MODEL, {restored.seq: unit(99)})
         assert (store.models([BOB]), store.behind(MODEL, [BOB])) == ({MODEL: True}, {})
         ranked = store.by_vector(Filter((BOB,)), MODEL, unit(99), 3)
@@ -168,7 +196,9 @@ class ExportContract:
 def copy_scope(store: Store, source: Scope, target: Scope, *, journal: bool) -> int:
     """Restores every row of one scope in another and says how many were new."""
     nouns = NOUNS if journal else (*NOUNS, "event")
-    rows = [(noun, {**row, "scope": str(target)}) for noun in nouns for row in store.rows(noun, source)]
+    rows = [
+        (noun, {**row, "scope": str(target)}) for noun in nouns for row in store.rows(noun, source)
+    ]
     return write(
         store,
         lambda writer: sum(writer.restore_row(noun, row, journal=journal) for noun, row in rows),

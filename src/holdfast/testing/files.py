@@ -1,4 +1,6 @@
-"""Files that were seen: noted, renewed, forgotten, and gone with the memory or the scope they belong to."""
+"""Files that were seen: noted, renewed, forgotten, and gone with the memory or the scope they
+belong to.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,16 @@ def paths(files: Sequence[KnownFile]) -> list[str]:
 class FilesContract:
     """Files: what is known of a folder, kept apart by scope, no part of the journal."""
 
-    def test_files_come_back_as_they_were_seen_in_the_order_of_their_paths(self, store: Store) -> None:
+    def test_files_come_back_as_they_were_seen_in_the_order_of_their_paths(
+        self, store: Store
+    ) -> None:
         one = put_one(store, fact("one"))
         late, early = file("rules/z.md", memory=one.id), file("facts/ä b.md", size=2**40)
         see(store, late, early)
         assert store.files(ANN, ROOT) == [early, late]
-        assert store.file_stats(ANN, ROOT) == {one.path: (one.size, one.mtime) for one in (early, late)}
+        assert store.file_stats(ANN, ROOT) == {
+            one.path: (one.size, one.mtime) for one in (early, late)
+        }
         assert store.file_stats(ANN, ELSEWHERE) == store.file_stats(BOB, ROOT) == {}
         assert store.files(ANN, ELSEWHERE) == store.files(BOB, ROOT) == []
 
@@ -50,7 +56,10 @@ class FilesContract:
         see(store, file("a.md"), file("b.md"), file("a.md", root=ELSEWHERE))
         see(store, file("a.md"), scope=BOB)
         write(store, lambda writer: writer.drop_files(ANN, ROOT, ["a.md", "never there"]))
-        assert (paths(store.files(ANN, ROOT)), paths(store.files(ANN, ELSEWHERE))) == (["b.md"], ["a.md"])
+        assert (paths(store.files(ANN, ROOT)), paths(store.files(ANN, ELSEWHERE))) == (
+            ["b.md"],
+            ["a.md"],
+        )
         assert paths(store.files(BOB, ROOT)) == ["a.md"]
 
     def test_many_are_seen_and_forgotten_at_once(self, store: Store) -> None:
@@ -61,14 +70,20 @@ class FilesContract:
         write(store, lambda writer: writer.drop_files(ANN, ROOT, paths(many[1:])))
         assert store.files(ANN, ROOT) == many[:1]
 
-    def test_a_transaction_sees_the_files_that_it_noted_and_no_others(self, store: Store, again: Again) -> None:
+    def test_a_transaction_sees_the_files_that_it_noted_and_no_others(
+        self, store: Store, again: Again
+    ) -> None:
         other = again()
         see(store, file("a.md"), scope=BOB)
 
         def work(writer: Writer) -> list[list[str]]:
             writer.put_files(ANN, [file("a.md"), file("b.md")])
             writer.drop_files(ANN, ROOT, ["a.md"])
-            return [paths(writer.files(ANN, ROOT)), paths(writer.files(ANN, ELSEWHERE)), paths(other.files(ANN, ROOT))]
+            return [
+                paths(writer.files(ANN, ROOT)),
+                paths(writer.files(ANN, ELSEWHERE)),
+                paths(other.files(ANN, ROOT)),
+            ]
 
         assert write(store, work) == [["b.md"], [], []]
         assert paths(other.files(ANN, ROOT)) == ["b.md"]
@@ -78,7 +93,9 @@ class FilesContract:
         write(store, lambda writer: writer.drop_files(ANN, ROOT, []))
         assert (store.files(ANN, ROOT), store.scopes()) == ([], [])
 
-    def test_the_journal_and_exports_say_nothing_of_files_and_undo_leaves_them(self, store: Store) -> None:
+    def test_the_journal_and_exports_say_nothing_of_files_and_undo_leaves_them(
+        self, store: Store
+    ) -> None:
         run = run_id()
         one = put_one(store, fact("one"))
         before = truth(store)
@@ -86,7 +103,9 @@ class FilesContract:
         see(store, file("a.md", memory=one.id), run=run)
         undo(store, run)
         assert truth(store) == before
-        assert "a.md" not in str([store.events([ANN]), *(list(store.rows(noun, ANN)) for noun in NOUNS)])
+        assert "a.md" not in str(
+            [store.events([ANN]), *(list(store.rows(noun, ANN)) for noun in NOUNS)]
+        )
         assert paths(store.files(ANN, ROOT)) == ["a.md"]
 
     def test_the_note_of_a_file_goes_with_its_memory_for_good(self, store: Store) -> None:
@@ -102,7 +121,9 @@ class FilesContract:
         purge(store, two)
         assert paths(store.files(ANN, ROOT)) == ["talk.jsonl"]
 
-    def test_a_seal_on_a_folder_lasts_until_something_is_noted_or_forgotten_of_a_file_in_it(self, store: Store) -> None:
+    def test_a_seal_on_a_folder_lasts_until_something_is_noted_or_forgotten_of_a_file_in_it(
+        self, store: Store
+    ) -> None:
         one = put_one(store, fact("one"))
         here, there = (KnownFile("", root, "", 0, 0, "5ea1") for root in (ROOT, ELSEWHERE))
         for change in (

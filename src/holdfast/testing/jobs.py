@@ -10,7 +10,22 @@ import pytest
 from ..errors import Conflict
 from ..storage.protocol import Store
 from ..types import Job, Scope
-from .scene import ALL, ANN, BOB, MODEL, SECOND, START, TEAM, at, fact, listed, purge, put, together, unit
+from .scene import (
+    ALL,
+    ANN,
+    BOB,
+    MODEL,
+    SECOND,
+    START,
+    TEAM,
+    at,
+    fact,
+    listed,
+    purge,
+    put,
+    together,
+    unit,
+)
 
 
 class JobsContract:
@@ -18,7 +33,14 @@ class JobsContract:
 
     LEASE = 60 * SECOND
 
-    def claim(self, store: Store, worker: str = "w", *, seconds: float = 0, kinds: Sequence[str] = ("tidy",)) -> Job:
+    def claim(
+        self,
+        store: Store,
+        worker: str = "w",
+        *,
+        seconds: float = 0,
+        kinds: Sequence[str] = ("tidy",),
+    ) -> Job:
         """A job that must be there."""
         job = store.claim(kinds, worker=worker, now=at(seconds), lease=self.LEASE)
         assert job is not None
@@ -30,14 +52,21 @@ class JobsContract:
 
     def finish(self, store: Store, job: Job, *, seconds: float = 1, output: str = "output") -> None:
         """Finishes a job with an output in the same transaction."""
-        together(store, methodcaller("add", fact(output)), methodcaller("finish", job), when=at(seconds))
+        together(
+            store, methodcaller("add", fact(output)), methodcaller("finish", job), when=at(seconds)
+        )
 
     def test_a_claimed_job_is_nobody_elses(self, store: Store) -> None:
         store.enqueue(ANN, "tidy", "k", watermark=1)
         job = self.claim(store, "first")
         assert (job.scope, job.kind, job.key, job.status, job.worker, job.watermark) == (
-            ANN, "tidy", "k", "running", "first", 1,
-        )  # fmt: skip
+            ANN,
+            "tidy",
+            "k",
+            "running",
+            "first",
+            1,
+        )
         assert job.lease_until == at(60)
         assert self.none_due(store, 59)
 
@@ -187,17 +216,24 @@ class JobsContract:
         assert job is not None
         assert job.scope == BOB
         for scopes in ([BOB], [TEAM], []):
-            assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, scopes=scopes) is None
+            assert (
+                store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, scopes=scopes)
+                is None
+            )
         assert self.claim(store).scope == ANN
 
     def test_a_claim_can_be_narrowed_to_keys(self, store: Store) -> None:
         for key in "abc":
             store.enqueue(ANN, "tidy", key, watermark=1)
         for keys, expected in ((["c", "x"], "c"), (["b"], "b")):
-            job = store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=keys, scopes=[ANN])
+            job = store.claim(
+                ["tidy"], worker="w", now=START, lease=self.LEASE, keys=keys, scopes=[ANN]
+            )
             assert job is not None
             assert job.key == expected
-        assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=["b", "c"]) is None
+        assert (
+            store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=["b", "c"]) is None
+        )
         assert store.claim(["tidy"], worker="w", now=START, lease=self.LEASE, keys=[]) is None
 
     def test_a_released_job_is_due_at_once_with_all_its_tries(self, store: Store) -> None:
@@ -208,7 +244,9 @@ class JobsContract:
         assert not store.heartbeat(given_back, now=at(1), lease=self.LEASE)
         with pytest.raises(Conflict):
             self.finish(store, given_back)
-        assert [(job.status, job.worker, job.lease_until) for job in store.jobs([ANN])] == [("pending", "", None)]
+        assert [(job.status, job.worker, job.lease_until) for job in store.jobs([ANN])] == [
+            ("pending", "", None)
+        ]
         again = self.claim(store, "second")
         assert (again.worker, again.retries_left) == ("second", 3)
 
@@ -225,12 +263,16 @@ class JobsContract:
         assert (again.retries_left, again.error) == (2, "Its worker host:12 was lost.")
 
     @pytest.mark.parametrize("scopes", [None, (ANN,)])
-    def test_a_job_that_loses_every_worker_ends_as_an_error(self, store: Store, scopes: Sequence[Scope] | None) -> None:
+    def test_a_job_that_loses_every_worker_ends_as_an_error(
+        self, store: Store, scopes: Sequence[Scope] | None
+    ) -> None:
         store.enqueue(ANN, "tidy", "k", watermark=1)
         for number in range(3):
             self.claim(store, f"host:{number}", seconds=60 * number)
         assert [job.status for job in store.jobs([ANN])] == ["running"]
-        assert store.claim(["tidy"], worker="w", now=at(180), lease=self.LEASE, scopes=scopes) is None
+        assert (
+            store.claim(["tidy"], worker="w", now=at(180), lease=self.LEASE, scopes=scopes) is None
+        )
         (job,) = store.jobs([ANN])
         assert (job.status, job.retries_left, job.worker, job.lease_until) == ("error", 0, "", None)
         assert (job.error, job.retry_at) == ("Its worker host:2 was lost.", at(180))
@@ -247,8 +289,11 @@ class JobsContract:
         held = self.claim(store, "host:12", seconds=1)
         jobs = store.jobs([ANN])
         assert [(job.key, job.status) for job in jobs] == [
-            ("done", "done"), ("failed", "error"), ("held", "running"), ("waiting", "pending"),
-        ]  # fmt: skip
+            ("done", "done"),
+            ("failed", "error"),
+            ("held", "running"),
+            ("waiting", "pending"),
+        ]
         assert (jobs[1].error, jobs[1].retries_left, jobs[1].retry_at) == ("no network", 2, at(30))
         assert jobs[2] == held
         assert store.jobs([TEAM]) == store.jobs([]) == []

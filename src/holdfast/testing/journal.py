@@ -49,7 +49,9 @@ class GraphContract:
 
         assert write(store, work) == [0, 2, 0, 0]
 
-    def test_what_stands_under_a_session_is_seen_by_position_in_any_status(self, store: Store) -> None:
+    def test_what_stands_under_a_session_is_seen_by_position_in_any_status(
+        self, store: Store
+    ) -> None:
         put(
             store,
             turn("late", "s", 7),
@@ -57,7 +59,10 @@ class GraphContract:
             fact("piece", session="s", position=4),
         )
         put(
-            store, turn("elsewhere", "t", 0), turn("bob's", "s", 0, scope=BOB), fact("named", metadata={"session": "s"})
+            store,
+            turn("elsewhere", "t", 0),
+            turn("bob's", "s", 0, scope=BOB),
+            fact("named", metadata={"session": "s"}),
         )
 
         def work(writer: Writer) -> list[str]:
@@ -70,7 +75,9 @@ class GraphContract:
         write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
         write(store, lambda writer: writer.add(turn("a", "s", 6)))
         before = store.events([ANN])
-        assert write(store, lambda writer: (writer.go_on(ANN, "s", at=at(5)), writer.session(ANN, "s"))) == (
+        assert write(
+            store, lambda writer: (writer.go_on(ANN, "s", at=at(5)), writer.session(ANN, "s"))
+        ) == (
             7,
             Session("s", ANN, START, at(5)),
         )
@@ -86,21 +93,28 @@ class GraphContract:
             lambda writer: writer.put_session(Session("begun", ANN, START, START)),
         )
         asked = [(ANN, "ended"), (ANN, "begun"), (ANN, "unheard"), (BOB, "begun")]
-        went_on = write(store, lambda writer: [writer.go_on(*session, at=at(5)) for session in asked])
+        went_on = write(
+            store, lambda writer: [writer.go_on(*session, at=at(5)) for session in asked]
+        )
         assert went_on == [None, 0, None, None]
         assert store.session(ANN, "ended") == ended
 
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
         write(store, lambda writer: writer.put_session(session))
-        ended = replace(session, last_activity=at(5), ended_at=at(5), end_reason="idle", outcome="ok")
+        ended = replace(
+            session, last_activity=at(5), ended_at=at(5), end_reason="idle", outcome="ok"
+        )
         write(store, lambda writer: writer.put_session(ended))
         assert store.sessions([ANN]) == [ended]
         assert write(store, lambda writer: writer.session(ANN, "s")) == ended
         assert write(store, lambda writer: writer.session(BOB, "s")) is None
 
     def test_sessions_come_most_recently_active_first(self, store: Store) -> None:
-        sessions = [Session(name, ANN, START, at(activity)) for name, activity in (("a", 1), ("b", 3), ("c", 2))]
+        sessions = [
+            Session(name, ANN, START, at(activity))
+            for name, activity in (("a", 1), ("b", 3), ("c", 2))
+        ]
         sessions.append(Session("d", ANN, START, at(9), ended_at=at(9)))
         together(store, *(methodcaller("put_session", session) for session in sessions))
         assert [session.id for session in store.sessions([ANN])] == ["d", "b", "c", "a"]
@@ -132,13 +146,20 @@ class GraphContract:
 
     def test_edges_come_oldest_first(self, store: Store) -> None:
         one, two, three = put(store, fact("one"), fact("two"), fact("three"))
-        edges = [link(one, two, created=at(5)), link(three, one, "supersedes", at(1)), link(two, three, created=at(3))]
+        edges = [
+            link(one, two, created=at(5)),
+            link(three, one, "supersedes", at(1)),
+            link(two, three, created=at(3)),
+        ]
         together(store, *(methodcaller("link", edge) for edge in edges))
         assert store.edges(ANN, one.id) == [edges[1], edges[0]]
 
     def test_entities_are_found_by_every_folded_name(self, store: Store) -> None:
         one = put_one(store, fact("met her"))
-        write(store, lambda writer: mention_all(writer, "Joanna Smith", [one], "Ｊｏ", "Штефан  Straße"))
+        write(
+            store,
+            lambda writer: mention_all(writer, "Joanna Smith", [one], "Ｊｏ", "Штефан  Straße"),
+        )
         where = Filter((ANN,))
         for name in ("joanna smith", "jo", "штефан strasse"):
             assert store.by_entity(where, [name], 10) == [(one.seq, 1.0)]
@@ -170,13 +191,24 @@ class GraphContract:
     def test_an_entity_is_made_equal_with_its_names(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         write(store, lambda writer: mention_all(writer, "Ann", [one], "Annie"))
-        write(store, lambda writer: writer.put_entity(Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))))
+        write(
+            store,
+            lambda writer: writer.put_entity(
+                Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))
+            ),
+        )
         where = Filter((ANN,))
-        assert [bool(store.by_entity(where, [name], 5)) for name in ("ann", "annie", "anne", "nan")] == [0, 0, 1, 1]
+        assert [
+            bool(store.by_entity(where, [name], 5)) for name in ("ann", "annie", "anne", "nan")
+        ] == [0, 0, 1, 1]
 
     def test_removing_a_memory_takes_its_edges_and_mentions_along(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        together(store, methodcaller("link", link(one, two)), lambda writer: mention_all(writer, "Ann", [one]))
+        together(
+            store,
+            methodcaller("link", link(one, two)),
+            lambda writer: mention_all(writer, "Ann", [one]),
+        )
         write(store, lambda writer: writer.remove(one))
         assert store.edges(ANN, two.id) == []
         assert store.by_entity(Filter((ANN,)), ["ann"], 5) == []
@@ -224,8 +256,10 @@ class TransactionContract:
 
         touched = write(store, work)
         assert touched == {
-            (ANN, kept.id): kept.with_(seq=0), (ANN, gone.id): gone.with_(seq=0), (BOB, new.id): None,
-        }  # fmt: skip
+            (ANN, kept.id): kept.with_(seq=0),
+            (ANN, gone.id): gone.with_(seq=0),
+            (BOB, new.id): None,
+        }
         assert list(touched) == [(ANN, kept.id), (ANN, gone.id), (BOB, new.id)]
 
     def test_what_undo_brings_back_and_takes_away_is_touched(self, store: Store) -> None:
@@ -250,7 +284,10 @@ class TransactionContract:
             write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
         put(store, fact("tea", scope=BOB))
         put(store, fact("coffee"))
-        assert [[one.content for one in store.list(Filter((scope,)))] for scope in (ANN, BOB)] == [["coffee"], ["tea"]]
+        assert [[one.content for one in store.list(Filter((scope,)))] for scope in (ANN, BOB)] == [
+            ["coffee"],
+            ["tea"],
+        ]
 
     def test_what_work_returns_is_returned(self, store: Store) -> None:
         assert write(store, lambda writer: 42) == 42
@@ -285,7 +322,9 @@ class TransactionContract:
         put(store, fact("green tea"))
         put(other, fact("black tea"))
         assert listed(store) == listed(other) == ["green tea", "black tea"]
-        assert sorted(found(store, "tea")) == sorted(found(other, "tea")) == ["black tea", "green tea"]
+        assert (
+            sorted(found(store, "tea")) == sorted(found(other, "tea")) == ["black tea", "green tea"]
+        )
         assert store.corpus([ANN], ["tea"]) == other.corpus([ANN], ["tea"])
 
 
@@ -296,12 +335,16 @@ class JournalContract:
         author = Author("alice", "run_x", at(3), "remember")
         one = store.write(author, lambda writer: writer.add(fact("tea")))
         (event,) = store.events([ANN])
-        expected = Event(event.seq, "run_x", at(3), "alice", "remember", ANN, "memory", one.id, None, None)
+        expected = Event(
+            event.seq, "run_x", at(3), "alice", "remember", ANN, "memory", one.id, None, None
+        )
         assert event == expected
 
     def test_before_and_after_hold_only_what_changed(self, store: Store) -> None:
         one = put_one(store, fact("tea", confidence=0.5, title="T"))
-        write(store, lambda writer: writer.change(one, confidence=0.75, title="T", category="drinks"))
+        write(
+            store, lambda writer: writer.change(one, confidence=0.75, title="T", category="drinks")
+        )
         event = store.events([ANN])[0]
         assert event.before == {"confidence": 0.5, "category": "general"}
         assert event.after == {"confidence": 0.75, "category": "drinks"}
@@ -333,7 +376,10 @@ class JournalContract:
         change(store, one, run="run_b", title="T")
         change(store, two, run="run_c", title="T")
         entries = write(store, lambda writer: writer.history(ANN, one.id))
-        assert [(event.run, event.target) for event in entries] == [("run_a", one.id), ("run_b", one.id)]
+        assert [(event.run, event.target) for event in entries] == [
+            ("run_a", one.id),
+            ("run_b", one.id),
+        ]
         assert write(store, lambda writer: writer.history(BOB, one.id)) == []
 
     def test_what_was_touched_is_told_for_all_sources_together(self, store: Store) -> None:
@@ -359,19 +405,36 @@ class JournalContract:
         write(store, work, run="run_x", when=at(4), verb="busy", actor="bee")
         events = store.events([ANN])
         assert {(e.run, e.at, e.verb, e.actor) for e in events} == {("run_x", at(4), "busy", "bee")}
-        nouns = ["mention", "entity_name", "entity", "session", "edge", "memory", "memory", "memory"]
+        nouns = [
+            "mention",
+            "entity_name",
+            "entity",
+            "session",
+            "edge",
+            "memory",
+            "memory",
+            "memory",
+        ]
         assert [event.noun for event in events] == nouns
 
     def test_purge_leaves_no_word_in_the_journal(self, store: Store) -> None:
-        one = put_one(store, fact("zanzibar", title="zanzibar", tags=("zanzibar",), quote="zanzibar"))
+        one = put_one(
+            store, fact("zanzibar", title="zanzibar", tags=("zanzibar",), quote="zanzibar")
+        )
         change(store, one, title="other zanzibar")
         set_status(store, one, "archived")
         write(store, lambda writer: writer.remove(one), run="run_remove")
         undo(store, "run_remove")
         purge(store, one)
         store.scrub()
-        assert "zanzibar" not in str(store.events([ANN])) + str([list(store.rows(noun, ANN)) for noun in NOUNS])
-        assert (listed(store), found(store, "zanzibar"), store.corpus([ANN], ["zanzibar"]).size) == ([], [], 0)
+        assert "zanzibar" not in str(store.events([ANN])) + str(
+            [list(store.rows(noun, ANN)) for noun in NOUNS]
+        )
+        assert (
+            listed(store),
+            found(store, "zanzibar"),
+            store.corpus([ANN], ["zanzibar"]).size,
+        ) == ([], [], 0)
 
     def test_what_was_purged_cannot_come_back(self, store: Store) -> None:
         one = put_one(store, fact("tea"), run="run_add")

@@ -42,11 +42,13 @@ class LifeContract:
         store.tend()
         assert truth(store) == before
 
-    def test_who_is_in_a_hurry_is_done_at_once_or_told_that_the_store_is_busy(self, store: Store, again: Again) -> None:
+    def test_who_is_in_a_hurry_is_done_at_once_or_told_that_the_store_is_busy(
+        self, store: Store, again: Again
+    ) -> None:
         one, other = put_one(store, fact("tea")), again()
 
         def note() -> bool:
-            with suppress(StoreBusy), other.hurried():
+            with suppress(StoreBusy), other.short_busy_timeout():
                 other.touch([ANN], {one.seq: 1}, START)
                 return True
             return False
@@ -56,13 +58,22 @@ class LifeContract:
         assert note(), "nobody is in the way any more"
 
     def test_a_new_store_is_empty_and_sound(self, store: Store) -> None:
-        assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == ([], [], [], {})
+        assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == (
+            [],
+            [],
+            [],
+            {},
+        )
 
     def test_repairing_a_sound_store_changes_nothing(self, store: Store) -> None:
         old = tea_scene(store)
         set_status(store, old, "archived")
         put(store, fact("日本 tea"), fact("theirs", scope=BOB))
-        state, journal, ranked = truth(store, ANN, BOB), store.events([ANN, BOB]), found(store, "tea water 日本")
+        state, journal, ranked = (
+            truth(store, ANN, BOB),
+            store.events([ANN, BOB]),
+            found(store, "tea water 日本"),
+        )
         store.repair()
         assert (truth(store, ANN, BOB), store.events([ANN, BOB])) == (state, journal)
         assert found(store, "tea water 日本") == ranked
@@ -88,7 +99,9 @@ class LifeContract:
         store.close()
 
     @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
-    def test_a_closed_store_says_so_to_every_read(self, store: Store, read: Callable[[Store, Scope], Any]) -> None:
+    def test_a_closed_store_says_so_to_every_read(
+        self, store: Store, read: Callable[[Store, Scope], Any]
+    ) -> None:
         populate(store, ANN)
         store.close()
         with pytest.raises(StoreClosed):

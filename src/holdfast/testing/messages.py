@@ -23,17 +23,28 @@ def says(text: str) -> Body:
     return {"role": "user", "parts": [{"kind": "text", "content": text}]}
 
 
-def begin(store: Store, session: str = "s", *, scope: Scope = ANN, run: str = "", **fields: Any) -> Session:
+def begin(
+    store: Store, session: str = "s", *, scope: Scope = ANN, run: str = "", **fields: Any
+) -> Session:
     """Adds a session."""
     new = Session(session, scope, START, START, **fields)
     write(store, lambda writer: writer.put_session(new), run=run)
     return new
 
 
-def append(store: Store, *texts: str, session: str = "s", scope: Scope = ANN, seconds: float = 0, run: str = "") -> int:
+def append(
+    store: Store,
+    *texts: str,
+    session: str = "s",
+    scope: Scope = ANN,
+    seconds: float = 0,
+    run: str = "",
+) -> int:
     """Appends messages in one transaction, and says how many the session has now."""
     bodies = [says(text) for text in texts]
-    return write(store, lambda writer: writer.add_messages(scope, session, bodies), when=at(seconds), run=run)
+    return write(
+        store, lambda writer: writer.add_messages(scope, session, bodies), when=at(seconds), run=run
+    )
 
 
 def told(messages: Sequence[Message]) -> list[str]:
@@ -86,8 +97,12 @@ class MessagesContract:
         copied = [json.loads(json.dumps(row)) for row in store.rows("message", ANN)]
         assert [row["body"] for row in copied] == [body, body]
 
-    @pytest.mark.parametrize("body", [["a list"], "text", None, {"set": {1}}, {"half": "\ud800"}], ids=repr)
-    def test_what_is_no_json_object_is_refused_with_all_of_its_batch(self, store: Store, body: Any) -> None:
+    @pytest.mark.parametrize(
+        "body", [["a list"], "text", None, {"set": {1}}, {"half": "\ud800"}], ids=repr
+    )
+    def test_what_is_no_json_object_is_refused_with_all_of_its_batch(
+        self, store: Store, body: Any
+    ) -> None:
         begin(store)
         with pytest.raises(InvalidInput):
             write(store, lambda writer: writer.add_messages(ANN, "s", [says("good"), body]))
@@ -98,18 +113,30 @@ class MessagesContract:
         for session in ("s", "nobody"):
             with pytest.raises(NotFound):
                 append(store, "lost", session=session)
-        assert (store.messages(ANN, "s"), store.message_counts(ANN, ["s"]), store.scopes()) == ([], {}, [BOB])
+        assert (store.messages(ANN, "s"), store.message_counts(ANN, ["s"]), store.scopes()) == (
+            [],
+            {},
+            [BOB],
+        )
 
     def test_an_exception_leaves_no_message_behind(self, store: Store) -> None:
         begin(store)
         append(store, "kept")
         with pytest.raises(ZeroDivisionError):
-            together(store, lambda writer: writer.add_messages(ANN, "s", [says("lost")]), lambda writer: 1 // 0)
+            together(
+                store,
+                lambda writer: writer.add_messages(ANN, "s", [says("lost")]),
+                lambda writer: 1 // 0,
+            )
         append(store, "next")
         assert told(store.messages(ANN, "s")) == ["kept", "next"]
 
-    @pytest.mark.parametrize(("last", "expected"), [(0, 0), (-1, 0), (1, 1), (3, 3), (5, 5), (99, 5)])
-    def test_the_last_messages_come_in_order_too(self, store: Store, last: int, expected: int) -> None:
+    @pytest.mark.parametrize(
+        ("last", "expected"), [(0, 0), (-1, 0), (1, 1), (3, 3), (5, 5), (99, 5)]
+    )
+    def test_the_last_messages_come_in_order_too(
+        self, store: Store, last: int, expected: int
+    ) -> None:
         begin(store)
         append(store, *"abcde")
         assert told(store.messages(ANN, "s", last=last)) == list("abcde")[5 - expected :]
@@ -126,12 +153,18 @@ class MessagesContract:
         for number in range(30):
             assert append(store, f"message {number}") == number + 1
         rows = [row for noun in (*NOUNS, "event") for row in store.rows(noun, ANN)]
-        assert sum("message " in json.dumps(row) for row in rows) == len(list(store.rows("message", ANN))) == 30
+        assert (
+            sum("message " in json.dumps(row) for row in rows)
+            == len(list(store.rows("message", ANN)))
+            == 30
+        )
 
     def test_messages_are_not_journalled(self, store: Store) -> None:
         begin(store, run="run_begin")
         append(store, "one", run="run_append")
-        assert [(event.noun, event.run) for event in store.events([ANN])] == [("session", "run_begin")]
+        assert [(event.noun, event.run) for event in store.events([ANN])] == [
+            ("session", "run_begin")
+        ]
         with pytest.raises(NotFound):
             undo(store, "run_append")
 
@@ -193,7 +226,9 @@ class MessagesContract:
         assert (failures, [message.position for message in messages]) == ([], list(range(40)))
         for name in ("ann", "bob"):
             own = [text for text in told(messages) if text.startswith(name)]
-            assert own == [f"{name} {number}{again}" for number in range(10) for again in ("", " again")]
+            assert own == [
+                f"{name} {number}{again}" for number in range(10) for again in ("", " again")
+            ]
         pairs = told(messages)
         assert all(pairs[place + 1] == f"{pairs[place]} again" for place in range(0, 40, 2))
 
@@ -222,19 +257,31 @@ class MessagesContract:
                 write(store, lambda writer, place=(scope, session): writer.purge_session(*place))  # type: ignore[misc]
         assert told(store.messages(ANN, "s")) == ["kept"]
 
-    def test_a_purged_session_leaves_entries_without_words_in_the_journal(self, store: Store) -> None:
+    def test_a_purged_session_leaves_entries_without_words_in_the_journal(
+        self, store: Store
+    ) -> None:
         begin(store, agent="zanzibar", metadata={"k": "zanzibar"})
-        ended = Session("s", ANN, START, START, agent="other zanzibar", ended_at=at(1), end_reason="zanzibar")
+        ended = Session(
+            "s", ANN, START, START, agent="other zanzibar", ended_at=at(1), end_reason="zanzibar"
+        )
         write(store, lambda writer: writer.put_session(ended))
         append(store, "zanzibar")
         entries = len(store.events([ANN]))
-        assert write(store, lambda writer: writer.purge_session(ANN, "s"), run="run_purge", verb="purge") == 1
+        assert (
+            write(
+                store, lambda writer: writer.purge_session(ANN, "s"), run="run_purge", verb="purge"
+            )
+            == 1
+        )
         store.scrub()
         events = store.events([ANN])
         assert len(events) == entries + 1
         assert (events[0].run, events[0].noun, events[0].before, events[0].after) == (
-            "run_purge", "session", {"purged": True}, None,
-        )  # fmt: skip
+            "run_purge",
+            "session",
+            {"purged": True},
+            None,
+        )
         assert "zanzibar" not in str(events) + str([list(store.rows(noun, ANN)) for noun in NOUNS])
 
     def test_a_purged_session_cannot_come_back(self, store: Store) -> None:
@@ -247,7 +294,9 @@ class MessagesContract:
             with pytest.raises(Refused):
                 undo(store, run)
         assert store.sessions([ANN]) == []
-        write(store, lambda writer: writer.put_session(session), run="run_anew")  # but a new one may have its name
+        write(
+            store, lambda writer: writer.put_session(session), run="run_anew"
+        )  # but a new one may have its name
         assert append(store, "two") == 1
         assert told(store.messages(ANN, "s")) == ["two"]
 
@@ -266,7 +315,9 @@ class MessagesContract:
         assert store.sessions([ANN]) == []
 
     @pytest.mark.parametrize("journal", [False, True])
-    def test_messages_are_restored_without_a_word_in_the_journal(self, store: Store, journal: bool) -> None:
+    def test_messages_are_restored_without_a_word_in_the_journal(
+        self, store: Store, journal: bool
+    ) -> None:
         begin(store)
         append(store, "one", "two")
         assert copy_scope(store, ANN, BOB, journal=journal) == (3 if journal else 4)
@@ -277,12 +328,26 @@ class MessagesContract:
 
     @pytest.mark.parametrize(
         "changed",
-        [{"session": "nobody"}, {"body": ["a list"]}, {"body": None}, {"position": -1}, {"created_at": None}],
+        [
+            {"session": "nobody"},
+            {"body": ["a list"]},
+            {"body": None},
+            {"position": -1},
+            {"created_at": None},
+        ],
         ids=str,
     )
-    def test_a_row_that_is_no_message_of_a_session_is_refused(self, store: Store, changed: Body) -> None:
+    def test_a_row_that_is_no_message_of_a_session_is_refused(
+        self, store: Store, changed: Body
+    ) -> None:
         begin(store)
-        row = {"scope": str(ANN), "session": "s", "position": 0, "body": says("one"), "created_at": START} | changed
+        row = {
+            "scope": str(ANN),
+            "session": "s",
+            "position": 0,
+            "body": says("one"),
+            "created_at": START,
+        } | changed
         with pytest.raises(InvalidInput):
             write(store, lambda writer: writer.restore_row("message", row, journal=False))
         assert list(store.rows("message", ANN)) == []
@@ -293,5 +358,10 @@ class MessagesContract:
         row = {**next(store.rows("message", ANN)), "scope": str(ANN)}
         assert not write(store, lambda writer: writer.restore_row("message", row, journal=True))
         with pytest.raises(Conflict):
-            write(store, lambda writer: writer.restore_row("message", {**row, "body": says("two")}, journal=True))
+            write(
+                store,
+                lambda writer: writer.restore_row(
+                    "message", {**row, "body": says("two")}, journal=True
+                ),
+            )
         assert told(store.messages(ANN, "s")) == ["one"]

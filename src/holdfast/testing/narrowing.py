@@ -45,7 +45,9 @@ SOME_DAY = 20_500
 READS: Mapping[str, Callable[[Store, Scope], Any]] = {
     "get": lambda store, scope: [one.seq for one in store.get([scope], list(range(1, 30)))],
     "list": lambda store, scope: [one.seq for one in store.list(Filter((scope,)))],
-    "by_text": lambda store, scope: [seq for seq, _ in store.by_text(Filter((scope,)), ["tea"], 10)],
+    "by_text": lambda store, scope: [
+        seq for seq, _ in store.by_text(Filter((scope,)), ["tea"], 10)
+    ],
     "by_text, narrow": lambda store, scope: [
         seq for seq, _ in store.by_text(Filter((scope,), kinds=("fact",)), ["tea"], 10)
     ],
@@ -54,9 +56,13 @@ READS: Mapping[str, Callable[[Store, Scope], Any]] = {
     "by_vector, narrow": lambda store, scope: [
         seq for seq, _ in store.by_vector(Filter((scope,), kinds=("fact",)), MODEL, unit(1), 10)
     ],
-    "by_entity": lambda store, scope: [seq for seq, _ in store.by_entity(Filter((scope,)), ["joanna"], 10)],
+    "by_entity": lambda store, scope: [
+        seq for seq, _ in store.by_entity(Filter((scope,)), ["joanna"], 10)
+    ],
     "authors": lambda store, scope: store.authors([scope]),
-    "without_vector": lambda store, scope: [one.seq for one in store.without_vector("other", 10, [scope])],
+    "without_vector": lambda store, scope: [
+        one.seq for one in store.without_vector("other", 10, [scope])
+    ],
     "sessions": lambda store, scope: [one.agent for one in store.sessions([scope])],
     "session": lambda store, scope: [one.agent for one in [store.session(scope, "s")] if one],
     "messages": lambda store, scope: [one.body["text"] for one in store.messages(scope, "s")],
@@ -65,10 +71,16 @@ READS: Mapping[str, Callable[[Store, Scope], Any]] = {
         edge.reason for one in store.list(Filter((scope,))) for edge in store.edges(scope, one.id)
     ],
     "events": lambda store, scope: [event.seq for event in store.events([scope])],
-    "spent": lambda store, scope: [tokens for tokens in [store.spent([scope], SOME_DAY).tokens] if tokens],
+    "spent": lambda store, scope: [
+        tokens for tokens in [store.spent([scope], SOME_DAY).tokens] if tokens
+    ],
     "files": lambda store, scope: [file.hash for file in store.files(scope, "/home")],
-    "similarities": lambda store, scope: list(store.similarities([scope], MODEL, unit(1), list(range(1, 30)))),
-    "events of a target": lambda store, scope: [event.seq for event in store.events([scope], target="fact_same")],
+    "similarities": lambda store, scope: list(
+        store.similarities([scope], MODEL, unit(1), list(range(1, 30)))
+    ),
+    "events of a target": lambda store, scope: [
+        event.seq for event in store.events([scope], target="fact_same")
+    ],
     "rows": lambda store, scope: [str(row) for row in store.rows("memory", scope)],
     "vector rows": lambda store, scope: [row["vector"] for row in store.rows("vector", scope)],
     "scopes": lambda store, scope: [one for one in store.scopes() if one == scope],
@@ -81,7 +93,9 @@ def populate(store: Store, scope: Scope) -> Memory:
 
     def work(writer: Writer) -> Memory:
         place: dict[str, Any] = {"scope": scope, "session": "s"}
-        one = writer.add(replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same"))
+        one = writer.add(
+            replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same")
+        )
         two = writer.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
         writer.put_session(Session("s", scope, START, START, agent=name))
         writer.add_messages(scope, "s", [{"text": f"message of {name}"}])
@@ -117,7 +131,10 @@ class ScopesContract:
         assert store.corpus([ANN], ["tea", "bob"]).frequency == {"tea": 2, "bob": 0}
         assert (store.corpus([ANN], []).size, store.corpus([TEAM], []).size) == (2, 0)
         assert (store.counts([ANN]), store.counts([TEAM])) == ({"fact": {"active": 2}}, {})
-        assert (store.message_counts(ANN, ["s"]), store.message_counts(TEAM, ["s"])) == ({"s": 1}, {})
+        assert (store.message_counts(ANN, ["s"]), store.message_counts(TEAM, ["s"])) == (
+            {"s": 1},
+            {},
+        )
 
     def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
         one, _ = put(store, fact("ann"), fact("bob", scope=BOB))
@@ -129,7 +146,13 @@ class ScopesContract:
     def test_no_word_reaches_into_another_scope(self, store: Store) -> None:
         put(store, fact("mine"), fact("secret", scope=BOB))
         number = store.get([BOB], [2])[0].seq
-        for term in ('" OR "2~secret', "2~secret", "secret", f'x" OR "{number}~secret" OR "y', "* OR secret"):
+        for term in (
+            '" OR "2~secret',
+            "2~secret",
+            "secret",
+            f'x" OR "{number}~secret" OR "y',
+            "* OR secret",
+        ):
             assert store.by_text(Filter((ANN,)), [term], 10) == []
 
     def test_a_writer_finds_nothing_of_another_scope(self, store: Store) -> None:
@@ -156,7 +179,9 @@ class ScopesContract:
             undo(store, "run_ann", scopes=(BOB,))
         assert listed(store) == ["tea"]
 
-    def test_several_scopes_are_read_together_and_naming_one_twice_equals_once(self, store: Store) -> None:
+    def test_several_scopes_are_read_together_and_naming_one_twice_equals_once(
+        self, store: Store
+    ) -> None:
         anns, bobs = put(store, fact("tea"), fact("tea", scope=BOB))
         store.add_vectors(ALL, MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
         for scopes, expected in (((ANN, BOB), [anns.seq, bobs.seq]), ((ANN, ANN), [anns.seq])):
@@ -186,16 +211,22 @@ class FilterContract:
         assert [one.seq for one in store.list(where, limit=1)] == expected
 
     def test_turns_hide_no_fact(self, store: Store) -> None:
-        *turns, wanted = put(store, *(turn("tea tea tea", "s", n) for n in range(40)), fact("tea, and much else"))
+        *turns, wanted = put(
+            store, *(turn("tea tea tea", "s", n) for n in range(40)), fact("tea, and much else")
+        )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
         where = Filter((ANN,), kinds=("fact",))
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
         assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
         assert store.list(where, limit=1) == [wanted]
 
-    def test_what_was_learned_from_a_session_hides_nothing_when_that_session_is_left_out(self, store: Store) -> None:
+    def test_what_was_learned_from_a_session_hides_nothing_when_that_session_is_left_out(
+        self, store: Store
+    ) -> None:
         *learned, wanted = put(
-            store, *(fact("tea", metadata={"session": "s1"}) for _ in range(40)), fact("tea, and much else")
+            store,
+            *(fact("tea", metadata={"session": "s1"}) for _ in range(40)),
+            fact("tea, and much else"),
         )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in learned} | {wanted.seq: unit(2)})
         where = Filter((ANN,), excluded_sessions=("s1",))
@@ -228,7 +259,10 @@ class FilterContract:
             ({"until": at(10)}, ["tea plain"]),
             ({"since": at(10), "until": at(20)}, ["tea tagged"]),
             ({"statuses": ("held",)}, ["tea held"]),
-            ({"statuses": ("active", "held")}, ["tea plain", "tea tagged", "tea said", "tea rule", "tea held"]),
+            (
+                {"statuses": ("active", "held")},
+                ["tea plain", "tea tagged", "tea said", "tea rule", "tea held"],
+            ),
             ({"statuses": ()}, []),
             ({"consolidated": True}, ["tea said"]),
             ({"consolidated": False}, ["tea plain", "tea tagged", "tea rule"]),
@@ -253,7 +287,14 @@ class FilterContract:
             fact("tea plain", valid_until=at(40), metadata={"namespace": ["users"]}),
             fact("tea tagged", tags=("hot", "sweet"), event_time=at(10), **item("users", "ann")),
             turn("tea said", "s1", 0, author="Ann", event_time=at(20), consolidated_at=at(50)),
-            memory("tea rule", kind="rule", category="drinks", author="Bob", event_time=at(30), **item("users")),
+            memory(
+                "tea rule",
+                kind="rule",
+                category="drinks",
+                author="Bob",
+                event_time=at(30),
+                **item("users"),
+            ),
             fact("tea held", status="held"),
         )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
@@ -266,9 +307,22 @@ class FilterContract:
         assert texts(store, store.by_entity(where, ["joanna"], 10)) == expected[::-1]
 
     def test_namespaces_are_listed_once_and_as_they_were_given(self, store: Store) -> None:
-        names = [("users", "ann"), ("users", "ann", "notes"), ("users", 'a"n,n]'), ("users^",), ("é", "ü")]
-        put(store, *(fact(f"tea {place}", **item(*name)) for place, name in enumerate([*names, names[0]])))
-        put(store, fact("of Bob", scope=BOB, **item("users", "bob")), fact("no item", metadata={"namespace": ["x"]}))
+        names = [
+            ("users", "ann"),
+            ("users", "ann", "notes"),
+            ("users", 'a"n,n]'),
+            ("users^",),
+            ("é", "ü"),
+        ]
+        put(
+            store,
+            *(fact(f"tea {place}", **item(*name)) for place, name in enumerate([*names, names[0]])),
+        )
+        put(
+            store,
+            fact("of Bob", scope=BOB, **item("users", "bob")),
+            fact("no item", metadata={"namespace": ["x"]}),
+        )
         put(store, fact("put away", status="archived", **item("gone")))
         assert sorted(store.namespaces(Filter((ANN,), namespace=()))) == sorted(names)
         assert sorted(store.namespaces(Filter((ANN,), namespace=("users",)))) == sorted(names[:3])
@@ -276,17 +330,25 @@ class FilterContract:
         assert store.namespaces(Filter((ANN,), namespace=("é",))) == [names[4]]
 
     def test_a_page_of_a_namespace_begins_behind_the_last(self, store: Store) -> None:
-        put(store, *(fact(f"tea {number}", **item("a" if number % 2 else "b")) for number in range(10)))
+        put(
+            store,
+            *(fact(f"tea {number}", **item("a" if number % 2 else "b")) for number in range(10)),
+        )
         where, seen, after = Filter((ANN,), namespace=("a",)), list[str](), None
         while page := store.list(where, limit=2, after=after, order="oldest"):
             seen, after = [*seen, *(one.content for one in page)], page[-1].seq
         assert seen == [f"tea {number}" for number in range(1, 10, 2)]
 
-    def test_validity_begins_at_its_first_moment_and_ends_before_its_last(self, store: Store) -> None:
+    def test_validity_begins_at_its_first_moment_and_ends_before_its_last(
+        self, store: Store
+    ) -> None:
         stored = put(
-            store, fact("tea always"), fact("tea from", valid_from=at(10)), fact("tea until", valid_until=at(20)),
+            store,
+            fact("tea always"),
+            fact("tea from", valid_from=at(10)),
+            fact("tea until", valid_until=at(20)),
             fact("tea between", valid_from=at(10), valid_until=at(20)),
-        )  # fmt: skip
+        )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
         expectations = {
             at(10) - 1: ["tea always", "tea until"],
@@ -303,11 +365,32 @@ class FilterContract:
 
     def test_as_of_sees_each_status_at_its_time(self, store: Store) -> None:
         one = put_one(store, fact("tea", created=at(10)), when=at(10))
-        for moment, status in ((20, "archived"), (30, "active"), (40, "superseded"), (50, "active"), (60, "faded")):
+        for moment, status in (
+            (20, "archived"),
+            (30, "active"),
+            (40, "superseded"),
+            (50, "active"),
+            (60, "faded"),
+        ):
             set_status(store, one, status, when=at(moment))
-        seen = {moment: listed(store, as_of=at(moment)) for moment in (9, 10, 19.9, 20, 29.9, 30, 40, 49.9, 50, 60, 99)}
+        seen = {
+            moment: listed(store, as_of=at(moment))
+            for moment in (9, 10, 19.9, 20, 29.9, 30, 40, 49.9, 50, 60, 99)
+        }
         there, away = ["tea"], list[str]()
-        assert list(seen.values()) == [away, there, there, away, away, there, away, away, there, away, away]
+        assert list(seen.values()) == [
+            away,
+            there,
+            there,
+            away,
+            away,
+            there,
+            away,
+            away,
+            there,
+            away,
+            away,
+        ]
         assert listed(store, as_of=at(45), statuses=("superseded",)) == ["tea"]
 
     def test_as_of_serves_every_way_to_search(self, store: Store) -> None:

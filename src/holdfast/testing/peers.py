@@ -10,14 +10,31 @@ from ..storage import InMemoryStore
 from ..storage.merge import Lineage
 from ..storage.protocol import Adopted, Met, Store, Writer
 from ..types import Entity, Session
-from .scene import ANN, BOB, LATER, MUCH_LATER, change, fact, link, listed, purge, put_one, run_id, truth, undo, write
+from .scene import (
+    ANN,
+    BOB,
+    LATER,
+    MUCH_LATER,
+    change,
+    fact,
+    link,
+    listed,
+    purge,
+    put_one,
+    run_id,
+    truth,
+    undo,
+    write,
+)
 
 
 def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
     """What a store knows of things; of all that its journal speaks of, unless told."""
 
     def work(writer: Writer) -> list[Lineage]:
-        return writer.lineages(ANN, things or [(e.noun, e.target) for e in writer.journal(ANN, after=0, limit=1000)])
+        return writer.lineages(
+            ANN, things or [(e.noun, e.target) for e in writer.journal(ANN, after=0, limit=1000)]
+        )
 
     return write(store, work)
 
@@ -25,7 +42,9 @@ def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
 def adopt(store: Store, source: Store, *things: tuple[str, str]) -> Adopted:
     """Lets a store take in what another one knows."""
     found = lineages(source, *things)
-    return write(store, lambda writer: writer.adopt(ANN, found), when=MUCH_LATER, verb="sync")
+    return write(
+        store, lambda writer: writer.apply_changes(ANN, found), when=MUCH_LATER, verb="sync"
+    )
 
 
 class PeersContract:
@@ -38,13 +57,17 @@ class PeersContract:
         yield store
         store.close()
 
-    def test_a_row_comes_with_its_whole_journal_and_nothing_is_said_twice(self, store: Store, elsewhere: Store) -> None:
+    def test_a_row_comes_with_its_whole_journal_and_nothing_is_said_twice(
+        self, store: Store, elsewhere: Store
+    ) -> None:
         tea = put_one(elsewhere, fact("green tea"))
         change(elsewhere, tea, category="drinks")
         assert adopt(store, elsewhere).memories == [tea.id]
         (taken,) = store.get([ANN], [tea.id])
         assert taken.category == "drinks"
-        told = [[(e.run, e.at, e.before, e.after) for e in s.events([ANN])] for s in (store, elsewhere)]
+        told = [
+            [(e.run, e.at, e.before, e.after) for e in s.events([ANN])] for s in (store, elsewhere)
+        ]
         assert told[0] == told[1]
         assert listed(store) == ["green tea"]
         assert adopt(store, elsewhere).count == {}
@@ -54,7 +77,9 @@ class PeersContract:
         adopt(store, elsewhere)
         assert listed(store, scopes=(BOB,)) == []
 
-    def test_each_field_is_as_its_latest_change_left_it(self, store: Store, elsewhere: Store) -> None:
+    def test_each_field_is_as_its_latest_change_left_it(
+        self, store: Store, elsewhere: Store
+    ) -> None:
         tea = put_one(elsewhere, fact("green tea"))
         adopt(store, elsewhere)
         change(store, tea, when=LATER + 1, category="here", title="Here")
@@ -65,7 +90,9 @@ class PeersContract:
             (now,) = side.get([ANN], [tea.id])
             assert (now.category, now.title) == ("there", "Here")
 
-    def test_what_was_removed_goes_with_what_points_to_it(self, store: Store, elsewhere: Store) -> None:
+    def test_what_was_removed_goes_with_what_points_to_it(
+        self, store: Store, elsewhere: Store
+    ) -> None:
         run = run_id()
         tea = put_one(elsewhere, fact("green tea"), run=run)
         adopt(store, elsewhere)
@@ -76,7 +103,9 @@ class PeersContract:
         assert listed(store) == ["a cup"]
         assert store.edges(ANN, cup.id) == []
 
-    def test_a_link_to_what_is_gone_here_is_left_out_and_said_to_be(self, store: Store, elsewhere: Store) -> None:
+    def test_a_link_to_what_is_gone_here_is_left_out_and_said_to_be(
+        self, store: Store, elsewhere: Store
+    ) -> None:
         run = run_id()
         tea, cup = put_one(elsewhere, fact("green tea"), run=run), put_one(elsewhere, fact("a cup"))
         adopt(store, elsewhere)
@@ -122,32 +151,44 @@ class PeersContract:
         adopt(store, elsewhere)
         self._talk(store, elsewhere)
         write(store, lambda writer: writer.add_messages(ANN, "talk", [{"n": 3}]), when=LATER + 3)
-        write(elsewhere, lambda writer: writer.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2)
+        write(
+            elsewhere, lambda writer: writer.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2
+        )
         assert self._talk(store, elsewhere)
         assert self._talk(elsewhere, store)
         assert not self._talk(store, elsewhere)
         for side in (store, elsewhere):
-            assert [one.body for one in side.messages(ANN, "talk")] == [{"n": 1}, {"n": 2}, {"n": 3}]
+            assert [one.body for one in side.messages(ANN, "talk")] == [
+                {"n": 1},
+                {"n": 2},
+                {"n": 3},
+            ]
 
     @staticmethod
     def _talk(store: Store, source: Store) -> bool:
         theirs = source.messages(ANN, "talk")
         return write(store, lambda writer: writer.take_messages(ANN, "talk", theirs, journal=True))
 
-    def test_how_far_another_journal_was_read_is_kept_by_scope_and_with_what_was_read(self, store: Store) -> None:
+    def test_how_far_another_journal_was_read_is_kept_by_scope_and_with_what_was_read(
+        self, store: Store
+    ) -> None:
         met = Met(7, "run_7", LATER)
-        assert write(store, lambda writer: (writer.met(ANN, "peer"), writer.own_name(ANN))) == (Met(), "")
+        assert write(
+            store, lambda writer: (writer.sync_position(ANN, "peer"), writer.replica_id(ANN))
+        ) == (Met(), "")
 
         def work(writer: Writer) -> None:
-            writer.meet(ANN, "peer", met, own="me")
+            writer.set_sync_position(ANN, "peer", met, own="me")
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             write(store, work)
-        assert write(store, lambda writer: writer.met(ANN, "peer")) == Met()
-        write(store, lambda writer: writer.meet(ANN, "peer", met, own="me"))
-        assert write(store, lambda writer: (writer.met(ANN, "peer"), writer.own_name(ANN))) == (met, "me")
-        assert write(store, lambda writer: writer.met(BOB, "peer")) == Met()
+        assert write(store, lambda writer: writer.sync_position(ANN, "peer")) == Met()
+        write(store, lambda writer: writer.set_sync_position(ANN, "peer", met, own="me"))
+        assert write(
+            store, lambda writer: (writer.sync_position(ANN, "peer"), writer.replica_id(ANN))
+        ) == (met, "me")
+        assert write(store, lambda writer: writer.sync_position(BOB, "peer")) == Met()
 
     def test_a_failure_to_sync_is_noted_until_it_is_taken_back(self, store: Store) -> None:
         write(store, lambda writer: writer.note_sync(ANN, "elsewhere", "away"))
@@ -168,5 +209,5 @@ class PeersContract:
         put_one(elsewhere, fact("green tea"))
         before, found = truth(store), lineages(elsewhere)
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda writer: (writer.adopt(ANN, found), 1 / 0))
+            write(store, lambda writer: (writer.apply_changes(ANN, found), 1 / 0))
         assert truth(store) == before

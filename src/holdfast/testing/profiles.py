@@ -14,7 +14,10 @@ class ProfilesContract:
 
     def test_nothing_is_set_at_first_and_what_is_put_is_all_there_is(self, store: Store) -> None:
         assert store.profile(ANN) == {}
-        write(store, lambda writer: writer.put_profile(ANN, {"proactive_recall": True, "tone": "warm"}))
+        write(
+            store,
+            lambda writer: writer.put_profile(ANN, {"proactive_recall": True, "tone": "warm"}),
+        )
         write(store, lambda writer: writer.put_profile(ANN, {"proactive_recall": False}))
         assert store.profile(ANN) == {"proactive_recall": False}
         assert store.profile(BOB) == {}
@@ -27,10 +30,19 @@ class ProfilesContract:
 
         assert write(store, work) == [{}, {"tone": "warm"}]
 
-    def test_two_writers_that_each_set_one_thing_both_have_their_way(self, store: Store, again: Again) -> None:
+    def test_two_writers_that_each_set_one_thing_both_have_their_way(
+        self, store: Store, again: Again
+    ) -> None:
         other = again()
-        write(store, lambda writer: writer.put_profile(ANN, {**writer.profile(ANN), "tone": "warm"}))
-        write(other, lambda writer: writer.put_profile(ANN, {**writer.profile(ANN), "proactive_recall": True}))
+        write(
+            store, lambda writer: writer.put_profile(ANN, {**writer.profile(ANN), "tone": "warm"})
+        )
+        write(
+            other,
+            lambda writer: writer.put_profile(
+                ANN, {**writer.profile(ANN), "proactive_recall": True}
+            ),
+        )
         assert store.profile(ANN) == {"tone": "warm", "proactive_recall": True}
 
     def test_undo_takes_back_the_first_setting_and_a_later_one(self, store: Store) -> None:
@@ -51,6 +63,8 @@ class ProfilesContract:
         with pytest.raises(Conflict):
             write(
                 store,
-                lambda writer: writer.restore_row("profile", {**row, "settings": {"tone": "brisk"}}, journal=True),
+                lambda writer: writer.restore_row(
+                    "profile", {**row, "settings": {"tone": "brisk"}}, journal=True
+                ),
             )
         assert store.profile(ANN) == {"tone": "warm"}

@@ -36,22 +36,47 @@ class MemoriesContract:
 
     def test_a_memory_comes_back_exactly_as_it_was_stored(self, store: Store) -> None:
         full = fact(
-            "Prefers green tea", category="preferences", title="Tea", author="Ann", role="user", tags=("drink", "été"),
-            status="held", status_at=at(1), status_reason="waiting", session="s1", position=4, event_time=at(-9),
-            valid_from=at(-5), valid_until=at(5), confidence=0.25, strength=0.75, decay_rate=0.125,
-            decayed_at=at(2), protected=True, source="import", trust="tool", quote="green tea",
+            "Prefers green tea",
+            category="preferences",
+            title="Tea",
+            author="Ann",
+            role="user",
+            tags=("drink", "été"),
+            status="held",
+            status_at=at(1),
+            status_reason="waiting",
+            session="s1",
+            position=4,
+            event_time=at(-9),
+            valid_from=at(-5),
+            valid_until=at(5),
+            confidence=0.25,
+            strength=0.75,
+            decay_rate=0.125,
+            decayed_at=at(2),
+            protected=True,
+            source="import",
+            trust="tool",
+            quote="green tea",
             triple=Triple("Ann", "likes", "tea", "person", "drink"),
-            consolidated_at=at(3), outcome="done", metadata={"n": [1, 2.5, None, "日本"]}, access_count=3,
+            consolidated_at=at(3),
+            outcome="done",
+            metadata={"n": [1, 2.5, None, "日本"]},
+            access_count=3,
             last_accessed=at(4),
-        )  # fmt: skip
+        )
         stored = put_one(store, full)
         assert store.get([ANN], [full.id]) == [full.with_(seq=stored.seq)] == [stored]
 
-    @pytest.mark.parametrize("text", ["", " ", "\t\n", "Ж" * 5000, "a\u0301", "👩‍👩‍👧", "'; DROP TABLE memories;", '"'])
+    @pytest.mark.parametrize(
+        "text", ["", " ", "\t\n", "Ж" * 5000, "a\u0301", "👩‍👩‍👧", "'; DROP TABLE memories;", '"']
+    )
     def test_any_text_is_kept_as_it_is(self, store: Store, text: str) -> None:
         assert store.get([ANN], [put_one(store, fact(text)).id])[0].content == text
 
-    def test_get_answers_in_the_order_asked_and_leaves_out_what_is_unknown(self, store: Store) -> None:
+    def test_get_answers_in_the_order_asked_and_leaves_out_what_is_unknown(
+        self, store: Store
+    ) -> None:
         one, two, three = put(store, fact("one"), fact("two"), fact("three"))
         asked: list[str | int] = [three.id, "fact_nobody", one.seq, 999_999, two.id, one.id]
         assert store.get([ANN], asked) == [three, one, two, one]
@@ -106,7 +131,9 @@ class MemoriesContract:
         assert store.list(where, order="oldest") == stored
         assert store.list(where) == stored[::-1]
 
-    def test_listing_by_time_goes_by_when_they_were_made_wherever_they_stand(self, store: Store) -> None:
+    def test_listing_by_time_goes_by_when_they_were_made_wherever_they_stand(
+        self, store: Store
+    ) -> None:
         """What is imported arrives late and may be old; the limit is taken afterwards."""
         late, early, same = put(store, *(fact(str(day), created_at=at(day)) for day in (9, 1, 1)))
         where = Filter((ANN,))
@@ -131,39 +158,75 @@ class MemoriesContract:
         away = set_status(store, one, "archived")
         asked = fact("TEA")
         same = write(store, lambda writer: writer.same_words([asked, fact("milk")]))
-        assert {id_: [one.id for one in twins] for id_, twins in same.items()} == {asked.id: [away.id, two.id]}
+        assert {id_: [one.id for one in twins] for id_, twins in same.items()} == {
+            asked.id: [away.id, two.id]
+        }
 
     def test_same_content_is_the_oldest_active_one_of_scope_and_kind(self, store: Store) -> None:
         gone, oldest, *_ = put(
-            store, fact("Tea."), fact("tea"), fact("TEA"), fact("tea", scope=BOB), memory("tea", kind="rule")
+            store,
+            fact("Tea."),
+            fact("tea"),
+            fact("TEA"),
+            fact("tea", scope=BOB),
+            memory("tea", kind="rule"),
         )
         set_status(store, gone, "archived")
-        assert write(store, lambda writer: list(writer.same_content([fact(' "tea" ')]).values())) == [oldest]
+        assert write(
+            store, lambda writer: list(writer.same_content([fact(' "tea" ')]).values())
+        ) == [oldest]
         assert write(store, lambda writer: writer.same_content([fact("coffee")])) == {}
 
     def test_turns_have_no_twins(self, store: Store) -> None:
         put(store, turn("tea", "s", 0))
-        assert write(store, lambda writer: writer.same_content([fact("tea"), turn("tea", "s", 1)])) == {}
+        assert (
+            write(store, lambda writer: writer.same_content([fact("tea"), turn("tea", "s", 1)]))
+            == {}
+        )
 
-    def surplus(self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False) -> list[str]:
+    def surplus(
+        self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False
+    ) -> list[str]:
         """What would have to go for `keep` to stay."""
-        found = write(store, lambda writer: writer.surplus(ANN, kinds, keep, spare_unconsolidated=spare))
+        found = write(
+            store, lambda writer: writer.surplus(ANN, kinds, keep, spare_unconsolidated=spare)
+        )
         return [one.content for one in found]
 
     def test_the_surplus_is_the_oldest_beyond_what_stays(self, store: Store) -> None:
         ages = {"c": 3, "a": 1, "d": 3, "b": 2}
-        put(store, *(turn(text, "s", n, created=at(age)) for n, (text, age) in enumerate(ages.items())))
-        put(store, fact("a fact", created=at(-1)), turn("theirs", "s", 0, scope=BOB, created=at(-1)))
+        put(
+            store,
+            *(turn(text, "s", n, created=at(age)) for n, (text, age) in enumerate(ages.items())),
+        )
+        put(
+            store, fact("a fact", created=at(-1)), turn("theirs", "s", 0, scope=BOB, created=at(-1))
+        )
         assert [self.surplus(store, keep) for keep in (0, 1, 2, 3, 4, 9)] == [
-            ["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b"], ["a"], [], [],
-        ]  # fmt: skip
+            ["a", "b", "c", "d"],
+            ["a", "b", "c"],
+            ["a", "b"],
+            ["a"],
+            [],
+            [],
+        ]
         assert self.surplus(store, 3, ("turn", "fact")) == ["a fact", "a"]
         assert self.surplus(store, 0, ("rule",)) == self.surplus(store, 0, ()) == []
 
     def test_the_surplus_comes_as_it_is_stored(self, store: Store) -> None:
         stored = put(store, *(fact(text, tags=(text,), metadata={"k": text}) for text in "ab"))
-        assert write(store, lambda writer: writer.surplus(ANN, ["fact"], 0, spare_unconsolidated=False)) == stored
-        assert write(store, lambda writer: writer.surplus(BOB, ["fact"], 0, spare_unconsolidated=False)) == []
+        assert (
+            write(
+                store, lambda writer: writer.surplus(ANN, ["fact"], 0, spare_unconsolidated=False)
+            )
+            == stored
+        )
+        assert (
+            write(
+                store, lambda writer: writer.surplus(BOB, ["fact"], 0, spare_unconsolidated=False)
+            )
+            == []
+        )
 
     def test_only_active_memories_count_as_surplus(self, store: Store) -> None:
         one, *_ = put(store, *(turn(text, "s", n) for n, text in enumerate("abc")))
@@ -172,19 +235,34 @@ class MemoriesContract:
 
     def test_what_is_protected_counts_but_is_never_surplus(self, store: Store) -> None:
         put(store, *(turn(text, "s", n, protected=text in "ac") for n, text in enumerate("abcd")))
-        assert [self.surplus(store, keep) for keep in (0, 2, 3, 4)] == [["b", "d"], ["b", "d"], ["b"], []]
+        assert [self.surplus(store, keep) for keep in (0, 2, 3, 4)] == [
+            ["b", "d"],
+            ["b", "d"],
+            ["b"],
+            [],
+        ]
 
     def test_what_is_not_consolidated_can_be_spared(self, store: Store) -> None:
         done = {"b": at(1), "d": at(2)}
-        put(store, *(turn(text, "s", n, consolidated_at=done.get(text)) for n, text in enumerate("abcde")))
-        assert [self.surplus(store, keep, spare=True) for keep in (0, 3, 4, 5)] == [["b", "d"], ["b", "d"], ["b"], []]
+        put(
+            store,
+            *(turn(text, "s", n, consolidated_at=done.get(text)) for n, text in enumerate("abcde")),
+        )
+        assert [self.surplus(store, keep, spare=True) for keep in (0, 3, 4, 5)] == [
+            ["b", "d"],
+            ["b", "d"],
+            ["b"],
+            [],
+        ]
         assert self.surplus(store, 3) == ["a", "b"]
 
     def test_a_writer_sees_its_own_changes_in_the_surplus(self, store: Store) -> None:
         def work(writer: Writer) -> list[str]:
             one, _ = writer.add_many([turn("a", "s", 0), turn("b", "s", 1)])
             writer.change(one, protected=True)
-            return [one.content for one in writer.surplus(ANN, ["turn"], 1, spare_unconsolidated=False)]
+            return [
+                one.content for one in writer.surplus(ANN, ["turn"], 1, spare_unconsolidated=False)
+            ]
 
         assert write(store, work) == ["b"]
 
@@ -195,7 +273,9 @@ class MemoriesContract:
         assert store.counts([ANN, BOB])["fact"] == {"active": 2, "archived": 1}
 
     def test_authors_are_distinct_and_in_alphabetical_order(self, store: Store) -> None:
-        put(store, *(fact(f"by {name}", author=name) for name in ("Zoe", "Ann", "Zoe", "", "Émile")))
+        put(
+            store, *(fact(f"by {name}", author=name) for name in ("Zoe", "Ann", "Zoe", "", "Émile"))
+        )
         put(store, fact("theirs", author="Mallory", scope=BOB))
         assert store.authors([ANN]) == ["Ann", "Zoe", "Émile"]
         assert store.authors([ANN, BOB]) == ["Ann", "Mallory", "Zoe", "Émile"]
@@ -209,14 +289,21 @@ class MemoriesContract:
         journal = store.events([ANN])
         store.touch(ALL, {one.seq: 2, 999_999: 1}, at(5))
         store.touch(ALL, {one.seq: 1}, at(6))
-        assert store.get([ANN], [one.id, two.id]) == [one.with_(access_count=3, last_accessed=at(6)), two]
+        assert store.get([ANN], [one.id, two.id]) == [
+            one.with_(access_count=3, last_accessed=at(6)),
+            two,
+        ]
         assert store.events([ANN]) == journal
 
     def test_neighbours_are_the_active_turns_within_reach(self, store: Store) -> None:
-        turns = put(store, *(turn(str(number), "s", number) for number in range(7)), turn("other", "t", 3))
+        turns = put(
+            store, *(turn(str(number), "s", number) for number in range(7)), turn("other", "t", 3)
+        )
         set_status(store, turns[4], "archived")
         around = store.neighbours([turns[3]], 2)
-        assert {seq: [one.content for one in near] for seq, near in around.items()} == {turns[3].seq: ["1", "2", "5"]}
+        assert {seq: [one.content for one in near] for seq, near in around.items()} == {
+            turns[3].seq: ["1", "2", "5"]
+        }
 
     def test_neighbours_of_neighbours_leave_out_what_is_not_active(self, store: Store) -> None:
         turns = put(store, *(turn(str(number), "s", number) for number in range(3)))

@@ -35,10 +35,14 @@ def at(seconds: float) -> Micros:
 LATER, MUCH_LATER = at(1), at(9)
 
 
-def memory(content: str, *, kind: Kind = "fact", scope: Scope = ANN, created: Micros = START, **fields: Any) -> Memory:
+def memory(
+    content: str, *, kind: Kind = "fact", scope: Scope = ANN, created: Micros = START, **fields: Any
+) -> Memory:
     """A memory with a new id, not stored yet."""
     times = {"created_at": created, "updated_at": created, "event_time": created}
-    return Memory(f"{ID_PREFIXES[kind]}_{next(_numbers):06d}", scope, kind, content, **{**times, **fields})
+    return Memory(
+        f"{ID_PREFIXES[kind]}_{next(_numbers):06d}", scope, kind, content, **{**times, **fields}
+    )
 
 
 def fact(content: str, **fields: Any) -> Memory:
@@ -74,7 +78,9 @@ def write(
     return store.write(Author(actor, run or run_id(), when, verb), work)
 
 
-def together(store: Store, *steps: Callable[[Writer], object], run: str = "", when: Micros = START) -> None:
+def together(
+    store: Store, *steps: Callable[[Writer], object], run: str = "", when: Micros = START
+) -> None:
     """Several steps in one transaction."""
 
     def work(writer: Writer) -> None:
@@ -86,7 +92,13 @@ def together(store: Store, *steps: Callable[[Writer], object], run: str = "", wh
 
 def put(store: Store, *memories: Memory, run: str = "", when: Micros = START) -> list[Memory]:
     """Stores memories in one transaction and returns them with their numbers."""
-    return write(store, lambda writer: [writer.add(one) for one in memories], run=run, when=when, verb="remember")
+    return write(
+        store,
+        lambda writer: [writer.add(one) for one in memories],
+        run=run,
+        when=when,
+        verb="remember",
+    )
 
 
 def put_one(store: Store, one: Memory, *, run: str = "", when: Micros = START) -> Memory:
@@ -94,14 +106,26 @@ def put_one(store: Store, one: Memory, *, run: str = "", when: Micros = START) -
     return put(store, one, run=run, when=when)[0]
 
 
-def change(store: Store, one: Memory, *, run: str = "", when: Micros = LATER, **fields: Any) -> Memory:
+def change(
+    store: Store, one: Memory, *, run: str = "", when: Micros = LATER, **fields: Any
+) -> Memory:
     """Changes fields of a memory, in a run of its own unless told."""
-    return write(store, lambda writer: writer.change(one, updated_at=when, **fields), run=run, when=when, verb="change")
+    return write(
+        store,
+        lambda writer: writer.change(one, updated_at=when, **fields),
+        run=run,
+        when=when,
+        verb="change",
+    )
 
 
-def set_status(store: Store, one: Memory, status: str, *, run: str = "", when: Micros = LATER) -> Memory:
+def set_status(
+    store: Store, one: Memory, status: str, *, run: str = "", when: Micros = LATER
+) -> Memory:
     """Moves a memory to another status."""
-    return change(store, one, run=run, when=when, status=status, status_at=when, status_reason=status)
+    return change(
+        store, one, run=run, when=when, status=status, status_at=when, status_reason=status
+    )
 
 
 def purge(store: Store, one: Memory, *, run: str = "") -> None:
@@ -109,19 +133,25 @@ def purge(store: Store, one: Memory, *, run: str = "") -> None:
     write(store, lambda writer: writer.purge(one), run=run, verb="purge")
 
 
-def undo(store: Store, run: str, *, scopes: Sequence[Scope] = (ANN,), when: Micros = MUCH_LATER) -> str:
+def undo(
+    store: Store, run: str, *, scopes: Sequence[Scope] = (ANN,), when: Micros = MUCH_LATER
+) -> str:
     """Undoes a run and returns the run that did it."""
     own = run_id()
     write(store, lambda writer: writer.undo(scopes, run), run=own, when=when, verb="undo")
     return own
 
 
-def link(source: Memory, target: Memory, relation: Any = "derived_from", created: Micros = START) -> Edge:
+def link(
+    source: Memory, target: Memory, relation: Any = "derived_from", created: Micros = START
+) -> Edge:
     """An edge between two memories."""
     return Edge(source.scope, source.id, target.id, relation, created)
 
 
-def texts(store: Store, ranked: Sequence[tuple[int, float]], scopes: Sequence[Scope] = (ANN, BOB, TEAM)) -> list[str]:
+def texts(
+    store: Store, ranked: Sequence[tuple[int, float]], scopes: Sequence[Scope] = (ANN, BOB, TEAM)
+) -> list[str]:
     """What the memories of a ranking say, in its order."""
     return [one.content for one in store.get(scopes, [seq for seq, _ in ranked])]
 
@@ -134,14 +164,22 @@ def found(store: Store, question: str, *, limit: int = 100, **narrower: Any) -> 
 
 def listed(store: Store, **narrower: Any) -> list[str]:
     """What a listing shows, oldest first."""
-    return [one.content for one in store.list(Filter(**{"scopes": (ANN,), **narrower}), order="oldest")]
+    return [
+        one.content for one in store.list(Filter(**{"scopes": (ANN,), **narrower}), order="oldest")
+    ]
 
 
 def truth(store: Store, *scopes: Scope) -> dict[str, Any]:
-    """Everything the store holds for the scopes but its journal, so that two moments can be compared."""
+    """Everything the store holds for the scopes but its journal, so that two moments can be
+    compared.
+    """
     asked = scopes or (ANN,)
-    state: dict[str, Any] = {f"{noun} {scope}": list(store.rows(noun, scope)) for noun in NOUNS for scope in asked}
-    every = Filter(asked, statuses=("active", "held", "proposed", "archived", "superseded", "faded", "evicted"))
+    state: dict[str, Any] = {
+        f"{noun} {scope}": list(store.rows(noun, scope)) for noun in NOUNS for scope in asked
+    }
+    every = Filter(
+        asked, statuses=("active", "held", "proposed", "archived", "superseded", "faded", "evicted")
+    )
     memories = store.list(every)
     state["numbers"] = [(one.seq, one.id) for one in memories]
     words = sorted({term for one in memories for term in index_terms(f"{one.title} {one.content}")})
@@ -157,13 +195,18 @@ def unit(seed: int, dimensions: int = 16) -> NDArray[np.float32]:
     return made
 
 
-def brute_force(vectors: Mapping[int, Vector], query: Vector, limit: int) -> list[tuple[int, float]]:
+def brute_force(
+    vectors: Mapping[int, Vector], query: Vector, limit: int
+) -> list[tuple[int, float]]:
     """What an exact search must return."""
     asked = np.asarray(query, np.float64)
     length = float(np.linalg.norm(asked)) or 1.0
     scores = {seq: float(np.asarray(v, np.float64) @ asked) / length for seq, v in vectors.items()}
     best = sorted(scores, key=lambda seq: (-scores[seq], seq))[:limit]
-    return sorted(((seq, min(1.0, max(0.0, scores[seq]))) for seq in best), key=lambda pair: (-pair[1], pair[0]))
+    return sorted(
+        ((seq, min(1.0, max(0.0, scores[seq]))) for seq in best),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
 
 
 def same_ranking(given: Sequence[tuple[int, float]], expected: Sequence[tuple[int, float]]) -> bool:
@@ -184,13 +227,17 @@ def mention_all(writer: Writer, name: str, memories: Sequence[Memory], *aliases:
 def correct(writer: Writer, old: Memory) -> None:
     """Lets a memory be superseded by another."""
     new = writer.add(fact("coffee after all", created=at(1)))
-    writer.change(old, status="superseded", status_at=at(1), status_reason="corrected", updated_at=at(1))
+    writer.change(
+        old, status="superseded", status_at=at(1), status_reason="corrected", updated_at=at(1)
+    )
     writer.link(link(new, old, "supersedes", at(1)))
 
 
 def tea_scene(store: Store) -> Memory:
     """One of everything, so that undo has something to spoil."""
-    one, two = put(store, fact("green tea", confidence=0.9, decay_rate=0.1, tags=("hot",)), fact("water"))
+    one, two = put(
+        store, fact("green tea", confidence=0.9, decay_rate=0.1, tags=("hot",)), fact("water")
+    )
 
     def work(writer: Writer) -> None:
         writer.link(link(one, two))

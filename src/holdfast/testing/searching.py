@@ -44,7 +44,10 @@ class WordsContract:
         assert set(found(store, "tea coffee")) == {"green tea", "black coffee"}
 
     def test_scores_lie_between_zero_and_one_best_first(self, store: Store) -> None:
-        put(store, *(fact("tea " * (1 + number % 3) + "word " * (number % 7)) for number in range(20)))
+        put(
+            store,
+            *(fact("tea " * (1 + number % 3) + "word " * (number % 7)) for number in range(20)),
+        )
         scores = [score for _, score in store.by_text(Filter((ANN,)), ["tea", "word"], 20)]
         assert len(scores) == 20
         assert scores == sorted(scores, reverse=True)
@@ -52,7 +55,9 @@ class WordsContract:
 
     def test_ties_come_in_insertion_order_and_the_limit_keeps_the_first(self, store: Store) -> None:
         stored = put(store, *(fact("green tea") for _ in range(9)), fact("water"))
-        assert [seq for seq, _ in store.by_text(Filter((ANN,)), ["tea"], 4)] == [one.seq for one in stored[:4]]
+        assert [seq for seq, _ in store.by_text(Filter((ANN,)), ["tea"], 4)] == [
+            one.seq for one in stored[:4]
+        ]
 
     @pytest.mark.parametrize(
         ("text", "question"),
@@ -81,12 +86,32 @@ class WordsContract:
     @pytest.mark.parametrize(
         "terms",
         [
-            [], [""], ['"'], ['""'], ["'"], ["a\x00b"], ["AND", "OR", "NOT", "NEAR"], ["*"], ["-tea"], ["te*"],
-            ["(", ")"], ["{x}:y"], ["^tea"], ["\\"], ["a b c"], ["~"], ["_"], ["%"], ["?"], ["\ud7ff"], ["x" * 5000],
-            ["词"] * 3, [f"w{number}" for number in range(2000)],
+            [],
+            [""],
+            ['"'],
+            ['""'],
+            ["'"],
+            ["a\x00b"],
+            ["AND", "OR", "NOT", "NEAR"],
+            ["*"],
+            ["-tea"],
+            ["te*"],
+            ["(", ")"],
+            ["{x}:y"],
+            ["^tea"],
+            ["\\"],
+            ["a b c"],
+            ["~"],
+            ["_"],
+            ["%"],
+            ["?"],
+            ["\ud7ff"],
+            ["x" * 5000],
+            ["词"] * 3,
+            [f"w{number}" for number in range(2000)],
         ],
         ids=lambda terms: f"{len(terms)} terms {str(terms)[:20]!a}",
-    )  # fmt: skip
+    )
     def test_any_list_of_terms_is_legal(self, store: Store, terms: list[str]) -> None:
         put(store, fact("green tea"))
         assert store.by_text(Filter((ANN,)), terms, 10) == []
@@ -106,7 +131,9 @@ class WordsContract:
         assert store.corpus([ANN, BOB], ["tea"]).frequency == {"tea": 2}
 
     def test_an_empty_corpus_has_no_length(self, store: Store) -> None:
-        assert store.corpus([ANN], ["tea"]) == store.corpus([ANN], [])._replace(frequency={"tea": 0})
+        assert store.corpus([ANN], ["tea"]) == store.corpus([ANN], [])._replace(
+            frequency={"tea": 0}
+        )
         assert (store.corpus([ANN], []).size, store.corpus([ANN], []).mean_length) == (0, 0.0)
 
     def test_corpus_follows_every_change(self, store: Store) -> None:
@@ -143,7 +170,9 @@ class VectorsContract:
     """Exact search by vector, cold and warm."""
 
     @pytest.mark.parametrize("size", [1, 7, 60])
-    def test_the_nearest_are_exact_at_the_first_call_and_at_every_later_one(self, store: Store, size: int) -> None:
+    def test_the_nearest_are_exact_at_the_first_call_and_at_every_later_one(
+        self, store: Store, size: int
+    ) -> None:
         vectors = vectorised(store, size)
         for attempt in range(4):
             query = unit(1000 + attempt)
@@ -159,7 +188,9 @@ class VectorsContract:
 
     def test_opposites_and_empty_vectors_score_zero(self, store: Store) -> None:
         opposite, blank, same = put(store, fact("opposite"), fact("blank"), fact("same"))
-        store.add_vectors(ALL, MODEL, {opposite.seq: -unit(1), blank.seq: unit(1) * 0, same.seq: unit(1)})
+        store.add_vectors(
+            ALL, MODEL, {opposite.seq: -unit(1), blank.seq: unit(1) * 0, same.seq: unit(1)}
+        )
         for _ in range(3):
             (best, high), *rest = store.by_vector(Filter((ANN,)), MODEL, unit(1), 3)
             assert best == same.seq and high == pytest.approx(1.0)
@@ -210,14 +241,18 @@ class VectorsContract:
         set_status(writing, fourth, "active")
         agrees(without(vectors, second) | {fourth.seq: unit(4242)})
 
-    def test_what_was_archived_before_the_first_search_comes_back_when_restored(self, store: Store) -> None:
+    def test_what_was_archived_before_the_first_search_comes_back_when_restored(
+        self, store: Store
+    ) -> None:
         vectors = vectorised(store, 6)
         one = store.list(Filter((ANN,)))[0]
         set_status(store, one, "archived")
         for _ in range(3):
             assert one.seq not in dict(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10))
         set_status(store, one, "active")
-        assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), brute_force(vectors, unit(5), 10))
+        assert same_ranking(
+            store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), brute_force(vectors, unit(5), 10)
+        )
 
     def test_what_left_and_came_back_between_two_searches_has_no_vector(self, store: Store) -> None:
         vectors = vectorised(store, 6)
@@ -249,11 +284,15 @@ class VectorsContract:
         assert store.by_vector(Filter((ANN,)), "test:unknown", unit(1), 10) == []
 
     @pytest.mark.parametrize("lengths", [(16, 8), (8, 8)], ids=["mixed", "other than before"])
-    def test_vectors_of_two_lengths_are_refused_and_none_is_stored(self, store: Store, lengths: Sequence[int]) -> None:
+    def test_vectors_of_two_lengths_are_refused_and_none_is_stored(
+        self, store: Store, lengths: Sequence[int]
+    ) -> None:
         vectors = vectorised(store, 2)
         new = put(store, fact("x"), fact("y"))
         with pytest.raises(DimensionMismatchError):
-            store.add_vectors(ALL, MODEL, {one.seq: unit(1, size) for one, size in zip(new, lengths, strict=True)})
+            store.add_vectors(
+                ALL, MODEL, {one.seq: unit(1, size) for one, size in zip(new, lengths, strict=True)}
+            )
         assert store.vectors(ALL, MODEL, [one.seq for one in new]) == {}
         assert store.coverage() == {MODEL: len(vectors)}
 
@@ -277,9 +316,13 @@ class VectorsContract:
         blank, bare, foreign = put(store, fact("blank"), fact("bare"), fact("of bob", scope=BOB))
         store.add_vectors(ALL, MODEL, {blank.seq: np.zeros(16, np.float32), foreign.seq: unit(1)})
         asked, seqs = -3 * unit(1), [*vectors, blank.seq, bare.seq, foreign.seq, 999_999]
-        expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {blank.seq: 0.0}
+        expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {
+            blank.seq: 0.0
+        }
         for _ in range(3):  # the second time a scope is asked, its vectors may be kept at hand
-            assert store.similarities([ANN], MODEL, asked, seqs) == pytest.approx(expected, abs=1e-5)
+            assert store.similarities([ANN], MODEL, asked, seqs) == pytest.approx(
+                expected, abs=1e-5
+            )
             store.by_vector(Filter((ANN,)), MODEL, asked, 1)
         assert store.similarities([ANN], "test:unknown", asked, seqs) == {}
         assert store.similarities([ANN], MODEL, unit(1, 8), seqs) == {}
@@ -295,8 +338,12 @@ class VectorsContract:
         store.add_vectors(ALL, "test:small", {one.seq: unit(1, 8), two.seq: unit(2, 8)})
         store.add_vectors(ALL, "test:large", {one.seq: unit(2, 32)})
         for _ in range(3):
-            assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 8), 1)] == [two.seq]
-            assert [seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)] == [one.seq]
+            assert [
+                seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 8), 1)
+            ] == [two.seq]
+            assert [
+                seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)
+            ] == [one.seq]
         assert store.models([ANN]) == {"test:small": True, "test:large": False}
         assert store.dimensions([ANN, BOB]) == {"test:small": 8, "test:large": 32}
         assert store.coverage([ANN]) == {"test:large": 1, "test:small": 2}
@@ -329,23 +376,38 @@ class VectorsContract:
         store.add_vectors(ALL, MODEL, {seq: unit(1, 8)})
         assert store.dimensions([ANN]) == {MODEL: 8}
         for _ in range(3):
-            assert [found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 8), 10)] == [seq]
+            assert [
+                found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 8), 10)
+            ] == [seq]
 
     def test_without_vector_gives_durable_kinds_first_then_the_newest(self, store: Store) -> None:
         put(
-            store, turn("turn 1", "s", 0), fact("fact 1"), memory("doc", kind="document"), memory("rule", kind="rule"),
-            turn("turn 2", "s", 1), fact("fact 2", status="archived"),
-        )  # fmt: skip
+            store,
+            turn("turn 1", "s", 0),
+            fact("fact 1"),
+            memory("doc", kind="document"),
+            memory("rule", kind="rule"),
+            turn("turn 2", "s", 1),
+            fact("fact 2", status="archived"),
+        )
         expected = ["fact 2", "rule", "fact 1", "turn 2", "doc", "turn 1"]
         assert [one.content for one in store.without_vector(MODEL, 10)] == expected
         assert [one.content for one in store.without_vector(MODEL, 2, [ANN])] == expected[:2]
 
     @pytest.mark.parametrize("step", [1, 2, 3, 100])
-    def test_going_on_behind_the_last_one_gives_each_memory_once_in_order(self, store: Store, step: int) -> None:
+    def test_going_on_behind_the_last_one_gives_each_memory_once_in_order(
+        self, store: Store, step: int
+    ) -> None:
         put(
-            store, turn("turn 1", "s", 0), fact("fact 1"), turn("turn 2", "s", 1), fact("fact 2"),
-            fact("bob 1", scope=BOB), turn("bob 2", "s", 0, scope=BOB), fact("fact 3"),
-        )  # fmt: skip
+            store,
+            turn("turn 1", "s", 0),
+            fact("fact 1"),
+            turn("turn 2", "s", 1),
+            fact("fact 2"),
+            fact("bob 1", scope=BOB),
+            turn("bob 2", "s", 0, scope=BOB),
+            fact("fact 3"),
+        )
         whole, found = [one.content for one in store.without_vector(MODEL, 100, ALL)], list[str]()
         last = None
         while waiting := store.without_vector(MODEL, step, ALL, after=last):
@@ -354,7 +416,12 @@ class VectorsContract:
         assert found == whole and len(whole) == 7
 
     def test_embedding_in_steps_ends_and_marks_the_model_complete(self, store: Store) -> None:
-        put(store, *(fact(str(number)) for number in range(7)), turn("t", "s", 0), fact("bob", scope=BOB))
+        put(
+            store,
+            *(fact(str(number)) for number in range(7)),
+            turn("t", "s", 0),
+            fact("bob", scope=BOB),
+        )
         steps = 0
         while waiting := store.without_vector(MODEL, 3, [ANN]):
             store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in waiting})
@@ -370,9 +437,13 @@ class VectorsContract:
         assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])
 
     @pytest.mark.parametrize("place", [0, 1, 2])
-    def test_a_model_is_complete_when_the_last_one_that_waited_is_gone(self, store: Store, place: int) -> None:
+    def test_a_model_is_complete_when_the_last_one_that_waited_is_gone(
+        self, store: Store, place: int
+    ) -> None:
         stored = put(store, fact("a"), fact("b"), fact("c"))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in stored if one != stored[place]})
+        store.add_vectors(
+            ALL, MODEL, {one.seq: unit(one.seq) for one in stored if one != stored[place]}
+        )
         assert store.models([ANN]) == {MODEL: False}
         purge(store, stored[place])
         assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])

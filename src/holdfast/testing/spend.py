@@ -1,4 +1,6 @@
-"""What language models were asked: booked by owner and day, never beyond what may be, and gone with its owner."""
+"""What language models were asked: booked by owner and day, never beyond what may be, and gone with
+its owner.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class SpendContract:
         assert store.spend(ANN, MONDAY, Spent(1, 60), most=100)
         assert not store.spend(ANN, MONDAY, Spent(1, 41), most=100)
         assert store.spend(ANN, MONDAY, Spent(1, 40), most=100)
-        assert store.spend(BOB, MONDAY, Spent(1, 100), most=100), "one owner's account is not another's"
+        assert store.spend(BOB, MONDAY, Spent(1, 100), most=100), (
+            "one owner's account is not another's"
+        )
         assert store.spent([ANN], MONDAY) == Spent(2, 100)
 
     def test_others_who_book_are_counted(self, store: Store, again: Again) -> None:

@@ -68,13 +68,27 @@ def _linked(writer: Writer, old: Memory) -> None:
 
 
 VERBS: Mapping[str, Callable[[Writer, Memory], Any]] = {
-    "add": lambda writer, old: writer.add(fact("more tea", tags=("x",), metadata={"a": {"b": 1}}, confidence=0.1)),
-    "add with every field": lambda writer, old: writer.add(
-        fact("x", triple=Triple("a", "b", "c"), valid_from=1, valid_until=2, decayed_at=3, protected=True, title="t")
+    "add": lambda writer, old: writer.add(
+        fact("more tea", tags=("x",), metadata={"a": {"b": 1}}, confidence=0.1)
     ),
-    "archive": lambda writer, old: writer.change(old, status="archived", status_at=at(1), updated_at=at(1)),
+    "add with every field": lambda writer, old: writer.add(
+        fact(
+            "x",
+            triple=Triple("a", "b", "c"),
+            valid_from=1,
+            valid_until=2,
+            decayed_at=3,
+            protected=True,
+            title="t",
+        )
+    ),
+    "archive": lambda writer, old: writer.change(
+        old, status="archived", status_at=at(1), updated_at=at(1)
+    ),
     "change twice": _twice,
-    "confirm": lambda writer, old: writer.change(old, protected=True, decay_rate=0.0, updated_at=at(1)),
+    "confirm": lambda writer, old: writer.change(
+        old, protected=True, decay_rate=0.0, updated_at=at(1)
+    ),
     "correct": correct,
     "rewrite": _rewritten,
     "remove": lambda writer, old: writer.remove(old),
@@ -91,7 +105,9 @@ class UndoContract:
     """Undo takes a run back exactly; undo of the undo brings it back."""
 
     @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
-    def test_undo_is_exact_and_undo_of_undo_redoes(self, store: Store, verb: Callable[[Writer, Memory], Any]) -> None:
+    def test_undo_is_exact_and_undo_of_undo_redoes(
+        self, store: Store, verb: Callable[[Writer, Memory], Any]
+    ) -> None:
         old = tea_scene(store)
         before = truth(store)
         run = run_id()
@@ -131,7 +147,9 @@ class UndoContract:
         with pytest.raises(NotFound):
             undo(store, "run_nobody")
 
-    def test_undo_returns_what_it_took_back_newest_first_and_is_journalled(self, store: Store) -> None:
+    def test_undo_returns_what_it_took_back_newest_first_and_is_journalled(
+        self, store: Store
+    ) -> None:
         put(store, fact("one"), fact("two"), run="run_add")
         added = store.events([ANN])
         assert write(store, lambda writer: writer.undo([ANN], "run_add"), run="run_undo") == added
@@ -196,7 +214,11 @@ class UndoContract:
     def test_an_entity_stays_while_memories_of_other_runs_mention_it(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         write(store, lambda writer: mention_all(writer, "Zoe", [one]), run="run_first")
-        write(store, lambda writer: writer.mention(ANN, entity="entity_Zoe", memory=two.id), run="run_later")
+        write(
+            store,
+            lambda writer: writer.mention(ANN, entity="entity_Zoe", memory=two.id),
+            run="run_later",
+        )
         undo(store, "run_first")
         assert [row["memory"] for row in store.rows("mention", ANN)] == [two.id]
         assert [row["name"] for row in store.rows("entity", ANN)] == ["Zoe"]

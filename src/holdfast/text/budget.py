@@ -1,7 +1,8 @@
 """How many tokens a text takes in a model's window, estimated without any model's tables.
 
-Calibrated on common byte-pair encodings and rounded up: about four ASCII characters a token, two of another
-alphabet, one CJK character. A budget kept by this estimate is kept by the real count for ordinary text.
+Calibrated on common byte-pair encodings and rounded up: about four ASCII characters a token, two of
+another alphabet, one CJK character. A budget kept by this estimate is kept by the real count for
+ordinary text.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import math
 
 from .lazy_regex import later
 
-_WIDE = later(r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WIDE = later(
+    r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 
 
 def count_tokens(text: str) -> int:

@@ -1,9 +1,11 @@
-"""Injected memory is data: it goes out between fences, is recognised when it comes back, and cannot climb over them.
+"""Injected memory is data: it goes out between fences, is recognised when it comes back, and cannot
+climb over them.
 
-A block put into a prompt returns in the transcript, and so does the region of a file that memory keeps, when an agent
-reads that file. `strip_fences` takes both out again, also when a chat client quoted, indented or escaped them on the
-way: a whole block, from its opening to its closing line, and nothing else. What is left of a block that was cut stays
-in the text, but `strip_echoes` leaves it out of what is learned, so that memory never learns from itself.
+A block put into a prompt returns in the transcript, and so does the region of a file that memory
+keeps, when an agent reads that file. `strip_fences` takes both out again, also when a chat client
+quoted, indented or escaped them on the way: a whole block, from its opening to its closing line,
+and nothing else. What is left of a block that was cut stays in the text, but `strip_echoes` leaves
+it out of what is learned, so that memory never learns from itself.
 """
 
 from __future__ import annotations
@@ -17,14 +19,18 @@ from .invisible import HIDDEN, is_format
 from .lazy_regex import later
 
 TAG = "holdfast-memory"
-REGION_BEGIN, REGION_END = "holdfast:begin", "holdfast:end"  # in comments, around what we keep in somebody's file
+REGION_BEGIN, REGION_END = (
+    "holdfast:begin",
+    "holdfast:end",
+)  # in comments, around what we keep in somebody's file
 
 _LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
-# A fence of ours has an id and a sha, a region a sha; the bare tag in somebody's sentence is only a word. The end of
-# the text may cut the opening line short.
+# A fence of ours has an id and a sha, a region a sha; the bare tag in somebody's sentence is only a
+# word. The end of the text may cut the opening line short.
 _MARK = re.compile(
     rf"{_LT}(?:(?:\\?/{TAG}[ \t]{{0,8}}|!--[ \t]{{0,8}}{REGION_END}[ \t]{{0,8}}--){_GT}(?P<close>)"
-    rf"|(?:{TAG}\s{{1,8}}id=|!--[ \t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?"
+    rf"|(?:{TAG}\s{{1,8}}id=|!--[ "
+    rf"\t]{{0,8}}{REGION_BEGIN}\s{{1,8}})[^<>]{{0,400}}?sha=[^<>]{{0,400}}?"
     rf"(?:{_GT}|(?P<cut>\Z)))",
     re.IGNORECASE,
 )
@@ -47,7 +53,9 @@ _MANGLED = later(
 )
 
 _TAG_LIKE = re.compile(r"[<＜](?=\s*[/|!?]|[a-zA-Z\[<])")
-_TURN_MARK = re.compile(r"\[(/?(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL)[^\[\]]{0,20})\]", re.IGNORECASE)
+_TURN_MARK = re.compile(
+    r"\[(/?(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL)[^\[\]]{0,20})\]", re.IGNORECASE
+)
 _HEADING = re.compile(r"(?:#{1,6}(?=\s|$)|={3,}|-{3,}|`{3,}|~{3,}|>|\s)+")
 _ROLE = re.compile(
     r"([*_\s-]*(?:system|assistant|user|human|developer|tool|function|ai|model)"
@@ -59,22 +67,26 @@ _ROLE = re.compile(
 def fence(text: str, *, block_id: str, label: str) -> str:
     """`text` between an opening and a closing line that `strip_fences` knows again.
 
-    Every remembered text in it has to be `neutralise`d. Blank lines are dropped, so that even a block whose end is cut
-    off shows where it ends; `sha` is of the text without them.
+    Every remembered text in it has to be `neutralise`d. Blank lines are dropped, so that even a
+    block whose end is cut off shows where it ends; `sha` is of the text without them.
     """
     lines = [line for line in text.split("\n") if line.strip()]
     body = "\n".join(lines)
-    from hashlib import sha256  # noqa: PLC0415 (it loads OpenSSL)
+    # It loads OpenSSL.
+    from hashlib import sha256  # noqa: PLC0415
 
     digest = sha256(body.encode("utf-8", "replace")).hexdigest()[:12]
-    return f'<{TAG} id="{_attribute(block_id)}" sha="{digest}" label="{_attribute(label)}">\n{body}\n</{TAG}>'
+    return (
+        f'<{TAG} id="{_attribute(block_id)}" sha="{digest}" '
+        f'label="{_attribute(label)}">\n{body}\n</{TAG}>'
+    )
 
 
 def strip_fences(text: str) -> tuple[str, int]:
     """`text` without its memory blocks, and how many there were; not a character goes besides.
 
-    Only what begins with an opening line and ends with its closing line is a block. Quote marks and indentation before
-    a block go with it if all of it is quoted.
+    Only what begins with an opening line and ends with its closing line is a block. Quote marks and
+    indentation before a block go with it if all of it is quoted.
     """
     if "holdfast" not in text.casefold():
         return text, 0  # ten times quicker than asking the pattern, and every text passes here
@@ -83,10 +95,11 @@ def strip_fences(text: str) -> tuple[str, int]:
 
 
 def strip_echoes(text: str) -> str:
-    """`text` without its memory blocks and without what may be left of one: for what is learned, never for storage.
+    """`text` without its memory blocks and without what may be left of one: for what is learned,
+    never for storage.
 
-    A block whose end is missing reaches to the next blank line, one whose beginning is missing back to the last one:
-    what a person writes around a cut quotation is another paragraph.
+    A block whose end is missing reaches to the next blank line, one whose beginning is missing back
+    to the last one: what a person writes around a cut quotation is another paragraph.
     """
     if "holdfast" not in text.casefold():
         return text
@@ -95,7 +108,9 @@ def strip_echoes(text: str) -> str:
 
 
 def blank_fences(text: str) -> str:
-    """`text` with its memory blocks emptied: as `strip_fences` has it, but every other line stays where it is."""
+    """`text` with its memory blocks emptied: as `strip_fences` has it, but every other line stays
+    where it is.
+    """
     if "holdfast" not in text.casefold():
         return text
     kept, position = [], 0
@@ -106,8 +121,9 @@ def blank_fences(text: str) -> str:
 
 
 def memory_blocks(text: str) -> list[tuple[int, int]]:
-    """Where memory's own blocks are, those among them whose marks were changed on the way: look-alike letters, other
-    brackets, lost attributes. Nothing is taken out by this; it says what must not be learned again."""
+    """Where memory's own blocks are, those among them whose marks were changed on the way:
+    look-alike letters, other brackets, lost attributes. Nothing is taken out by this; it says what
+    must not be learned again."""
     whole = list(_blocks(text)) if "holdfast" in text.casefold() else []
     if not _MANGLED.search(text.lower().translate(_AS_IT_LOOKS)):
         return whole  # most texts stop here, before each letter is looked at
@@ -130,7 +146,9 @@ def memory_blocks(text: str) -> list[tuple[int, int]]:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The text as it looks, in small Latin letters and without what is invisible, and where each letter was."""
+    """The text as it looks, in small Latin letters and without what is invisible, and where each
+    letter was.
+    """
     letters, places = [], []
     for place, char in enumerate(text):
         if unicodedata.category(char) == "Cf":
@@ -142,13 +160,16 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 
 def _is_a_mark(plain: str, mark: re.Match[str]) -> bool:
-    """Whether this is the edge of a block and not a word in a sentence: it has attributes, or begins a line."""
+    """Whether this is the edge of a block and not a word in a sentence: it has attributes, or
+    begins a line.
+    """
     line = plain[plain.rfind("\n", 0, mark.start()) + 1 : mark.start()]
     return bool(mark["attributes"]) or (not any(map(str.isalnum, line)) and bool(mark["tag"]))
 
 
 def neutralise(text: str) -> str:
-    """`text` so that inside a block it is nothing but text: no fence, tag, role, heading or hidden character.
+    """`text` so that inside a block it is nothing but text: no fence, tag, role, heading or hidden
+    character.
 
     Lines after the first are indented and blank ones dropped. Neutralising twice changes nothing.
 
@@ -162,7 +183,9 @@ def neutralise(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Each opening line with the closing line that follows it; of openings one after the other the last counts."""
+    """Each opening line with the closing line that follows it; of openings one after the other the
+    last counts.
+    """
     opening: re.Match[str] | None = None
     position = 0
     for mark in _MARK.finditer(text):
@@ -202,16 +225,22 @@ def _is_region(mark: re.Match[str]) -> bool:
 
 
 def _in_a_sentence(text: str, mark: re.Match[str]) -> bool:
-    """Whether the end of a region is only spoken of: ours has a line of its own, but for quote marks and its number."""
+    """Whether the end of a region is only spoken of: ours has a line of its own, but for quote
+    marks and its number.
+    """
     line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
     return _is_region(mark) and mark["close"] is not None and any(map(str.isalpha, line))
 
 
 def _before_quotes(text: str, floor: int, start: int, closing: int) -> int:
-    """Where the line of `start` begins if the closing line has the same quote marks or indentation, else `start`."""
+    """Where the line of `start` begins if the closing line has the same quote marks or indentation,
+    else `start`.
+    """
     line_start = max(floor, text.rfind("\n", floor, start) + 1)
     before = text[line_start:start]
-    is_quoted = not before.strip(" \t>|*") and text[text.rfind("\n", 0, closing) + 1 : closing] == before
+    is_quoted = (
+        not before.strip(" \t>|*") and text[text.rfind("\n", 0, closing) + 1 : closing] == before
+    )
     return line_start if is_quoted else start
 
 

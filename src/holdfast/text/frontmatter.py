@@ -1,7 +1,8 @@
-"""A Markdown file with YAML before its text: taken apart, read, and changed without touching what is not meant.
+"""A Markdown file with YAML before its text: taken apart, read, and changed without touching what
+is not meant.
 
-A change replaces the bytes of the values that change. Every other byte is a person's and stays: comments, order,
-quotes, unknown keys, line ends, the mark at the beginning that some editors leave.
+A change replaces the bytes of the values that change. Every other byte is a person's and stays:
+comments, order, quotes, unknown keys, line ends, the mark at the beginning that some editors leave.
 """
 
 from __future__ import annotations
@@ -63,12 +64,16 @@ def decode(content: bytes) -> str:
         raise Broken("is not UTF-8 text. Save it as UTF-8", line) from None
     marks = list(_CONFLICT.finditer(text))
     if len({mark[0][0] for mark in marks}) == 2:
-        raise Broken("git left a conflict here. Decide it and save the file", _line(text, marks[0].start()))
+        raise Broken(
+            "git left a conflict here. Decide it and save the file", _line(text, marks[0].start())
+        )
     return text
 
 
 def split(text: str) -> Document:
-    """The pieces of a file; one without frontmatter is all body. Broken when a frontmatter does not end."""
+    """The pieces of a file; one without frontmatter is all body. Broken when a frontmatter does not
+    end.
+    """
     opening = _OPENING.match(text)
     if opening is None:
         return Document("", "", "", text)
@@ -80,7 +85,9 @@ def split(text: str) -> Document:
 
 
 def read(document: Document) -> dict[str, Any]:
-    """The keys and values of the frontmatter; Broken, with the line in the file, when it is not YAML."""
+    """The keys and values of the frontmatter; Broken, with the line in the file, when it is not
+    YAML.
+    """
     try:
         return plain_yaml.read(document.yaml)
     except NotPlain:
@@ -94,17 +101,23 @@ def write(values: Mapping[str, Any], body: str, *, eol: str = "\n") -> Document:
 
 
 def line_of(document: Document, key: str) -> int:
-    """The line of the file in which a key of the frontmatter stands; its first where it does not."""
+    """The line of the file in which a key of the frontmatter stands; its first where it does
+    not.
+    """
     found = re.search(rf"^[\"']?{re.escape(key)}[\"']?\s*:", document.yaml, re.MULTILINE)
     return _line(document.text, len(document.opening) + found.start()) if found else 1
 
 
 def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str] = ()) -> Document:
-    """The file with other values for some keys; None takes a key out. No byte that is not theirs changes.
+    """The file with other values for some keys; None takes a key out. No byte that is not theirs
+    changes.
 
-    A new key comes after those that stand before it in `order`, or at the end. Refused when it cannot be done safely.
+    A new key comes after those that stand before it in `order`, or at the end. Refused when it
+    cannot be done safely.
     """
-    wanted = {key: value for key, value in read(document).items() if changes.get(key, "") is not None}
+    wanted = {
+        key: value for key, value in read(document).items() if changes.get(key, "") is not None
+    }
     wanted |= {key: value for key, value in changes.items() if value is not None}
     if not document.opening:
         eol = document.eol
@@ -114,7 +127,8 @@ def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str
         if patched is not None and _says(patched, wanted):
             return replace(document, yaml=patched)
     raise Refused(
-        "Its frontmatter is written in a way that cannot be changed without touching more than was asked for. Nothing "
+        "Its frontmatter is written in a way that cannot be changed without touching more than "
+        "was asked for. Nothing "
         "was changed; edit the file yourself."
     )
 
@@ -123,7 +137,9 @@ def plain(value: Any) -> Any:
     """A value of YAML as JSON could hold it: times become text in ISO 8601, keys become text."""
     match value:
         case datetime():
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+            return (
+                (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+            )
         case date():
             return datetime.combine(value, time(), UTC).isoformat()
         case Mapping():
@@ -153,15 +169,20 @@ def _load(yaml: str) -> dict[str, Any]:
 # Changing it
 
 
-def _cut_and_paste(document: Document, changes: Mapping[str, Any], order: Sequence[str]) -> str | None:
+def _cut_and_paste(
+    document: Document, changes: Mapping[str, Any], order: Sequence[str]
+) -> str | None:
     """The YAML with new values in the places of the old ones; None where that is not so simple."""
     entries = texts.full_yaml.entries(document.yaml)
     if entries is None:
         return None
     edits = [_edit(document, entries, key, value, order) for key, value in changes.items()]
     text = document.yaml
-    # From the end to the beginning, so that places stay true; of what is new at one place the last comes first.
-    for start, end, new in sorted(filter(None, reversed(edits)), key=lambda edit: edit[:2], reverse=True):
+    # From the end to the beginning, so that places stay true; of what is new at one place the last
+    # comes first.
+    for start, end, new in sorted(
+        filter(None, reversed(edits)), key=lambda edit: edit[:2], reverse=True
+    ):
         text = text[:start] + new + text[end:]
     return text
 
@@ -169,7 +190,9 @@ def _cut_and_paste(document: Document, changes: Mapping[str, Any], order: Sequen
 Edit = tuple[int, int, str]
 
 
-def _edit(document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]) -> Edit | None:
+def _edit(
+    document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
+) -> Edit | None:
     yaml, known = document.yaml, entries.get(key)
     if known is None:
         return _added(document, entries, key, value, order) if value is not None else None
@@ -179,7 +202,9 @@ def _edit(document: Document, entries: Mapping[str, Entry], key: str, value: Any
     return known.colon, known.end, written[written.index(":") + 1 :].rstrip("\r\n")
 
 
-def _added(document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]) -> Edit:
+def _added(
+    document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
+) -> Edit:
     yaml, every = document.yaml, list(entries.values())
     before = set(order[: order.index(key)]) if key in order else set(entries)
     above = [entry for name, entry in entries.items() if name in before]
@@ -187,7 +212,9 @@ def _added(document: Document, entries: Mapping[str, Entry], key: str, value: An
         place = _line_end(yaml, max(entry.end for entry in above)) if above else len(yaml)
     else:
         place = yaml.rfind("\n", 0, every[0].start) + 1
-    written = plain_yaml.write(key, value, eol=document.eol, indent=" " * (every[0].column if every else 0))
+    written = plain_yaml.write(
+        key, value, eol=document.eol, indent=" " * (every[0].column if every else 0)
+    )
     return place, place, written
 
 

@@ -1,4 +1,5 @@
-"""All of YAML, by a library, for what plain_yaml.py leaves to it: read, taken apart, and written again.
+"""All of YAML, by a library, for what plain_yaml.py leaves to it: read, taken apart, and written
+again.
 
 Importing this takes longer than most commands, so nobody does before it is needed.
 """
@@ -23,7 +24,9 @@ class NotYAML(ValueError):
 
 
 class Entry(NamedTuple):
-    """Where a key stands: its first character, the one behind its colon, the end of its value, and its column."""
+    """Where a key stands: its first character, the one behind its colon, the end of its value, and
+    its column.
+    """
 
     start: int
     colon: int
@@ -56,21 +59,29 @@ def entries(yaml: str) -> dict[str, Entry] | None:
         if not isinstance(key, ScalarNode):
             return None
         colon = yaml.index(":", key.end_mark.index) + 1
-        found[str(key.value)] = Entry(key.start_mark.index, colon, max(colon, _end(value, yaml)), key.start_mark.column)
+        found[str(key.value)] = Entry(
+            key.start_mark.index, colon, max(colon, _end(value, yaml)), key.start_mark.column
+        )
     return found
 
 
 def _end(node: Any, yaml: str) -> int:
-    """Where a value ends: behind its last character, not behind the comments and blank lines that follow."""
+    """Where a value ends: behind its last character, not behind the comments and blank lines that
+    follow.
+    """
     if isinstance(node.value, list) and not node.flow_style:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, yaml)
     start, end = node.start_mark.index, node.end_mark.index
-    return start + len(yaml[start:end].rstrip()) if end > start else 0  # nothing may stand lines below its key
+    return (
+        start + len(yaml[start:end].rstrip()) if end > start else 0
+    )  # nothing may stand lines below its key
 
 
 def written_again(yaml: str, changes: Mapping[str, Any]) -> str | None:
-    """A mapping with changes, as the library writes it: comments and unknown keys stay, spaces may not."""
+    """A mapping with changes, as the library writes it: comments and unknown keys stay, spaces may
+    not.
+    """
     library = YAML()
     library.preserve_quotes, library.width = True, 4096
     try:

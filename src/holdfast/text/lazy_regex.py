@@ -18,10 +18,18 @@ class _Later:
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(*self._source)
         # From now on its methods are found without coming here.
-        vars(self).update({known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")})
+        vars(self).update(
+            {
+                known: getattr(compiled, known)
+                for known in dir(compiled)
+                if not known.startswith("_")
+            }
+        )
         return getattr(compiled, name)
 
 
 def later(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Like `re.compile`, without the time it takes; an error in the pattern shows at its first use."""
+    """Like `re.compile`, without the time it takes; an error in the pattern shows at its first
+    use.
+    """
     return cast(re.Pattern[str], _Later(pattern, flags))

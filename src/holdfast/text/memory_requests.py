@@ -1,26 +1,33 @@
 """What somebody asks of a memory, in their own words and anywhere in a message.
 
-`control.py` knows whole utterances that are commands; this reads sentences. It takes a message apart into sentences and
-clauses, leaves out what is not the speaker's own prose (quotations, code, text to be translated), strips courtesies
-from the beginning of each clause, and compares the rest with a small grammar: a verb of keeping or forgetting, a
-negation, what it is about (this conversation, the last message, a topic), and from when on.
+`control.py` knows whole utterances that are commands; this reads sentences. It takes a message
+apart into sentences and clauses, leaves out what is not the speaker's own prose (quotations, code,
+text to be translated), strips courtesies from the beginning of each clause, and compares the rest
+with a small grammar: a verb of keeping or forgetting, a negation, what it is about (this
+conversation, the last message, a topic), and from when on.
 
 The grammar is data, in the table `asked` of `control_cues/`, one file a language:
 - `script`: the writing that a text must have for the language to be tried;
 - `trigger`: some word of every request; a text without one is not read at all;
 - `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
 - `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
-- `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which asks nothing;
+- `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which
+  asks nothing;
 - `personal`: words by which people speak of themselves;
-- `fold`: whether accents are left aside; `spelling`: words that are often misspelt, `not_misspelt` those that look so;
-- `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends in a question mark;
+- `fold`: whether accents are left aside; `spelling`: words that are often misspelt, `not_misspelt`
+  those that look so;
+- `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends
+  in a question mark;
 - `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
 - `parts`: named alternatives, which patterns and other parts use as {name};
-- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than what follows;
-- `known`: words that tell that a memory has something, without which "delete it" is about something else;
-- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds no longer;
-- one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back` a pronoun for
-  something said before, `weak` one that counts only where `known` is found before it.
+- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than
+  what follows;
+- `known`: words that tell that a memory has something, without which "delete it" is about something
+  else;
+- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds
+  no longer;
+- one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back`
+  a pronoun for something said before, `weak` one that counts only where `known` is found before it.
 """
 
 from __future__ import annotations
@@ -36,9 +43,13 @@ from typing import Any, Literal, get_args
 
 from .lazy_regex import later
 
-Kind = Literal["resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"]
+Kind = Literal[
+    "resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""Where two kinds fit one clause, the first wins: "from now on save nothing of this" is about what follows."""
+"""Where two kinds fit one clause, the first wins: "from now on save nothing of this" is about what
+follows.
+"""
 
 LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
 LONGEST = 4_000  # characters: longer texts are pasted rather than said
@@ -52,23 +63,30 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "kana": re.compile(r"[\u3040-\u30ff]"),
 }
 _KANA = _SCRIPTS["kana"]
-_PLAIN = str.maketrans({"’": "'", "‘": "'", "´": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "，": ",", "：": ":"})
+_PLAIN = str.maketrans(
+    {"’": "'", "‘": "'", "´": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "，": ",", "：": ":"}
+)
 # Code, and lines of a program or a shell, are nobody's request.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CODE_LINE = re.compile(r"^\s*(?://|#(?!\d)|/\*|\*|--|\$ |>|<!--|;;).*$", re.MULTILINE)
-# Quotations: marks in pairs. A single straight quote opens one only before a letter and after a space or a bracket.
+# Quotations: marks in pairs. A single straight quote opens one only before a letter and after a
+# space or a bracket.
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
     r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
 )
-_MARK = "\ua66e"  # stands for a quotation: a letter of no language here, so that it is read as a word
+_MARK = (
+    "\ua66e"  # stands for a quotation: a letter of no language here, so that it is read as a word
+)
 _SENTENCE = re.compile(r"[.!?…]+(?=\s|$|[\"')\]])|[。！？]+|\n+")
 _ENDS = " \t,.;:!?…。、！？~\"'()-–—"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """What is asked of memory: of which kind, about what, and where in the plain text the sentence is."""
+    """What is asked of memory: of which kind, about what, and where in the plain text the sentence
+    is.
+    """
 
     kind: Kind
     topic: str = ""
@@ -103,7 +121,9 @@ class _Grammar:
         """Whether a text may be of this language and has a word for memory in it."""
         if self.code == "zh" and _KANA.search(text):
             return False  # kanji among kana are Japanese
-        return bool(self.script.search(text)) and bool(self.trigger.search(_folded(text) if self.fold else text))
+        return bool(self.script.search(text)) and bool(
+            self.trigger.search(_folded(text) if self.fold else text)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +173,9 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
     withdrawn = _withdrawal(grammar, sentences)
     if withdrawn is not None:
-        return MemoryRequest("resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :])))
+        return MemoryRequest(
+            "resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :]))
+        )
     first: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
         spelled = _spelled(grammar, sentence)
@@ -166,20 +188,26 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         if grammar.fold:  # the topic as it was written
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
         before, after = sentences[:place], sentences[place + 1 :]
-        # Folding moves no character, so that a topic can be taken from the sentence as it was written.
+        # Folding moves no character, so that a topic can be taken from the sentence as it was
+        # written.
         kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
         if kind is None:
             continue
-        request = MemoryRequest(kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after)))
+        request = MemoryRequest(
+            kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after))
+        )
         if first is None:
             first = request
         elif {first.kind, kind} == {"pause", "resume"}:
-            first = request  # "I asked you to save nothing for a while. You can go on now.": the later word counts
+            # "I asked you to save nothing for a while. You can go on now.": the later word counts
+            first = request
     return first
 
 
 def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
-    """The place of the sentence that, alone or with the next, takes back an earlier request to keep nothing."""
+    """The place of the sentence that, alone or with the next, takes back an earlier request to keep
+    nothing.
+    """
     for place, sentence in enumerate(sentences):
         both = " ".join((sentence, *sentences[place + 1 : place + 2]))
         if grammar.withdrawn.search(_spelled(grammar, both[:LONGEST_SENTENCE])):
@@ -211,12 +239,16 @@ def _first(grammar: _Grammar, sentence: str) -> _Found | None:
                 topic = parts.get("topic") or ""
                 span = match.span("topic") if topic else (0, 0)
                 weak = bool(parts.get("weak"))
-                return _Found(kind, topic.strip(_ENDS), span, weak or bool(parts.get("back")), weak, start)
+                return _Found(
+                    kind, topic.strip(_ENDS), span, weak or bool(parts.get("back")), weak, start
+                )
     return None
 
 
 def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]]:
-    """Where clauses begin, where what they ask begins behind ever more courtesies, and whether it is put politely."""
+    """Where clauses begin, where what they ask begins behind ever more courtesies, and whether it
+    is put politely.
+    """
     seen: set[int] = set()
     for start in (0, *(mark.end() for mark in grammar.starts.finditer(sentence))):
         body, polite = start, False
@@ -245,7 +277,9 @@ def _settled(
 def _forgotten(
     grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
 ) -> tuple[Kind | None, str]:
-    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the matter named before."""
+    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the
+    matter named before.
+    """
     if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
         return None, ""  # "There is a typo in my text. Remove it." is about the text
     if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
@@ -260,7 +294,9 @@ def _forgotten(
 def _remembered(
     grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
 ) -> tuple[Kind | None, str]:
-    """What is to be remembered, which may stand before or after the request; nothing where it is only talk."""
+    """What is to be remembered, which may stand before or after the request; nothing where it is
+    only talk.
+    """
     if not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         if not said and after:
@@ -269,7 +305,8 @@ def _remembered(
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
     if not aside and _has(grammar, grammar.personal, found.topic):
         return "remember", found.topic
-    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea. What …?".
+    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea.
+    # What …?".
     asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
     # Elsewhere a comma before what is to be remembered is plain grammar.
     told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
@@ -277,7 +314,9 @@ def _remembered(
 
 
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
-    """What a pronoun stands for: the last thing said before it, of what people say of themselves if there is any."""
+    """What a pronoun stands for: the last thing said before it, of what people say of themselves if
+    there is any.
+    """
     said = [one for one in reversed(earlier) if one.strip(_ENDS)]
     cues = (grammar.personal, grammar.last, grammar.rest)
     own = (one for one in said if any(_has(grammar, cue, one) for cue in cues))
@@ -313,14 +352,20 @@ def _spelled(grammar: _Grammar, sentence: str) -> str:
 
 
 def _folded(sentence: str) -> str:
-    """A sentence without accents, character by character, so that places in it stay what they are."""
+    """A sentence without accents, character by character, so that places in it stay what they
+    are.
+    """
     return "".join(unicodedata.normalize("NFD", one)[0] for one in sentence)
 
 
 @cache
 def _corrected(word: str, known: frozenset[str]) -> str:
-    """The one known word from which a longer word is a slip away: a letter too many, too few, wrong or swapped."""
-    near = [one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)]
+    """The one known word from which a longer word is a slip away: a letter too many, too few, wrong
+    or swapped.
+    """
+    near = [
+        one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)
+    ]
     return near[0] if len(near) == 1 else ""
 
 
@@ -338,7 +383,10 @@ def _nearest(word: str, grammar: _Grammar) -> str:
 def _slip(right: str, wrong: str) -> bool:
     if abs(len(right) - len(wrong)) > 1 or right == wrong:
         return False
-    at = next((i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), min(len(right), len(wrong)))
+    at = next(
+        (i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b),
+        min(len(right), len(wrong)),
+    )
     tails = (right[at:], wrong[at:])
     return (
         tails[0][1:] == tails[1][1:]
@@ -352,7 +400,9 @@ def _put_back(topic: str, said: str, sentence: str, quotes: Sequence[str]) -> st
     """A topic with its quotations in the place of their marks."""
     if _MARK not in topic:
         return topic
-    index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[: max(0, sentence.find(topic))].count(_MARK)
+    index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[
+        : max(0, sentence.find(topic))
+    ].count(_MARK)
     for quote in quotes[index:]:
         topic = topic.replace(_MARK, quote, 1)
     return topic.replace(_MARK, "")
@@ -364,7 +414,9 @@ def _grammars() -> tuple[_Grammar, ...]:
 
 
 def _load(code: str) -> _Grammar:
-    cues = tomllib.loads(files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8"))["asked"]
+    cues = tomllib.loads(
+        files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8")
+    )["asked"]
     parts = _expanded(cues["parts"])
 
     def compiled(pattern: str) -> re.Pattern[str]:
@@ -373,7 +425,11 @@ def _load(code: str) -> _Grammar:
     kinds: Mapping[str, Any] = cues["kinds"]
     if wrong := set(kinds) ^ set(KINDS):
         raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
-    spelling = {wrong: right for right, slips in cues.get("spelling", {}).items() for wrong in (right, *slips.split())}
+    spelling = {
+        wrong: right
+        for right, slips in cues.get("spelling", {}).items()
+        for wrong in (right, *slips.split())
+    }
     return _Grammar(
         code=code,
         script=_SCRIPTS[cues["script"]],

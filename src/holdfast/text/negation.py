@@ -1,10 +1,10 @@
 """What must not differ between two texts that are to count as one statement.
 
-A text has particulars: words that turn its sense round (negations, opposites), figures (numbers, dates, times) and
-names (of people, places, files, addresses). Two texts whose particulars differ say two things, however many words
-they share. The word lists know English, German, Spanish, French, Russian, Chinese and Japanese; figures, and names
-that can be told by their form, need no list. A doubtful case counts as a difference: a statement kept twice does
-less harm than one that is lost.
+A text has particulars: words that turn its sense round (negations, opposites), figures (numbers,
+dates, times) and names (of people, places, files, addresses). Two texts whose particulars differ
+say two things, however many words they share. The word lists know English, German, Spanish, French,
+Russian, Chinese and Japanese; figures, and names that can be told by their form, need no list. A
+doubtful case counts as a difference: a statement kept twice does less harm than one that is lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Particulars:
     """What a text says that may not differ."""
 
     weighty: frozenset[str]
-    """The kinds of words whose presence alone makes another statement: a negation, a restriction, a doubt…"""
+    """The kinds of words whose presence alone makes another statement: a negation, a restriction, a
+    doubt…
+    """
     poles: Mapping[int, frozenset[int]]
     """By opposite, the sides that are named."""
     figures: frozenset[str]
@@ -74,7 +76,9 @@ def differ(one: Particulars, other: Particulars) -> bool:
 
 
 def contrasts(words: Collection[str], others: Collection[str]) -> bool:
-    """Whether two sets of lower-cased words, cut at spaces, differ in a number, a negation or an opposite."""
+    """Whether two sets of lower-cased words, cut at spaces, differ in a number, a negation or an
+    opposite.
+    """
     if any(any(map(str.isdigit, word)) for word in set(words) ^ set(others)):
         return True
     weighty, poles = _senses(legible(" ".join(words)))
@@ -84,7 +88,9 @@ def contrasts(words: Collection[str], others: Collection[str]) -> bool:
 
 # Texts and words in one way of writing
 
-_INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
+_INVISIBLE = dict.fromkeys(
+    [0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)]
+)
 _PLAIN = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": " ", "*": " "})
 _SHORT_NOT = later(r"\b(ca|wo|sha|ai|[a-z]+?)n't\b", re.IGNORECASE)
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
@@ -93,7 +99,8 @@ _PREFIXED = later(r"(?<![\w-])([a-z]{1,2})-(?=[a-z]{2,}(?![\w-]))", re.IGNORECAS
 
 
 def legible(text: str) -> str:
-    """A text in plain letters: compatibility forms resolved, nothing invisible, `n't` in full, `e-mail` in one word.
+    """A text in plain letters: compatibility forms resolved, nothing invisible, `n't` in full,
+    `e-mail` in one word.
 
     >>> legible("She can’t read ｅ-mails")
     'She can not read emails'
@@ -119,18 +126,28 @@ def fold_word(word: str) -> str:
     folded = word.casefold().replace("ё", "е")
     if folded.isascii() or not "a" <= unicodedata.normalize("NFD", folded)[0] <= "z":
         return folded
-    return "".join(letter for letter in unicodedata.normalize("NFD", folded) if not unicodedata.combining(letter))
+    return "".join(
+        letter
+        for letter in unicodedata.normalize("NFD", folded)
+        if not unicodedata.combining(letter)
+    )
 
 
 def small_words(text: str) -> frozenset[str]:
-    """The stop words, folded, of the language whose stop words a text uses most, and of scripts but the Latin."""
+    """The stop words, folded, of the language whose stop words a text uses most, and of scripts but
+    the Latin.
+    """
     words = {fold_word(word) for word in _LETTERS.findall(text[:2000])}
-    return _small_words(max(LATIN_LANGUAGES, key=lambda language: len(words & STOP_WORDS[language])))
+    return _small_words(
+        max(LATIN_LANGUAGES, key=lambda language: len(words & STOP_WORDS[language]))
+    )
 
 
 @lru_cache(maxsize=16)
 def _small_words(language: str) -> frozenset[str]:
-    return frozenset(map(fold_word, STOP_WORDS[language] | STOP_WORDS["russian"] | STOP_WORDS["unspaced"]))
+    return frozenset(
+        map(fold_word, STOP_WORDS[language] | STOP_WORDS["russian"] | STOP_WORDS["unspaced"])
+    )
 
 
 # Words that turn the sense round
@@ -166,7 +183,9 @@ def _poles() -> dict[str, frozenset[str]]:
 def _sense_word() -> re.Pattern[str]:
     """A word; or where there are no spaces, the longest one that is listed."""
     listed = {word for word in (*_kinds(), *_poles(), *HARMLESS.split()) if _NO_SPACES.search(word)}
-    return re.compile("|".join([*sorted(listed, key=lambda word: (-len(word), word)), _WORD.pattern]))
+    return re.compile(
+        "|".join([*sorted(listed, key=lambda word: (-len(word), word)), _WORD.pattern])
+    )
 
 
 _USED_TO = later(r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )(?<!get )\bused to\b", re.IGNORECASE)
@@ -192,7 +211,8 @@ def _sense_words(text: str) -> list[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """What the form of a text adds to its weight: how often it negates, whether it asks, whether it tells of the past.
+    """What the form of a text adds to its weight: how often it negates, whether it asks, whether it
+    tells of the past.
 
     Negations near each other are one: some languages say `never` as `not never`.
     """
@@ -220,7 +240,10 @@ def _opposed(ours: Mapping[int, frozenset[int]], theirs: Mapping[int, frozenset[
 # Figures
 
 _DATE = later(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
-_CLOCK = later(r"(?<![\d.:])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])(?:\s*([ap])\.?m\b\.?|\s*uhr\b)?", re.IGNORECASE)
+_CLOCK = later(
+    r"(?<![\d.:])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])(?:\s*([ap])\.?m\b\.?|\s*uhr\b)?",
+    re.IGNORECASE,
+)
 _HOUR = later(r"(?<![\d.:])(\d{1,2})\s*(?:([ap])\.?m\b\.?|uhr\b)", re.IGNORECASE)
 _WEEKDAY = later(r"(?:星期|礼拜|禮拜|周|週)([一二三四五六日天])|([月火水木金土日])曜")
 _CHINESE_DAYS, _JAPANESE_DAYS = "日一二三四五六天", "日月火水木金土"
@@ -244,7 +267,20 @@ def _calendar() -> dict[str, str]:
     return _labelled(CALENDAR_WORDS)
 
 
-_MONTHS = ["@jan", "@feb", "@mar", "@apr", "@may", "@jun", "@jul", "@aug", "@sep", "@oct", "@nov", "@dec"]
+_MONTHS = [
+    "@jan",
+    "@feb",
+    "@mar",
+    "@apr",
+    "@may",
+    "@jun",
+    "@jul",
+    "@aug",
+    "@sep",
+    "@oct",
+    "@nov",
+    "@dec",
+]
 _ALSO_VERBS = ("may", "march")  # months only when they are capitalised
 
 
@@ -254,7 +290,9 @@ def _take_moments(text: str) -> tuple[str, frozenset[str]]:
 
     def date(match: re.Match[str]) -> str:
         month = int(match[2])
-        found.update((match[1], _MONTHS[month - 1] if 1 <= month <= 12 else match[2], str(int(match[3]))))
+        found.update(
+            (match[1], _MONTHS[month - 1] if 1 <= month <= 12 else match[2], str(int(match[3])))
+        )
         return " "
 
     def clock(match: re.Match[str]) -> str:
@@ -277,7 +315,9 @@ def _time_of_day(hour: int, minutes: str, half: str | None) -> str:
 
 def _figures(text: str) -> Iterator[str]:
     for chinese, japanese in _WEEKDAY.findall(text):
-        yield _WEEKDAYS[(_CHINESE_DAYS.index(chinese) if chinese else _JAPANESE_DAYS.index(japanese)) % 7]
+        yield _WEEKDAYS[
+            (_CHINESE_DAYS.index(chinese) if chinese else _JAPANESE_DAYS.index(japanese)) % 7
+        ]
     rest = _WEEKDAY.sub(" ", text)
     for digits, ordinal in _NUMBER.findall(rest):
         plain = digits.replace(",", "") if _GROUPED.fullmatch(digits) else digits
@@ -292,12 +332,16 @@ def _figures(text: str) -> Iterator[str]:
 
 
 def is_weighty(word: str) -> bool:
-    """Whether a word, folded, makes another statement by its presence alone: `not`, `only`, `perhaps`."""
+    """Whether a word, folded, makes another statement by its presence alone: `not`, `only`,
+    `perhaps`.
+    """
     return word in _kinds()
 
 
 def is_figure(word: str) -> bool:
-    """Whether a word, folded, is compared as a figure: it has a digit, or names a number, a weekday or a month."""
+    """Whether a word, folded, is compared as a figure: it has a digit, or names a number, a weekday
+    or a month.
+    """
     return word in _numbers() or word in _calendar() or any(map(str.isdigit, word))
 
 
@@ -327,12 +371,16 @@ _ADDRESSED = later("([\u4e00-\u9fff]{1,4})(?:さん|様|氏|くん|君)")
 def _take_marks(text: str) -> tuple[str, frozenset[str]]:
     """The text without what is a name by its form, and these."""
     versions = _VERSION.sub("", text)
-    marks = frozenset(_SCHEME.sub("", mark.casefold()).rstrip("/.,;:!?)") for mark in _MARK.findall(versions))
+    marks = frozenset(
+        _SCHEME.sub("", mark.casefold()).rstrip("/.,;:!?)") for mark in _MARK.findall(versions)
+    )
     return _MARK.sub(" _ ", versions), marks
 
 
 def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Words that are names, and words that may be: those that begin a sentence, where all are capitalised."""
+    """Words that are names, and words that may be: those that begin a sentence, where all are
+    capitalised.
+    """
     names, openers = set(_ADDRESSED.findall(text)), set()
     unspaced = bool(_NO_SPACES.search(text))
     names.update(_KATAKANA.findall(text))
@@ -349,9 +397,13 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _names_differ(one: Particulars, other: Particulars) -> bool:
-    if any(_lacks(other, name) for name in one.names) or any(_lacks(one, name) for name in other.names):
+    if any(_lacks(other, name) for name in one.names) or any(
+        _lacks(one, name) for name in other.names
+    ):
         return True
-    return any(_lacks(other, word) for word in one.openers) and any(_lacks(one, word) for word in other.openers)
+    return any(_lacks(other, word) for word in one.openers) and any(
+        _lacks(one, word) for word in other.openers
+    )
 
 
 def _lacks(text: Particulars, name: str) -> bool:
@@ -362,7 +414,9 @@ def _lacks(text: Particulars, name: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _same_name(one: str, other: str) -> bool:
-    """Whether two words, folded, can be one name in two grammatical forms: `anna` and `annas`, not `ann` and `anne`."""
+    """Whether two words, folded, can be one name in two grammatical forms: `anna` and `annas`, not
+    `ann` and `anne`.
+    """
     short, long = sorted((one, other), key=len)
     if not short.isascii():
         return index_terms(short) == index_terms(long)

@@ -1,7 +1,7 @@
 """Words that turn a statement into another one, lower-cased and without accents.
 
-Words of scripts without spaces are looked for anywhere in a text, all others as whole words. A word may stand for
-several things; what matters is whether two texts name different ones.
+Words of scripts without spaces are looked for anywhere in a text, all others as whole words. A word
+may stand for several things; what matters is whether two texts name different ones.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ WEIGHTY: dict[str, str] = {
     "instead": "instead statt anstatt sino plutot вместо 而不是 代わりに",
 }
 
-# Texts that name different sides of a line, and none in common, make two statements. `|` stands between the sides;
-# a line that begins with spaces continues the one before it.
+# Texts that name different sides of a line, and none in common, make two statements. `|` stands
+# between the sides; a line that begins with spaces continues the one before it.
 OPPOSITES = """
 vor | nach
 for fur | against gegen contra contre против

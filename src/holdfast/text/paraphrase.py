@@ -1,8 +1,10 @@
-"""How a text words what it says: its terms, their order, which small words lead them, and their tense.
+"""How a text words what it says: its terms, their order, which small words lead them, and their
+tense.
 
-Two wordings can be compared without understanding them. What they have in common is the Jaccard index of their
-terms; what only one of them has may carry weight or not; and the same terms may still be told otherwise, in exchanged
-roles ("Ann manages Bob"), under other prepositions ("for Lena", "from Lena") or in another tense ("worked at").
+Two wordings can be compared without understanding them. What they have in common is the Jaccard
+index of their terms; what only one of them has may carry weight or not; and the same terms may
+still be told otherwise, in exchanged roles ("Ann manages Bob"), under other prepositions ("for
+Lena", "from Lena") or in another tense ("worked at").
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ class Wording:
     light: frozenset[str]
     """Terms that carry no weight."""
     places: Mapping[str, int]
-    """Where each word stands, in order. Small words are marked with `~`, and left out if they occur twice."""
+    """Where each word stands, in order. Small words are marked with `~`, and left out if they occur
+    twice.
+    """
     enumerations: frozenset[frozenset[str]]
     """Words that are joined by commas or by "and"."""
     leads: Mapping[str, str]
@@ -63,7 +67,8 @@ def wording(text: str) -> Wording:
 def in_common(one: Wording, other: Wording) -> tuple[float, bool]:
     """The Jaccard index of the terms, and whether those that one text has alone carry no weight.
 
-    Terms that differ in an ending only are equal too, as long as half of the terms are equal as they are.
+    Terms that differ in an ending only are equal too, as long as half of the terms are equal as
+    they are.
     """
     mine, yours = one.terms - other.terms, set(other.terms - one.terms)
     equal = len(one.terms) - len(mine)
@@ -80,14 +85,19 @@ def in_common(one: Wording, other: Wording) -> tuple[float, bool]:
 
 
 def most_in_common(one: Wording, other: Wording) -> float:
-    """The most that `in_common` can find, quickly told: whatever is not equal as it is might differ in an ending."""
+    """The most that `in_common` can find, quickly told: whatever is not equal as it is might differ
+    in an ending.
+    """
     fewer, more = sorted((len(one.terms), len(other.terms)))
     return fewer / max(more, 1) if 2 * len(one.terms & other.terms) >= fewer else 0.0
 
 
 @lru_cache(maxsize=1 << 14)
 def _one_word(one: str, other: str) -> bool:
-    length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    length = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
     rests = {one[length:], other[length:]}
     return (length >= 4 and rests <= _ENDINGS) or (length >= 5 and rests == {"", "er"})
 
@@ -99,7 +109,9 @@ _ENDINGS = frozenset(["", "e", "n", "en", "es", "em", "s", "y", "i"])
 
 
 def told_otherwise(one: Wording, other: Wording) -> bool:
-    """Whether two wordings of the same terms say two things. It does not matter which comes first."""
+    """Whether two wordings of the same terms say two things. It does not matter which comes
+    first.
+    """
     return (
         bool(one.past & other.present or other.past & one.present)
         or _otherwise_related(one, other)
@@ -120,7 +132,9 @@ def _otherwise_related(one: Wording, other: Wording) -> bool:
 
 
 def _led_elsewhere(one: Wording, other: Wording) -> bool:
-    """Whether a small word stands before one shared word here and before another there ("not tea", "not coffee")."""
+    """Whether a small word stands before one shared word here and before another there ("not tea",
+    "not coffee").
+    """
     here, there = one.leads.items() - other.leads.items(), other.leads.items() - one.leads.items()
     return any(
         marker == their_marker and word in other.terms and their_word in one.terms
@@ -132,8 +146,8 @@ def _led_elsewhere(one: Wording, other: Wording) -> bool:
 def _roles_exchanged(one: Wording, other: Wording) -> bool:
     """Whether two words have changed places around a third ("Ann manages Bob").
 
-    A word that took its preposition along has kept its role, and so has the one whom a passive names with "by".
-    What is enumerated has no order.
+    A word that took its preposition along has kept its role, and so has the one whom a passive
+    names with "by". What is enumerated has no order.
     """
     places = dict(other.places)
     for words in one.enumerations & other.enumerations:
@@ -142,9 +156,13 @@ def _roles_exchanged(one: Wording, other: Wording) -> bool:
     order = [word for word in one.places if word in places]
     free = [_has_role(word) and not _keeps_role(word, one, other) for word in order]
     behind_all = max(places.values(), default=0) + 1
-    first_after = [behind_all] * (len(order) + 1)  # of the words that follow here, the one that comes first there
+    first_after = [behind_all] * (
+        len(order) + 1
+    )  # of the words that follow here, the one that comes first there
     for at in range(len(order) - 1, -1, -1):
-        first_after[at] = min(first_after[at + 1], places[order[at]]) if free[at] else first_after[at + 1]
+        first_after[at] = (
+            min(first_after[at + 1], places[order[at]]) if free[at] else first_after[at + 1]
+        )
     last_before = -1
     for at, word in enumerate(order):
         if last_before > places[word] > first_after[at + 1]:
@@ -161,7 +179,9 @@ def _keeps_role(word: str, one: Wording, other: Wording) -> bool:
     before, after = one.leads.get(word, ""), other.leads.get(word, "")
     if (before in _AGENT) != (after in _AGENT):
         return True
-    return before == after != "" and all(list(told.leads.values()).count(before) == 1 for told in (one, other))
+    return before == after != "" and all(
+        list(told.leads.values()).count(before) == 1 for told in (one, other)
+    )
 
 
 def _done_to(passive: Wording, active: Wording) -> bool:
@@ -200,7 +220,9 @@ class _Notes:
         self._times: Counter[str] = Counter()
         self._lead = ""  # the small word just before
         self._term = ""  # the last term
-        self._helped = False  # whether an auxiliary stands before, which makes the next word a participle
+        self._helped = (
+            False  # whether an auxiliary stands before, which makes the next word a participle
+        )
         self._joined = True  # whether a comma or an "and" stands before
         self._enumerated_from = 0
 
@@ -210,7 +232,9 @@ class _Notes:
         if not word[0].isalnum() or word in _JOINING:
             self._joined = True
         elif _IS_HIRAGANA.match(piece):
-            self._note_hiragana(piece, _KANJI_BEFORE.search(match.string, max(0, match.start() - 1), match.start()))
+            self._note_hiragana(
+                piece, _KANJI_BEFORE.search(match.string, max(0, match.start() - 1), match.start())
+            )
         elif word == "s" and match.string[match.start() - 1 : match.start()] == "'":
             self.leads[self._term] = "'s"
         elif is_figure(word):
@@ -228,7 +252,11 @@ class _Notes:
 
     def places(self) -> dict[str, int]:
         """The words in order, with their places."""
-        return {word: at for at, word in enumerate(self._order) if _has_role(word) or self._times[word] == 1}
+        return {
+            word: at
+            for at, word in enumerate(self._order)
+            if _has_role(word) or self._times[word] == 1
+        }
 
     def _is_small(self, piece: str, word: str) -> bool:
         stop = word in self._stops and piece.casefold() not in _NO_STOP_WORDS

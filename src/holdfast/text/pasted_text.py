@@ -1,8 +1,9 @@
 """Whose words a message is made of: its author's own prose, and what they pasted into it.
 
-`parts` cuts a text into spans that follow each other without a gap, each with the reason why it is not the author's
-own; own prose has none. Facts are looked for in own prose only, and a rule that does not stand there is at most
-proposed. In doubt a line counts as pasted: a wrong memory costs more than a missed one.
+`parts` cuts a text into spans that follow each other without a gap, each with the reason why it is
+not the author's own; own prose has none. Facts are looked for in own prose only, and a rule that
+does not stand there is at most proposed. In doubt a line counts as pasted: a wrong memory costs
+more than a missed one.
 """
 
 from __future__ import annotations
@@ -17,19 +18,30 @@ from .invisible import HIDDEN
 from .lazy_regex import later
 
 MEMORY, CODE, QUOTED, MAIL, TALK, SHELL, MACHINE, DOCUMENT, MARKUP, MIDDLE = (
-    "a block of memory", "code", "a quotation", "a mail", "a conversation of others", "a terminal", "a log or code",
-    "a document", "markup", "the middle of a long text",
-)  # fmt: skip
+    "a block of memory",
+    "code",
+    "a quotation",
+    "a mail",
+    "a conversation of others",
+    "a terminal",
+    "a log or code",
+    "a document",
+    "markup",
+    "the middle of a long text",
+)
 """Why a part is not the author's own prose."""
 
-# People write their own words before or after what they paste, and briefly. So of a long turn only a short first
-# and last paragraph are theirs: in the middle there is no telling whose words these are.
+# People write their own words before or after what they paste, and briefly. So of a long turn only
+# a short first and last paragraph are theirs: in the middle there is no telling whose words these
+# are.
 LONG_TURN = 2000
 SHORT_PARAGRAPH = 500
 
 
 class Part(NamedTuple):
-    """Characters [start, end) of a text, and why they are not its author's prose; empty where they are."""
+    """Characters [start, end) of a text, and why they are not its author's prose; empty where they
+    are.
+    """
 
     start: int
     end: int
@@ -50,13 +62,16 @@ _MAIL_BELOW = later(
     re.IGNORECASE,
 )
 _GREETED = later(
-    r"\s{0,4}(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?|sehr geehrte[rs]?|hola|estimad[oa]s?"
+    r"\s{0,4}(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?|sehr "
+    r"geehrte[rs]?|hola|estimad[oa]s?"
     r"|querid[oa]s?|bonjour|cher|chère|здравствуйте|уважаем\w+|привет)\b[^.!?\n]{0,40}[,!:]?\s*$",
     re.IGNORECASE,
 )
 _SIGNED = later(
-    r"\s{0,4}(?:best|kind|warm)?\s?(?:regards|wishes|best|cheers|sincerely|thanks|thank you|yours(?: truly)?"
-    r"|(?:viele|liebe|beste|freundliche) grüße|mit freundlichen grüßen|gruß|saludos|atentamente|cordialement"
+    r"\s{0,4}(?:best|kind|warm)?\s?(?:regards|wishes|best|cheers|sincerely|thanks|thank "
+    r"you|yours(?: truly)?"
+    r"|(?:viele|liebe|beste|freundliche) grüße|mit freundlichen "
+    r"grüßen|gruß|saludos|atentamente|cordialement"
     r"|bien à vous|с уважением)\s?[,!.]?\s*$",
     re.IGNORECASE,
 )
@@ -67,7 +82,8 @@ _SHELL_PROMPT = later(
 )
 # Commands that print a file or a page: all that follows is theirs.
 _PRINTS = later(
-    r"\b(?:cat|bat|less|more|head|tail|type|curl|wget|http|git (?:show|diff|log|blame)|grep|rg|sed|awk|gh|jq|man|tree"
+    r"\b(?:cat|bat|less|more|head|tail|type|curl|wget|http|git "
+    r"(?:show|diff|log|blame)|grep|rg|sed|awk|gh|jq|man|tree"
     r"|diff|find|xargs|pbpaste|Get-Content)\b"
 )
 _MACHINE_LINE = later(
@@ -97,7 +113,9 @@ _MODEL_TURN = later(
     re.IGNORECASE,
 )
 _LABEL = r"(?-i:[A-ZÀ-ÞА-ЯЁ][\w.'’-]{0,24}(?: [A-ZÀ-ÞА-ЯЁ][\w.'’-]{0,24}){0,2})"
-_SPEAKER = later(rf"[\s*_-]{{0,6}}(?P<who>@?{_LABEL}|@[\w.-]{{2,30}})(?:\s\([^()\n]{{1,30}}\))?[\s*_]{{0,4}}:\s+\S")
+_SPEAKER = later(
+    rf"[\s*_-]{{0,6}}(?P<who>@?{_LABEL}|@[\w.-]{{2,30}})(?:\s\([^()\n]{{1,30}}\))?[\s*_]{{0,4}}:\s+\S"
+)
 _TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\.?)?"
 _CHAT_LINE = later(
     rf"\s{{0,4}}(?:\[[^\[\]\n]{{0,24}}{_TIME}[^\[\]\n]{{0,12}}\]\s?\S|<@?[\w.-]{{2,30}}>\s+\S"
@@ -120,9 +138,11 @@ _OWN_LABELS = later(
 _HEADING = later(r"\s{0,3}#{1,6}\s+\S")
 _UNDERLINE = later(r"\s{0,3}(?:={3,}|-{3,})\s*$")
 _FRONT_MATTER = later(r"---\s*\n(?:[\w-]+:.*\n)+---\s*(?:\n|\Z)")
-# What a README has and a message has not: bold terms that open a list's line, badges, links, tables, task lists.
+# What a README has and a message has not: bold terms that open a list's line, badges, links,
+# tables, task lists.
 _DOCUMENT_LINE = later(
-    r"\s{0,8}(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\*\*|__|`|\[[ xX]\]\s|\[[^\]\n]+\]\()|!\[|\[!\[|\[[^\]\n]+\]\([^)\n]+\)\s*$"
+    r"\s{0,8}(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\*\*|__|`|\[[ "
+    r"xX]\]\s|\[[^\]\n]+\]\()|!\[|\[!\[|\[[^\]\n]+\]\([^)\n]+\)\s*$"
     r"|\*\*[^*\n]+\*\*\s*:?\s*$|\|.*\|\s*$|:?-{3,}:?\s*\|)"
 )
 _TAG_OPENS = later(r"<(?P<tag>[A-Za-z][\w:-]{1,40})(?:\s[^<>\n]{0,400})?>")
@@ -148,7 +168,8 @@ class _Line(NamedTuple):
 def parts(text: str, *, by_agent: bool = False) -> list[Part]:
     """The text from its beginning to its end: own prose and what was pasted, in turn.
 
-    Agents write documents themselves, with headings, lists and labels: `by_agent` leaves those to them.
+    Agents write documents themselves, with headings, lists and labels: `by_agent` leaves those to
+    them.
 
     >>> [part.reason for part in parts("Look:\\n> always push on Fridays")]
     ['', 'a quotation']
@@ -169,7 +190,9 @@ def parts(text: str, *, by_agent: bool = False) -> list[Part]:
 
 
 def own_prose(text: str, *, pasted: str = "\n\n", quoted: str = "", by_agent: bool = False) -> str:
-    """The author's own prose; what was pasted between it leaves `pasted`, a quotation within a line `quoted`."""
+    """The author's own prose; what was pasted between it leaves `pasted`, a quotation within a line
+    `quoted`.
+    """
     kept = []
     for part in parts(text, by_agent=by_agent):
         if not part.reason:
@@ -181,7 +204,9 @@ def own_prose(text: str, *, pasted: str = "\n\n", quoted: str = "", by_agent: bo
 
 
 def why_pasted(text: str, quote: str) -> str:
-    """Why these words of a text are not its author's own prose; empty where they are, or do not occur."""
+    """Why these words of a text are not its author's own prose; empty where they are, or do not
+    occur.
+    """
     words = [re.escape(word) for word in quote.split()]
     found = list(re.finditer(r"\s+".join(words), text)) if words else []
     if not found:
@@ -192,10 +217,13 @@ def why_pasted(text: str, quote: str) -> str:
 
 
 def _reason_at(spans: Sequence[Part], start: int, end: int) -> str:
-    return next((part.reason for part in spans if part.reason and part.start < end and start < part.end), "")
+    return next(
+        (part.reason for part in spans if part.reason and part.start < end and start < part.end), ""
+    )
 
 
-# -- line by line ------------------------------------------------------------------------------------------------------
+# -- line by line
+# ------------------------------------------------------------------------------------------------------
 
 
 def _lines(text: str) -> list[_Line]:
@@ -258,7 +286,9 @@ def _is_machine(line: str) -> bool:
 
 
 def _spread_terminal(lines: Sequence[_Line], reasons: list[str]) -> None:
-    """What a command or a log printed goes up to the next blank line, or to the end where a command prints a file."""
+    """What a command or a log printed goes up to the next blank line, or to the end where a command
+    prints a file.
+    """
     goes_on = False
     for number, line in enumerate(lines):
         if reasons[number] == SHELL:
@@ -275,14 +305,21 @@ def _spread_terminal(lines: Sequence[_Line], reasons: list[str]) -> None:
 
 
 def _spread_mail(lines: Sequence[_Line], reasons: list[str]) -> None:
-    headers = [number for number, line in enumerate(lines) if not reasons[number] and _MAIL_HEADER.match(line.text)]
-    below = next((number for number, line in enumerate(lines) if _MAIL_BELOW.match(line.text[:200])), None)
+    headers = [
+        number
+        for number, line in enumerate(lines)
+        if not reasons[number] and _MAIL_HEADER.match(line.text)
+    ]
+    below = next(
+        (number for number, line in enumerate(lines) if _MAIL_BELOW.match(line.text[:200])), None
+    )
     begins = [headers[0]] if len(headers) > 1 else []
     for number in [*begins, *([below] if below is not None else [])]:
         _fill(reasons, number, MAIL)
     greeted = next((number for number, line in enumerate(lines) if _GREETED.match(line.text)), None)
     signed = [number for number, line in enumerate(lines) if _SIGNED.match(line.text)]
-    # A letter is greeted and signed with a name; a message to an agent has at most a "Thanks" as its last line.
+    # A letter is greeted and signed with a name; a message to an agent has at most a "Thanks" as
+    # its last line.
     written = [number for number, line in enumerate(lines) if line.text.strip()]
     if greeted is not None and signed and greeted < signed[-1] < written[-1]:
         for number in range(greeted, min(signed[-1] + 2, len(lines))):
@@ -290,7 +327,9 @@ def _spread_mail(lines: Sequence[_Line], reasons: list[str]) -> None:
 
 
 def _spread_talk(lines: Sequence[_Line], reasons: list[str]) -> None:
-    """Lines of speakers; where one speaks twice, or turns of models are marked, also what follows without a mark."""
+    """Lines of speakers; where one speaks twice, or turns of models are marked, also what follows
+    without a mark.
+    """
     turns = next((number for number, line in enumerate(lines) if _is_model_turn(line.text)), None)
     if turns is not None:
         _fill(reasons, turns, TALK)
@@ -323,13 +362,19 @@ def _speaker(line: str) -> str:
 
 
 def _spread_document(text: str, lines: Sequence[_Line], reasons: list[str]) -> None:
-    """A heading makes a document of all that follows it; so does front matter of what it stands before."""
+    """A heading makes a document of all that follows it; so does front matter of what it stands
+    before.
+    """
     front = _FRONT_MATTER.match(text)
     headings = [
-        number for number, line in enumerate(lines) if _HEADING.match(line.text) and reasons[number] == DOCUMENT
+        number
+        for number, line in enumerate(lines)
+        if _HEADING.match(line.text) and reasons[number] == DOCUMENT
     ]
     under = [
-        number if lines[number].text.rstrip()[-1] not in ".!?:,;" else number + 2  # a title, or a line between parts
+        number
+        if lines[number].text.rstrip()[-1] not in ".!?:,;"
+        else number + 2  # a title, or a line between parts
         for number, line in enumerate(lines[1:])
         if _UNDERLINE.match(line.text) and lines[number].text.strip() and not reasons[number]
     ]
@@ -344,13 +389,16 @@ def _fill(reasons: list[str], start: int, reason: str) -> None:
         reasons[number] = reasons[number] or reason
 
 
-# -- within lines ------------------------------------------------------------------------------------------------------
+# -- within lines
+# ------------------------------------------------------------------------------------------------------
 
 
 def _tagged(text: str) -> list[tuple[int, int]]:
     """What stands between a tag and its end: "<rules>…</rules>"."""
     found: list[tuple[int, int]] = []
-    last: dict[str, int] = {}  # where each tag is closed for the last time, so that none is looked for in vain
+    last: dict[
+        str, int
+    ] = {}  # where each tag is closed for the last time, so that none is looked for in vain
     position = 0
     while "<" in text and (opens := _TAG_OPENS.search(text, position)):
         tag = f"</{opens['tag']}>"
@@ -362,11 +410,16 @@ def _tagged(text: str) -> list[tuple[int, int]]:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Sentences in quotation marks are somebody else's, or an example; a title or a word in them stays."""
+    """Sentences in quotation marks are somebody else's, or an example; a title or a word in them
+    stays.
+    """
     found = []
     for quotation in _QUOTATION.finditer(text):
         words = quotation[0]
-        introduced = text[max(quotation.start() - 20, 0) : quotation.start()].rstrip()[-1:] in (":", "：")
+        introduced = text[max(quotation.start() - 20, 0) : quotation.start()].rstrip()[-1:] in (
+            ":",
+            "：",
+        )
         if introduced or len(words.split()) >= _SHORT_QUOTE or _QUOTED_SENTENCE.search(words):
             found.append(quotation.span())
     return found
@@ -376,7 +429,11 @@ def _mark_middle(text: str, marks: list[str]) -> None:
     own = "".join("" if mark else char for char, mark in zip(text, marks, strict=True)).strip()
     if len(own) <= LONG_TURN:
         return
-    paragraphs = [each.span() for each in re.finditer(r"(?:(?!\n[ \t]*\n).)+", text, re.DOTALL) if each[0].strip()]
+    paragraphs = [
+        each.span()
+        for each in re.finditer(r"(?:(?!\n[ \t]*\n).)+", text, re.DOTALL)
+        if each[0].strip()
+    ]
     mine = [span for span in paragraphs if any(not mark for mark in marks[span[0] : span[1]])]
     for number, (start, end) in enumerate(mine):
         at_an_end = number in (0, len(mine) - 1)

@@ -1,8 +1,8 @@
 """The YAML that frontmatter nearly always is, read and written without a YAML library.
 
-Loading one takes longer than most commands, and reading one file with it longer than reading twenty without. Only what
-cannot mean anything else is read here; whatever else it may be, `NotPlain` leaves to the library. What is written here
-is read here.
+Loading one takes longer than most commands, and reading one file with it longer than reading twenty
+without. Only what cannot mean anything else is read here; whatever else it may be, `NotPlain`
+leaves to the library. What is written here is read here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ DEEPEST = 50  # brackets in one value
 WIDTH = 100  # columns that a list may take before each of its items gets a line of its own
 
 # Words that mean something else to one reader of YAML or another.
-_SPECIAL = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "none"))
+_SPECIAL = frozenset(
+    ("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "none")
+)
 _WORDS = later(r"(?:[^\W\d_]|/)(?:[\w ./()+@&;!?'$%=~-]*[\w./()+@&;!?'$%=~-])?")
 _SENTENCE = later(r"(?:[^\W\d_]|/)(?:[\w ,./()+@&;!?'$%=~-]*[\w./()+@&;!?'$%=~-])?")
 _NUMBER = later(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
@@ -37,7 +39,9 @@ class NotPlain(ValueError):
 
 
 def read(text: str) -> dict[str, Any]:
-    """The keys and values of a frontmatter; NotPlain when a YAML library has to say what it means."""
+    """The keys and values of a frontmatter; NotPlain when a YAML library has to say what it
+    means.
+    """
     values: dict[str, Any] = {}
     text = text.replace("\r\n", "\n")
     if _UNPRINTABLE.search(text.replace("\n", "")):
@@ -75,7 +79,10 @@ def _indented(lines: Sequence[str], start: int) -> list[str]:
 def _nested(lines: Sequence[str]) -> Any:
     indent = len(lines[0]) - len(lines[0].lstrip(" "))
     flat = [line[indent:] for line in lines]
-    if any(line[:indent].strip() or own.startswith((" ", "#")) for line, own in zip(lines, flat, strict=True)):
+    if any(
+        line[:indent].strip() or own.startswith((" ", "#"))
+        for line, own in zip(lines, flat, strict=True)
+    ):
         raise NotPlain
     if all(own.startswith("- ") for own in flat):
         return [_value(own[2:].strip(" ")) for own in flat]
@@ -177,10 +184,16 @@ def write(key: str, value: Any, *, eol: str = "\n", indent: str = "") -> str:
     """
     match value:
         case Mapping() if value:
-            inner = "".join(write(name, one, eol=eol, indent=indent + "  ") for name, one in value.items())
+            inner = "".join(
+                write(name, one, eol=eol, indent=indent + "  ") for name, one in value.items()
+            )
             return f"{indent}{key}:{eol}{inner}"
-        case list() | tuple() if any(isinstance(one, Mapping) for one in value) or len(_written(value)) > WIDTH:
-            return f"{indent}{key}:{eol}" + "".join(f"{indent}  - {_written(one)}{eol}" for one in value)
+        case list() | tuple() if (
+            any(isinstance(one, Mapping) for one in value) or len(_written(value)) > WIDTH
+        ):
+            return f"{indent}{key}:{eol}" + "".join(
+                f"{indent}  - {_written(one)}{eol}" for one in value
+            )
     return f"{indent}{key}: {_written(value, _SENTENCE)}{eol}"
 
 
@@ -201,5 +214,7 @@ def _written(value: Any, plain: re.Pattern[str] = _WORDS) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    escaped = (
+        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    )
     return '"' + _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

@@ -9,7 +9,8 @@ BRANCH = "branch"
 
 
 def read_in(memory: Memory) -> str:
-    """The file and the lines that a memory was read in, such as `tickets/7.md:3-17`; empty for one that was not.
+    """The file and the lines that a memory was read in, such as `tickets/7.md:3-17`; empty for one
+    that was not.
 
     Of a turn on a branch that was abandoned it says so.
     """

@@ -1,7 +1,8 @@
-"""Secrets that only their neighbourhood gives away: `password=hunter2`, "my password is …", user:pass@host.
+"""Secrets that only their neighbourhood gives away: `password=hunter2`, "my password is …",
+user:pass@host.
 
-A name (password, token, api key, in several languages) and a link (`=`, `:`, "is") lead to a value, and
-`secret_values` judges it. Each name costs a bounded look ahead, so time is linear in the text.
+A name (password, token, api key, in several languages) and a link (`=`, `:`, "is") lead to a value,
+and `secret_values` judges it. Each name costs a bounded look ahead, so time is linear in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _PASSWORDS = (
 """),
     "mot de passe",
 )
-# These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or `monkey`.
+# These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or
+# `monkey`.
 _OTHERS = words("""
     pass pw pin key token secret credentials credential _auth schlüssel clave clé chave jeton
     geheimnis secreto segredo токен ключ секрет 令牌 密钥 トークン
@@ -49,41 +51,53 @@ _HARMLESS = words("""
 # Names that stand alone; every other one names a token.
 _LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
 _SUFFIX = r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary|base|value))?"
-_NAME = re.compile(rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])")
+_NAME = re.compile(
+    rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])"
+)
 
 LONGEST = 512  # how far a value is read at first; one that is a secret goes to its end
 ENOUGH = 80  # how much of a value shows what it is
 LEAST_ARGUMENT = 12  # characters of a value that only stands in a list after its name
 NEAR = 80  # how far from a name a random string may end
 _QUOTES = "\"'`“”‘’«»„"
-# A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside JSON.
+# A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside
+# JSON.
 _QUOTED = (
     rf"[bruf]{{0,2}}(?:(?P<quote>\\?[\"'`])|[“”‘’«»„])"
     rf"(?P<quoted>(?>(?:(?(quote)(?!(?P=quote))|(?![“”‘’«»„]))(?:\\.|[^\n\\])){{1,{LONGEST}}}))"
 )
-# A bare value ends at white space and at what ends an argument in code, URLs and connection strings.
+# A bare value ends at white space and at what ends an argument in code, URLs and connection
+# strings.
 _BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)"
 # A told value ends with the sentence, and where the script changes back to one without spaces.
 _TELL = r"(?P<told>[!#-&*-Z\\^_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
 _ABOUT = (
-    r"(?:[ \t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b"
+    r"(?:[ "
+    r"\t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b"
     r"[^.:\n?!=]{1,40}?)?"
 )
 _IS = (
     r"(?:(?:[ \t](?:changed|set|updated|reset|geändert|gesetzt))?"
     r"[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
     r"|['’]s\b|[ \t]{0,3}(?:[:：=]|是|为|為|は|는|은)|[ \t]{1,2}[—–-](?=[ \t]))"
-    r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed to|jetzt|nun|ahora|maintenant|agora)\b)?"
+    r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed "
+    r"to|jetzt|nun|ahora|maintenant|agora)\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
 )
 # `=`, `:`, `=>`, and what PHP, make and JavaScript write: `.=`, `?=`, `::=`, `+=`, `??=`, `||=`.
 _LINK = r"(?:=>|:{1,3}=|[.?+]=|(?:\?\?|\|\|)=|[=:：＝](?![=:]))"
 # YAML may put the value of a name on the next line, after `|` or `>`.
 _BLOCK = r"(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,24})?"
-_ASSIGNED = re.compile(rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}{_LINK}[ \t]{{0,8}}{_BLOCK}(?:{_QUOTED}|{_BARE})")
-# A type between the name and the value: Go's `var apiToken string = "…"`, Kotlin's and Rust's `token: &str = "…"`.
-_TYPED = re.compile(rf"(?:[ \t]{{0,2}}:)?[ \t]{{1,3}}[\w.*&\[\]<>?']{{1,40}}[ \t]{{0,3}}:?=[ \t]{{0,3}}{_QUOTED}")
-# `setProperty("API_TOKEN", "…")`: an argument after the one that names it. Lists of names look the same.
+_ASSIGNED = re.compile(
+    rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}{_LINK}[ \t]{{0,8}}{_BLOCK}(?:{_QUOTED}|{_BARE})"
+)
+# A type between the name and the value: Go's `var apiToken string = "…"`, Kotlin's and Rust's
+# `token: &str = "…"`.
+_TYPED = re.compile(
+    rf"(?:[ \t]{{0,2}}:)?[ \t]{{1,3}}[\w.*&\[\]<>?']{{1,40}}[ \t]{{0,3}}:?=[ \t]{{0,3}}{_QUOTED}"
+)
+# `setProperty("API_TOKEN", "…")`: an argument after the one that names it. Lists of names look the
+# same.
 _ARGUMENT = re.compile(rf"\\?[\"'`][ \t]{{0,3}},[ \t]{{0,3}}{_QUOTED}")
 # `<add key="Password" value="…" />`
 _ATTRIBUTE = re.compile(rf"[\"'][ \t]{{1,4}}value[ \t]?=[ \t]?{_QUOTED}", re.IGNORECASE)
@@ -95,11 +109,14 @@ _ELEMENT_WORD = re.compile(r"[\w.+/=-]{16,200}+", re.ASCII)
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _BESIDE = re.compile(rf"[ \t]{_QUOTED}")
-_PASSWORD_BESIDE = re.compile(rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])")  # quotes also part the name of a field
+_PASSWORD_BESIDE = re.compile(
+    rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])"
+)  # quotes also part the name of a field
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
-# A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a digit to show for it.
+# A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a
+# digit to show for it.
 _ODD_TAIL = re.compile(rf"[&|(){{}}\[\]](?=\D{{0,99}}\d)[^\s=;,:{_QUOTES}<>\\]{{1,100}}(?=\s|$)")
 _DOTTED = re.compile(r"[\w.:>-]*\w$")
 _HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
@@ -124,7 +141,8 @@ _RULES = (
         ("bearer", "authorization"),
         "token",
         re.compile(
-            r"\b(?:bearer|authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:bearer|basic|token|apikey|digest))"
+            r"\b(?:bearer|authorization[\"']?[ \t]{0,4}[:=][ "
+            r"\t]{0,4}[\"']?(?:bearer|basic|token|apikey|digest))"
             r"[ \t]{1,4}(?P<bare>[\w.~+/=:-]{8,512})",
             re.IGNORECASE,
         ),
@@ -168,7 +186,9 @@ _RULES = (
 )
 
 
-_RULES_BY_CUE = {cue: [rule for rule in _RULES if cue in rule.cues] for rule in _RULES for cue in rule.cues}
+_RULES_BY_CUE = {
+    cue: [rule for rule in _RULES if cue in rule.cues] for rule in _RULES for cue in rule.cues
+}
 
 # What a text must hold, within one word, for anything here to be found in it.
 LEADS = tuple({lead.split()[-1] for lead in (*_CORES, *_FOREIGN_CORES, *_RULES_BY_CUE)})
@@ -229,19 +249,25 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
 
 
 def _is_inside(text: str, start: int) -> bool:
-    """Whether the word at `start` is only the end of another one; `authToken` and `IAMToken` are two."""
+    """Whether the word at `start` is only the end of another one; `authToken` and `IAMToken` are
+    two.
+    """
     if not text[start - 1 : start].isalpha():
         return False
     before = text[max(0, start - 2) : start]
     is_camel = text[start].isupper() and text[start + 1 : start + 2].islower()
-    return not (text[start].isupper() and before[-1].islower()) and not (is_camel and before.isupper())
+    return not (text[start].isupper() and before[-1].islower()) and not (
+        is_camel and before.isupper()
+    )
 
 
 def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret]:
     """The value that the name is said to have."""
     start, end = name_match.span()
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
-    told = () if name_match["other"] == "pass" else (_TOLD, *beside)  # one may pass a thing to `another`
+    told = (
+        () if name_match["other"] == "pass" else (_TOLD, *beside)
+    )  # one may pass a thing to `another`
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
     yield from _in_element(text, end)
     for pattern in (_ASSIGNED, _TYPED, _ARGUMENT, _ATTRIBUTE, _ELEMENT, *told, *flag):
@@ -266,11 +292,17 @@ def _in_element(text: str, end: int) -> Iterator[Secret]:
 
 def _is_argument(value: str) -> bool:
     """Whether the argument after a name is its value: `("password", "user_name")` are two names."""
-    return len(value) >= LEAST_ARGUMENT and looks_drawn(value) and is_secret(value, name="token", how="quoted")
+    return (
+        len(value) >= LEAST_ARGUMENT
+        and looks_drawn(value)
+        and is_secret(value, name="token", how="quoted")
+    )
 
 
 def _close_by(text: str, end: int) -> Iterator[Secret]:
-    """Random strings soon after a name in the same line; a name that goes on, as in `token_url`, has none."""
+    """Random strings soon after a name in the same line; a name that goes on, as in `token_url`,
+    has none.
+    """
     if text[end : end + 1] in ("_", "-"):
         return
     newline = text.find("\n", end, end + NEAR)
@@ -285,7 +317,9 @@ def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     start, text = match.start(how), match.string
     for end in _ends(match, how, name):
         if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
-            whole = _end_of_run(text, end) if end - start >= LONGEST - 8 else end  # a read that stopped short
+            whole = (
+                _end_of_run(text, end) if end - start >= LONGEST - 8 else end
+            )  # a read that stopped short
             return Secret(start, whole, "token" if kind == "key" else kind)
     return None
 
@@ -301,7 +335,9 @@ def _ends(match: re.Match[str], how: How, name: Name) -> Iterator[int]:
 def _is_call(match: re.Match[str]) -> bool:
     """`token = parts[2]`, `password = ask(user1)`: what is called or indexed is code."""
     bare = match.groupdict().get("bare")
-    return bool(bare and match.string[match.end() : match.end() + 1] in tuple("([{") and _DOTTED.match(bare))
+    return bool(
+        bare and match.string[match.end() : match.end() + 1] in tuple("([{") and _DOTTED.match(bare)
+    )
 
 
 def _end_of_run(text: str, position: int) -> int:

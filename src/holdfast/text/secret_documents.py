@@ -1,4 +1,6 @@
-"""Secrets that no single word gives away: values of a Kubernetes secret, seed phrases of wallets, card numbers."""
+"""Secrets that no single word gives away: values of a Kubernetes secret, seed phrases of wallets,
+card numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,22 @@ from .secret_formats import Secret
 from .secret_seeds import may_hold_phrase, seed_phrases
 
 # A manifest of `kind: Secret`; its values are base64 under `data:`, or plain under `stringData:`.
-_KIND = re.compile(r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
+_KIND = re.compile(
+    r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE
+)
 _NEXT = re.compile(r"^---", re.MULTILINE)  # the next manifest in the same text
 _DATA = re.compile(r"^([ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(
-    r"[ \t]*[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]*(?:[|>][-+]?[ \t]*\n[ \t]*)?[\"']?(?P<value>[^\s\"'#,]{8,}+)"
+    r"[ \t]*[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]*(?:[|>][-+]?[ \t]*\n[ "
+    r"\t]*)?[\"']?(?P<value>[^\s\"'#,]{8,}+)"
 )
 _INDENT = re.compile(r"[ \t]*")
 _REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)  # filled in elsewhere
 
 _DIGITS = re.compile(r"\d{4}")  # every card number has them, and few texts
-# 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card; nothing that would
-# make it a part of a longer number, a path, a fraction or an identifier may stand beside it.
+# 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card;
+# nothing that would make it a part of a longer number, a path, a fraction or an identifier may
+# stand beside it.
 _CARD = re.compile(
     r"[2-6](?<![\w.,+/=:#-].)(?:(?<=3)[47]\d{2}[ -]?\d{6}[ -]?\d{5}"
     r"|(?:(?<=[46])\d|(?<=5)[1-5]|(?<=2)[2-7]|(?<=3)5)\d{2}(?:[ -]?\d{4}){3})(?![\w/=-]|[.,]\d)"
@@ -47,7 +53,9 @@ def _card_numbers(text: str) -> Iterator[Secret]:
 
 
 def _passes_luhn(digits: list[int]) -> bool:
-    """The check digit of card numbers: every second digit from the right counts double, less nine above nine."""
+    """The check digit of card numbers: every second digit from the right counts double, less nine
+    above nine.
+    """
     doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2])
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 

@@ -1,9 +1,10 @@
 """Keys that a fixed beginning gives away: one line each, from which the patterns are made.
 
-A line has the kind, the beginnings, the alphabet of what follows, and how much of it at least; `=` before the number
-means exactly so much, or from so much to so much. After a beginning that other names have too the number ends in `?`:
-then no word may stand right before it, and what follows has to look drawn by a machine, so that a name such as
-`live_configuration_of_the_project` stays. To know a new key, add a line.
+A line has the kind, the beginnings, the alphabet of what follows, and how much of it at least; `=`
+before the number means exactly so much, or from so much to so much. After a beginning that other
+names have too the number ends in `?`: then no word may stand right before it, and what follows has
+to look drawn by a machine, so that a name such as `live_configuration_of_the_project` stays. To
+know a new key, add a line.
 """
 
 from __future__ import annotations
@@ -130,13 +131,16 @@ wallet-key          xprv yprv zprv                                              
 """
 
 
-# CamelCase with humps as long as words have them, and the same with numbers in it: `ReadSshKey2From14d`.
+# CamelCase with humps as long as words have them, and the same with numbers in it:
+# `ReadSshKey2From14d`.
 _NAME = re.compile(r"[a-z]*(?:[A-Z][a-z]{2,}|[A-Z]{2,5}(?=[A-Z]|$))*")
 _NUMBERED_NAME = re.compile(r"[a-z]{2,}\d{0,2}(?:[A-Z][a-z]{1,}\d{0,2}){1,}[a-z]?")
 
 
 class Format(NamedTuple):
-    """A key by its beginnings, and the pattern of the whole; the group `drawn` is there where it has to look drawn."""
+    """A key by its beginnings, and the pattern of the whole; the group `drawn` is there where it
+    has to look drawn.
+    """
 
     kind: str
     beginnings: tuple[str, ...]
@@ -160,7 +164,8 @@ def _pattern(beginnings: list[str], alphabet: str, length: str) -> str:
 
 
 def looks_drawn(tail: str) -> bool:
-    """Whether no person would write this: figures in it, or large and small letters without the order of words.
+    """Whether no person would write this: figures in it, or large and small letters without the
+    order of words.
 
     >>> looks_drawn("k3Jd9sLq0aZx"), looks_drawn("GkwFDQoHqzXDVsC"), looks_drawn("Configuration-file_name")
     (True, True, False)

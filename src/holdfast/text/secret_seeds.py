@@ -1,7 +1,8 @@
-"""Seed phrases of wallets: twelve to twenty-four words of the English list of BIP-39, one after the other.
+"""Seed phrases of wallets: twelve to twenty-four words of the English list of BIP-39, one after the
+other.
 
-The list itself is not kept here, only a filter made of it: a bit for the CRC of each of its 2,048 words. One word in
-sixteen of all others passes too, which does not matter for twelve in a row.
+The list itself is not kept here, only a filter made of it: a bit for the CRC of each of its 2,048
+words. One word in sixteen of all others passes too, which does not matter for twelve in a row.
 """
 
 from __future__ import annotations
@@ -47,12 +48,16 @@ zeVIWA1u4ZyarwxN8uy0GbZ25mQ1+TysIyTnLx4S9FFbKlYknxfhlVOZDqIACvkPO+/5nQ==
 _WORD = re.compile(r"\S+")
 _TWELVE = "x" * LEAST
 _RUN = re.compile(f"x{{{LEAST},}}")
-_PUNCTUATION = ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
+_PUNCTUATION = (
+    ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
+)
 _NUMBER = re.compile(r"\(?\d{1,2}[.):]?")  # phrases are written down with numbers as well
 
 
 class _Marks(dict[str, str]):
-    """Each word's mark, worked out when it is first met: a look into a table costs less than a call."""
+    """Each word's mark, worked out when it is first met: a look into a table costs less than a
+    call.
+    """
 
     def __missing__(self, word: str) -> str:
         if len(self) > MOST_KNOWN:
@@ -65,7 +70,9 @@ _marks = _Marks()
 
 
 def may_hold_phrase(words: list[str]) -> bool:
-    """Whether a text of these words has twelve of the list in a row; quick, for every text is asked."""
+    """Whether a text of these words has twelve of the list in a row; quick, for every text is
+    asked.
+    """
     return len(words) >= LEAST and _TWELVE in "".join(map(_marks.__getitem__, words))
 
 
@@ -77,15 +84,25 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
         found = places[run.start() : run.end()]
         if len({match[0].strip(_PUNCTUATION).lower() for match in found}) >= DISTINCT:
             start, last = found[0], found[-1]
-            yield start.start() + _leading(start[0]), last.start() + len(last[0].rstrip(_PUNCTUATION))
+            yield (
+                start.start() + _leading(start[0]),
+                last.start() + len(last[0].rstrip(_PUNCTUATION)),
+            )
 
 
 def _mark(word: str) -> str:
-    """`x` for a word of the list, nothing for a number that may stand between two, a space for all else."""
+    """`x` for a word of the list, nothing for a number that may stand between two, a space for all
+    else.
+    """
     if len(word) > LONGEST:
         return " "
     bare = word.strip(_PUNCTUATION)
-    if 3 <= len(bare) <= 8 and bare.isascii() and bare.isalpha() and (bare.islower() or bare.isupper()):
+    if (
+        3 <= len(bare) <= 8
+        and bare.isascii()
+        and bare.isalpha()
+        and (bare.islower() or bare.isupper())
+    ):
         return "x" if _is_listed(bare.lower()) else " "
     return "" if _NUMBER.fullmatch(word) else " "
 

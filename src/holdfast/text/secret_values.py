@@ -1,4 +1,6 @@
-"""Is this value a secret? Judged by how it was named and written; placeholders, types and code are not."""
+"""Is this value a secret? Judged by how it was named and written; placeholders, types and code are
+not.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Literal
 
 from .secret_prefixes import looks_drawn
 
-# password: a short guessable word may be one. token: needs digits. key: needs to look random. pin: is a number.
+# password: a short guessable word may be one. token: needs digits. key: needs to look random. pin:
+# is a number.
 Name = Literal["password", "token", "key", "pin"]
 # quoted: "value". bare: name=value. told: the name is value. url: user:value@host
 How = Literal["quoted", "bare", "told", "url"]
@@ -19,7 +22,8 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Words that stand where a secret would stand. A value made of nothing but these says "put yours here".
+# Words that stand where a secret would stand. A value made of nothing but these says "put yours
+# here".
 _FILLER_WORDS = frozenset(
     words("""
     password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña clave senha parola
@@ -46,7 +50,9 @@ _REFERENCE = re.compile(
 _MASK = re.compile(r"\.{3}|…|\*{3}|x{4}|X{4}|•|#{4}|_{4}|-{4}|0{8}")
 _VERSION = re.compile(r"[~^<>=v]{0,2}\d{1,5}(?:\.[\dx*]{1,8}){1,3}(?:[-+.][\w.]{1,20})?$", re.ASCII)
 _CODE = re.compile(r"[^\W\d]\w*(?:(?:\.|->|::|\?\.)[^\W\d]\w*)+$")
-_NAME_LIKE = re.compile(r"[a-z]+(?:[_-][a-z]+)*$|[A-Z]+(?:_[A-Z]+)*$|[A-Za-z][a-z]*(?:[A-Z][a-z]+)*$")
+_NAME_LIKE = re.compile(
+    r"[a-z]+(?:[_-][a-z]+)*$|[A-Z]+(?:_[A-Z]+)*$|[A-Za-z][a-z]*(?:[A-Z][a-z]+)*$"
+)
 _PATH = re.compile(r"[\w.~@-]*(?:/[\w.@-]+){2,}/?$|[\w/-]+\.[a-z]{2,4}$")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+$")
 _TECHNICAL = re.compile(
@@ -56,7 +62,9 @@ _TECHNICAL = re.compile(
     re.IGNORECASE,
 )
 SHORTEST_IN_URL = 2  # characters of a password in a URL; `user:p@host` is how manuals write it
-LONG_NUMBER = 16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
+LONG_NUMBER = (
+    16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
+)
 LEAST_LETTERS = 16
 _LETTERS = re.compile(r"(?:[a-z]{16,64}|[A-Z]{16,64})$")
 _LOWER = re.compile(r"[a-z0-9]{24,128}$")
@@ -70,7 +78,11 @@ def is_secret(value: str, *, name: Name, how: How) -> bool:
         return value.isdecimal() and 4 <= len(value) <= 8
     if how == "url":
         return len(value) >= SHORTEST_IN_URL and not is_placeholder(value, least=2)
-    if is_placeholder(value) or _is_place(value) or (how in ("bare", "told") and _CODE.match(value)):
+    if (
+        is_placeholder(value)
+        or _is_place(value)
+        or (how in ("bare", "told") and _CODE.match(value))
+    ):
         return False
     if name == "key":
         return is_random(value) or _is_random_lower(value)
@@ -84,23 +96,34 @@ def is_placeholder(value: str, *, least: int = 3) -> bool:
 
     A value of fewer than `least` different characters is one.
     """
-    if _REFERENCE.match(value) or _MASK.search(value) or "REDACTED" in value or len(set(value)) < least:
+    if (
+        _REFERENCE.match(value)
+        or _MASK.search(value)
+        or "REDACTED" in value
+        or len(set(value)) < least
+    ):
         return True
     words = (match[0] for match in _WORDS.finditer(value.lower()))
     return all(word in _FILLER_WORDS or (len(word) == 1 and word.isdecimal()) for word in words)
 
 
 def is_random(value: str) -> bool:
-    """Whether `value` looks drawn by a machine: long, mixed, and changing class far more often than words do."""
+    """Whether `value` looks drawn by a machine: long, mixed, and changing class far more often than
+    words do.
+    """
     if len(value) < 20 or _is_digest(value):
         return False
-    classes = ["d" if c.isdecimal() else "u" if c.isupper() else "l" if c.isalpha() else "" for c in value]
+    classes = [
+        "d" if c.isdecimal() else "u" if c.isupper() else "l" if c.isalpha() else "" for c in value
+    ]
     changes = sum(a != b for a, b in pairwise(classes))
     return {"d", "u", "l"} <= set(classes) and changes / len(value) >= 0.3 and len(set(value)) >= 10
 
 
 def _is_random_lower(value: str) -> bool:
-    """The same without capitals: long, figures all over it, and letters that no digest in hexadecimal has."""
+    """The same without capitals: long, figures all over it, and letters that no digest in
+    hexadecimal has.
+    """
     if len(value) < 24 or not _LOWER.match(value):
         return False
     changes = sum(a.isdecimal() != b.isdecimal() for a, b in pairwise(value))
@@ -108,7 +131,9 @@ def _is_random_lower(value: str) -> bool:
 
 
 def _is_digest(value: str) -> bool:
-    return bool(re.match(r"AAAA[BCE]3Nza|AAAAE2Vj|sha\d{1,3}-|iVBORw0KGgo|/9j/4|R0lGOD|MIIB[IC]jAN", value))
+    return bool(
+        re.match(r"AAAA[BCE]3Nza|AAAAE2Vj|sha\d{1,3}-|iVBORw0KGgo|/9j/4|R0lGOD|MIIB[IC]jAN", value)
+    )
 
 
 def _is_place(value: str) -> bool:
@@ -122,23 +147,31 @@ def _is_tokenlike(value: str, how: How) -> bool:
         return len(value) >= 24 and is_random(value)
     digits = sum(c.isdecimal() for c in value)
     if digits == 0:
-        return (bool(_MARKS.search(value)) and how == "quoted") or (how != "told" and _is_scrambled(value))
+        return (bool(_MARKS.search(value)) and how == "quoted") or (
+            how != "told" and _is_scrambled(value)
+        )
     if digits == len(value):
         return how != "told" and digits >= LONG_NUMBER
     return not _TECHNICAL.match(value) and not _is_numbered_name(value)
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether letters alone look drawn: long, with more consonants in a row than words have, or of mixed case."""
+    """Whether letters alone look drawn: long, with more consonants in a row than words have, or of
+    mixed case.
+    """
     if _LETTERS.match(value):
         return bool(_NO_VOWEL.search(value.lower()))
-    return len(value) >= LEAST_LETTERS and value.isascii() and value.isalpha() and looks_drawn(value)
+    return (
+        len(value) >= LEAST_LETTERS and value.isascii() and value.isalpha() and looks_drawn(value)
+    )
 
 
 def _is_numbered_name(value: str) -> bool:
     """`user_token_2`, `oauth2-proxy`, `v1beta1`: words with a number, not a token."""
     parts = re.split(r"[_.:-]", value)
-    return len(value) < 40 and all(re.fullmatch(r"[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d{1,4}", part) for part in parts)
+    return len(value) < 40 and all(
+        re.fullmatch(r"[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d{1,4}", part) for part in parts
+    )
 
 
 def _is_passwordlike(value: str, how: How) -> bool:
@@ -152,10 +185,16 @@ def _is_passwordlike(value: str, how: How) -> bool:
         return (how == "bare" and "-" in value) or (value.isalpha() and len(value) >= 18)
     if how == "told" and _TECHNICAL.match(value):
         return False
-    return any(c.isdecimal() for c in value) or bool(_MARKS.search(value.rstrip("!?"))) or how == "bare"
+    return (
+        any(c.isdecimal() for c in value)
+        or bool(_MARKS.search(value.rstrip("!?")))
+        or how == "bare"
+    )
 
 
 def _is_passphrase(value: str) -> bool:
     words = value.split()
     fillers = sum(word in _FILLER_WORDS for word in words)
-    return len(words) >= 3 and fillers < 2 and all(word.isalpha() and word.islower() for word in words)
+    return (
+        len(words) >= 3 and fillers < 2 and all(word.isalpha() and word.islower() for word in words)
+    )

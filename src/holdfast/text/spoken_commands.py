@@ -1,19 +1,20 @@
 """What a person says to their memory in plain words: list it, forget something, remember something.
 
-Only a whole utterance is a command, courtesies left aside: "forget about the old flat" is one, "I can't forget about
-him" and "forget it, let's talk about tea" are not. A command that is missed is answered by whoever is talked to; one
-that is seen where none was meant takes the word out of somebody's mouth. So the cues, which are data in
-`control_cues/`, are many and narrow. What is not to be remembered at all is the write policy's business, and so are the
-cues for it.
+Only a whole utterance is a command, courtesies left aside: "forget about the old flat" is one, "I
+can't forget about him" and "forget it, let's talk about tea" are not. A command that is missed is
+answered by whoever is talked to; one that is seen where none was meant takes the word out of
+somebody's mouth. So the cues, which are data in `control_cues/`, are many and narrow. What is not
+to be remembered at all is the write policy's business, and so are the cues for it.
 
 A cue file holds
-- `before`, `requests`, `after`: courtesies around a command. A question is a command only if it begins as a request;
-- `unnamed`, `passing`: what "forget about …" may not be about (pronouns, talk), and what makes an utterance one about
-  now ("forget about the report for today");
+- `before`, `requests`, `after`: courtesies around a command. A question is a command only if it
+  begins as a request;
+- `unnamed`, `passing`: what "forget about …" may not be about (pronouns, talk), and what makes an
+  utterance one about now ("forget about the report for today");
 - `dismiss`: "forget it", which is no command at all;
 - `say`: short answers to what memory asks back;
-- `commands`: the utterances, each a pattern for the whole of it. `about` and `said` are what it is about, `number` is
-  one of a list, `facts`, `sessions` and `rules` are which list.
+- `commands`: the utterances, each a pattern for the whole of it. `about` and `said` are what it is
+  about, `number` is one of a list, `facts`, `sessions` and `rules` are which list.
 """
 
 from __future__ import annotations
@@ -32,23 +33,38 @@ LONGEST = 300  # characters: whoever says more than that says more than a comman
 LONGEST_SUBJECT = 60  # characters after "forget about"
 SORTS = ("facts", "sessions", "rules")
 
-# Where several would fit, the first wins: "forget everything about me" is about everything, not about "me".
+# Where several would fit, the first wins: "forget everything about me" is about everything, not
+# about "me".
 Name = Literal[
-    "wipe", "forget_number", "forget_about", "recall_on", "recall_off", "remember_rule", "remember_fact", "status",
-    "list", "forget_last", "forget_session", "pause", "resume",
-]  # fmt: skip
+    "wipe",
+    "forget_number",
+    "forget_about",
+    "recall_on",
+    "recall_off",
+    "remember_rule",
+    "remember_fact",
+    "status",
+    "list",
+    "forget_last",
+    "forget_session",
+    "pause",
+    "resume",
+]
 READ: tuple[Name, ...] = ("forget_last", "forget_session", "pause", "resume")
 """Commands that have no cues here: `asked.py` reads them."""
 NAMES: tuple[Name, ...] = tuple(name for name in get_args(Name) if name not in READ)
 ASKED = frozenset(("status", "list"))  # commands that are questions by nature
 Answer = Literal["yes", "no", "all", "undo"]
 
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_QUOTES = str.maketrans(
+    {"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
+)
 _END = " .!?。…~\"'"
 _CLAUSE = re.compile(r"[,;:!?。、]|[.] | [-–—] ")
 _SENTENCE = re.compile(r"[.!?](?= )|[。!?](?=\S)")
 _NUMBER = re.compile(
-    r"(?:the |option |number |no\.? ?|nr\.? ?|nummer |número |numéro |номер |№ ?|第)?#?(?P<number>\d{1,6})"
+    r"(?:the |option |number |no\.? ?|nr\.? ?|nummer |número |numéro |номер |№ "
+    r"?|第)?#?(?P<number>\d{1,6})"
     r"(?:[.):]|st|nd|rd|th|番目?|つ目|[条个号])?",
     re.IGNORECASE,
 )
@@ -88,7 +104,9 @@ def command(text: str) -> Command | None:
     if not said or len(said) > LONGEST or "\n" in said:
         return None
     asked = said.rstrip(" \"'").endswith("?")
-    return next((found for language in _languages() if (found := _read(language, said, asked=asked))), None)
+    return next(
+        (found for language in _languages() if (found := _read(language, said, asked=asked))), None
+    )
 
 
 def answer(text: str) -> Answer | int | None:
@@ -108,7 +126,9 @@ def answer(text: str) -> Answer | int | None:
 
 
 def dismissive(text: str) -> bool:
-    """Whether an utterance is "forget it" or the like, by which people mean the matter and not the memory."""
+    """Whether an utterance is "forget it" or the like, by which people mean the matter and not the
+    memory.
+    """
     said = _plain(text).strip(_END)
     return any(language.dismiss.fullmatch(said) for language in _languages())
 
@@ -150,7 +170,9 @@ def _is_subject(language: _Language, about: str) -> bool:
 
 
 def _without_courtesies(language: _Language, said: str) -> Iterator[tuple[str, bool]]:
-    """An utterance as it is, and with ever more of what is polite about it left out; whether that was a request."""
+    """An utterance as it is, and with ever more of what is polite about it left out; whether that
+    was a request.
+    """
     requested = False
     while said:
         shorter = said
@@ -176,8 +198,12 @@ def _languages() -> tuple[_Language, ...]:
 
 
 def _load(code: str) -> _Language:
-    cues = tomllib.loads(files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8"))
-    begins, ends = (r"\b[ ,:]*", r"[ ,]+") if cues.get("spaced", True) else (r"[ ,:、]*", r"[ ,、]*")
+    cues = tomllib.loads(
+        files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8")
+    )
+    begins, ends = (
+        (r"\b[ ,:]*", r"[ ,]+") if cues.get("spaced", True) else (r"[ ,:、]*", r"[ ,、]*")
+    )
     commands: Mapping[str, Any] = cues["commands"]
     if wrong := set(commands) ^ set(NAMES):
         raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")

@@ -100,8 +100,8 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 
 LATIN_LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch")
 
-# Stop words of one language that are words of content (or part of a name) in English: one of these alone
-# does not make a text foreign.
+# Stop words of one language that are words of content (or part of a name) in English: one of these
+# alone does not make a text foreign.
 _LOOKALIKES = """
     a ad ai al as at ben come con da dal dan de dei del dem den der des die do dos du e el en er es et fin fur ha hat
     he hem her hier him hun i in is it ja je ka la las le les los ma man mar me men met mi mia mon na
@@ -111,4 +111,6 @@ _LOOKALIKES = """
 ENGLISH_LOOKALIKES = frozenset(_LOOKALIKES.split())
 
 TOLD_BY_ACCENT = frozenset(("né", "sûr", "té"))
-"""Words that carry meaning, and that only an accent tells from a stop word of their own language."""
+"""Words that carry meaning, and that only an accent tells from a stop word of their own
+language.
+"""

@@ -13,15 +13,18 @@ REPLACED: Final = "\ufffd"
 class _Harmless(dict[int, str | int]):
     """What a terminal is given in place of each character, worked out when one is first met.
 
-    A control character becomes U+FFFD, all but tab and line feed: a carriage return would let a line be written over.
-    The separators of Unicode are line ends to one reader and not to the next. What turns the direction of a text
-    becomes U+FFFD as well, for it lets a line read otherwise than it is; formats that are not seen are left out.
+    A control character becomes U+FFFD, all but tab and line feed: a carriage return would let a
+    line be written over. The separators of Unicode are line ends to one reader and not to the next.
+    What turns the direction of a text becomes U+FFFD as well, for it lets a line read otherwise
+    than it is; formats that are not seen are left out.
     """
 
     def __missing__(self, code: int) -> str | int:
         char = chr(code)
         is_control = unicodedata.category(char) in ("Cc", "Cs")
-        given: str | int = REPLACED if is_control or char in TURNS else "" if is_format(char) else code
+        given: str | int = (
+            REPLACED if is_control or char in TURNS else "" if is_format(char) else code
+        )
         self[code] = given
         return given
 
@@ -34,7 +37,9 @@ class _Escaped(dict[int, str | int]):
 
     def __missing__(self, code: int) -> str | int:
         char = chr(code)
-        is_raw = code in (9, 10) or not (unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or is_format(char))
+        is_raw = code in (9, 10) or not (
+            unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or is_format(char)
+        )
         self[code] = given = code if is_raw else _escape(code)
         return given
 
@@ -48,12 +53,16 @@ def _escape(code: int) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` without power over a terminal: where a control or a turn of direction was, U+FFFD stands."""
+    """`text` without power over a terminal: where a control or a turn of direction was, U+FFFD
+    stands.
+    """
     return text if text.isascii() and text.isprintable() else text.translate(_HARMLESS)
 
 
 def escaped(document: str) -> str:
-    """A JSON `document` in which such characters are escapes: the same to a parser, harmless to a terminal."""
+    """A JSON `document` in which such characters are escapes: the same to a parser, harmless to a
+    terminal.
+    """
     return document if document.isascii() else document.translate(_ESCAPED)
 
 

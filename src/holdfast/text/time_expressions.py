@@ -1,9 +1,10 @@
 """When a question is about: its time expressions as spans of time.
 
-First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it bend it: "the last
-two weeks of" (`when_parts`), "before", "since", "between … and …". A month or weekday alone needs a preposition,
-because `may` and `march` are also words. A date without a year is the latest such date that has begun. Days are UTC
-days; seasons are those of the northern hemisphere.
+First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it
+bend it: "the last two weeks of" (`when_parts`), "before", "since", "between … and …". A month or
+weekday alone needs a preposition, because `may` and `march` are also words. A date without a year
+is the latest such date that has begun. Days are UTC days; seasons are those of the northern
+hemisphere.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Span(NamedTuple):
-    """From `start` up to but not including `end`, in microseconds UTC, and the words that said so."""
+    """From `start` up to but not including `end`, in microseconds UTC, and the words that said
+    so.
+    """
 
     start: int
     end: int
@@ -48,30 +51,64 @@ _Value = TypeVar("_Value", int, str)
 
 def _numbered(names: str) -> dict[str, int]:
     """`"a|b c"` -> {a: 1, b: 1, c: 2}: the words of a place share its number."""
-    return {word: place for place, words in enumerate(names.split(), 1) for word in words.split("|")}
+    return {
+        word: place for place, words in enumerate(names.split(), 1) for word in words.split("|")
+    }
 
 
 _MONTHS = {
-    **_numbered("january|jan february|feb march|mar april|apr may june|jun july|jul august|aug"
-                " september|sept|sep october|oct november|nov december|dec"),
-    **_numbered("januar|janner februar marz|maerz april mai juni juli august september oktober november dezember"),
-    **_numbered("enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre"),
-    **_numbered("janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"),
-}  # fmt: skip
+    **_numbered(
+        "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug"
+        " september|sept|sep october|oct november|nov december|dec"
+    ),
+    **_numbered(
+        "januar|janner februar marz|maerz april mai juni juli august september oktober "
+        "november dezember"
+    ),
+    **_numbered(
+        "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre "
+        "noviembre diciembre"
+    ),
+    **_numbered(
+        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"
+    ),
+}
 _WEEKDAYS = {
-    **_numbered("monday|mon tuesday|tue|tues wednesday|wed thursday|thu|thurs friday|fri saturday|sat sunday|sun"),
+    **_numbered(
+        "monday|mon tuesday|tue|tues wednesday|wed thursday|thu|thurs friday|fri saturday|sat "
+        "sunday|sun"
+    ),
     **_numbered("montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"),
     **_numbered("lunes martes miercoles jueves viernes sabado domingo"),
     **_numbered("lundi mardi mercredi jeudi vendredi samedi dimanche"),
 }
-_SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12,
-            "fruhling": 3, "sommer": 6, "herbst": 9, "primavera": 3, "verano": 6, "otono": 9, "invierno": 12,
-            "printemps": 3, "automne": 9, "hiver": 12}  # fmt: skip
+_SEASONS = {
+    "spring": 3,
+    "summer": 6,
+    "fall": 9,
+    "autumn": 9,
+    "winter": 12,
+    "fruhling": 3,
+    "sommer": 6,
+    "herbst": 9,
+    "primavera": 3,
+    "verano": 6,
+    "otono": 9,
+    "invierno": 12,
+    "printemps": 3,
+    "automne": 9,
+    "hiver": 12,
+}
 _NUMBERS = {
-    **_numbered("a|an|one|ein|einem|einer|un|una|une|uno two|zwei|dos|deux|couple three|drei|tres|trois|few|several"
-                " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis seven|sieben|siete|sept"
-                " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once twelve|zwolf|doce|douze"),
-}  # fmt: skip
+    **_numbered(
+        "a|an|one|ein|einem|einer|un|una|une|uno two|zwei|dos|deux|couple "
+        "three|drei|tres|trois|few|several"
+        " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis "
+        "seven|sieben|siete|sept"
+        " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once "
+        "twelve|zwolf|doce|douze"
+    ),
+}
 
 
 def _meaning(words: str, value: _Value) -> dict[str, _Value]:
@@ -82,7 +119,9 @@ def _meaning(words: str, value: _Value) -> dict[str, _Value]:
 _UNITS = {
     **_meaning("day days tag tage tagen dia dias jour jours", "day"),
     **_meaning("week weeks woche wochen semana semanas semaine semaines", "week"),
-    **_meaning("weekend weekends wochenende week-end week-ends fin_de_semana fines_de_semana", "weekend"),
+    **_meaning(
+        "weekend weekends wochenende week-end week-ends fin_de_semana fines_de_semana", "weekend"
+    ),
     **_meaning("month months monat monate monaten mes meses mois", "month"),
     **_meaning("quarter quarters quartal trimestre", "quarter"),
     **_meaning("year years jahr jahre jahren ano anos an ans annee annees", "year"),
@@ -97,7 +136,9 @@ _STEPS = {
     **_meaning("last past previous letzte letzten letzter letztes vergangene vergangenen", -1),
     **_meaning("pasado pasada dernier derniere", -1),
     **_meaning("this current diese diesen dieser dieses este esta ce cet cette", 0),
-    **_meaning("next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine", 1),
+    **_meaning(
+        "next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine", 1
+    ),
 }
 
 
@@ -109,9 +150,13 @@ _MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
 _NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEPS)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
-_MONTH_NAME = "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
+_MONTH_NAME = (
+    "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
+)
 _GERMAN = later(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
-_BEFORE_A_MONTH = r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
+_BEFORE_A_MONTH = (
+    r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
+)
 _BEFORE_A_NAME = (
     r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
     r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et"
@@ -166,7 +211,9 @@ def _month_alone(match: re.Match[str], today: date) -> _Days:
 
 
 def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: date) -> _Days:
-    """The latest of them that has begun; with `last` the latest that is over, with `next` the first that is to come."""
+    """The latest of them that has begun; with `last` the latest that is over, with `next` the first
+    that is to come.
+    """
     latest, step = _latest(days_of, today), _STEPS.get(match.groupdict().get("step") or "", 0)
     if latest is None or not step:
         return latest
@@ -211,7 +258,9 @@ def _count(word: str) -> int:
 
 
 def _ago(match: re.Match[str], today: date) -> _Days:
-    """That long back, as exactly as people mean it: a day, a week around the day, a whole month or year."""
+    """That long back, as exactly as people mean it: a day, a week around the day, a whole month or
+    year.
+    """
     count, unit = _count(match["count"]), _UNITS[match["unit"]]
     if unit == "day":
         return today - timedelta(days=count), today - timedelta(days=count)
@@ -249,7 +298,9 @@ def _stepped(match: re.Match[str], today: date) -> _Days:
 
 
 def _weekday(match: re.Match[str], today: date) -> _Days:
-    """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one after."""
+    """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one
+    after.
+    """
     number, step = _WEEKDAYS[match["weekday"]] - 1, match.groupdict().get("step")
     back = (today.weekday() - number - 1) % 7 + 1
     that_day = today - timedelta(days=back)
@@ -276,21 +327,40 @@ _ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
     (later(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
     for pattern, days_of, year_given in (
-        (rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?", _iso, True),
+        (
+            rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?",
+            _iso,
+            True,
+        ),
         (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
         (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
-        (rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?{_OF_YEAR}", _dated, False),
-        (rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}", _dated, False),
+        (
+            rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?{_OF_YEAR}",
+            _dated,
+            False,
+        ),
+        (
+            rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}",
+            _dated,
+            False,
+        ),
         (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
         (rf"(?:{_any(_DAY_WORDS)})", _day_word, True),
         (r"hier", _french_yesterday, True),
         (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
         (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
-        (rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
-         rf"(?:\s+of)?\s+(?P<unit>{_UNIT})", _past, True),
+        (
+            rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
+            rf"(?:\s+of)?\s+(?P<unit>{_UNIT})",
+            _past,
+            True,
+        ),
         (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
-        (rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])",
-         _stepped, True),
+        (
+            rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])",
+            _stepped,
+            True,
+        ),
         (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
         (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
         (rf"(?P<season>{_SEASON})\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _season, True),
@@ -300,31 +370,55 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<year>{_YEAR})", _whole_year, True),
         (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
         (rf"(?:d'|mi-)(?P<month>{_MONTH_NAME})", _month_alone, False),
-        (rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
-         _season_in_part, False),
-        (r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)", _month_alone, False),
+        (
+            rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
+            _season_in_part,
+            False,
+        ),
+        (
+            r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)",
+            _month_alone,
+            False,
+        ),
         (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
         (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
     )
-)  # fmt: skip
+)
 # A question without a digit or the first word of one of these has no time in it: most stop here.
 _HINTS = frozenset(
     re.split(r"\W", hint)[0]
     for hint in (
-        *_DAY_WORDS, *_STEPS, *_MONTHS, *_WEEKDAYS, *_SEASONS, "ago", "back", "earlier", "vor", "hace", "il", "hier",
+        *_DAY_WORDS,
+        *_STEPS,
+        *_MONTHS,
+        *_WEEKDAYS,
+        *_SEASONS,
+        "ago",
+        "back",
+        "earlier",
+        "vor",
+        "hace",
+        "il",
+        "hier",
     )
-)  # fmt: skip
+)
 _WORD = re.compile(r"\d|\w+")
 _ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
-_UNTIL = later(rf"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes del?|hasta|avant)\s+{_ARTICLE}$")
+_UNTIL = later(
+    r"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes "
+    rf"del?|hasta|avant)\s+{_ARTICLE}$"
+)
 _FROM = later(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
 _SINCE = later(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
 _RANGE_WORD = later(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
-_RANGE_JOINT = later(rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}")
+_RANGE_JOINT = later(
+    rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}"
+)
 
 
 def spans(text: str, now: int) -> list[Span]:
-    """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones count from.
+    """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones
+    count from.
 
     >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", 1_700_000_000_000_000)]
     ['7 May 2023', 'last week']
@@ -372,13 +466,21 @@ def _expressions(plain: str, today: date) -> list[_Found]:
 
 
 def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
-    """Each expression, or the part of it that is named just before: "the last two weeks of August"."""
+    """Each expression, or the part of it that is named just before: "the last two weeks of
+    August".
+    """
     narrowed: list[_Found] = []
     for each in found:
-        part = _PARTS.before(plain[: each.start], each.first, each.last) if each.last > each.first else None
+        part = (
+            _PARTS.before(plain[: each.start], each.first, each.last)
+            if each.last > each.first
+            else None
+        )
         if part:
             start, first, last = part
-            narrowed = [other for other in narrowed if other.end <= start]  # "last two weeks" was found on its own
+            narrowed = [
+                other for other in narrowed if other.end <= start
+            ]  # "last two weeks" was found on its own
             narrowed.append(each._replace(start=start, first=first, last=last))
         else:
             narrowed.append(each)
@@ -386,9 +488,15 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
 
 
 def _start_of_name(match: re.Match[str]) -> int:
-    """Where the expression itself starts; the preposition before a month stays outside, it may bend it."""
+    """Where the expression itself starts; the preposition before a month stays outside, it may bend
+    it.
+    """
     groups = {name: value for name, value in match.groupdict().items() if value}
-    return match.start(next(iter(groups))) if groups.keys() in ({"month"}, {"weekday"}, {"season"}) else match.start()
+    return (
+        match.start(next(iter(groups)))
+        if groups.keys() in ({"month"}, {"weekday"}, {"season"})
+        else match.start()
+    )
 
 
 def _joined(plain: str, found: list[_Found]) -> list[_Found]:
@@ -406,7 +514,9 @@ def _joined(plain: str, found: list[_Found]) -> list[_Found]:
 def _is_range(plain: str, first: _Found, second: _Found) -> bool:
     joint = plain[first.end : second.start]
     dash = joint.strip() in ("-", "–", "to", "through", "bis")
-    return bool(_RANGE_JOINT.fullmatch(joint)) and (dash or bool(_RANGE_WORD.search(plain[: first.start])))
+    return bool(_RANGE_JOINT.fullmatch(joint)) and (
+        dash or bool(_RANGE_WORD.search(plain[: first.start]))
+    )
 
 
 def _range(first: _Found, second: _Found) -> _Found:
@@ -415,7 +525,9 @@ def _range(first: _Found, second: _Found) -> _Found:
         start = _in_year(start, second.first.year)
         if start > second.last:
             start = _in_year(start, second.first.year - 1)
-    return second._replace(start=first.start, first=min(start, second.first), last=max(start, second.last))
+    return second._replace(
+        start=first.start, first=min(start, second.first), last=max(start, second.last)
+    )
 
 
 def _in_year(day: date, year: int) -> date:
@@ -430,7 +542,11 @@ def _bent(plain: str, text: str, found: _Found) -> Span:
     start, end = _micros(found.first), _micros(found.last) + DAY
     words = text[found.start : found.end]
     until = end if is_an_end(plain[found.start : found.end]) else start
-    for pattern, bent in ((_UNTIL, (BEGINNING, until)), (_FROM, (end, END)), (_SINCE, (start, END))):
+    for pattern, bent in (
+        (_UNTIL, (BEGINNING, until)),
+        (_FROM, (end, END)),
+        (_SINCE, (start, END)),
+    ):
         if lead := pattern.search(before):
             return Span(*bent, text[lead.start() : found.end])
     return Span(start, end, words)

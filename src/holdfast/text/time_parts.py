@@ -1,4 +1,6 @@
-"""A part of a month, season or year: "the last two weeks of August", "the first weekend of May", "the end of June"."""
+"""A part of a month, season or year: "the last two weeks of August", "the first weekend of May",
+"the end of June".
+"""
 
 from __future__ import annotations
 
@@ -10,28 +12,54 @@ from .lazy_regex import later
 _FIRST = r"first|erste[nrsm]?|primer[ao]?s?|premiers?|premieres?"
 _LAST = r"last|final|letzte[nrsm]?|ultim[ao]s?|derniers?|dernieres?"
 _ORDINALS = {
-    **dict.fromkeys(("second", "2nd", "zweite", "zweiten", "segunda", "segundo", "deuxieme", "seconde"), 2),
+    **dict.fromkeys(
+        ("second", "2nd", "zweite", "zweiten", "segunda", "segundo", "deuxieme", "seconde"), 2
+    ),
     **dict.fromkeys(("third", "3rd", "dritte", "dritten", "tercera", "tercer", "troisieme"), 3),
     **dict.fromkeys(("fourth", "4th", "vierte", "vierten", "cuarta", "quatrieme"), 4),
 }
 _HALVES = r"half|halfte|mitad|moitie"
 _STAGES = {
-    **dict.fromkeys(("beginning", "start", "anfang", "principios", "comienzos", "inicios", "principio", "debut"), 0),
+    **dict.fromkeys(
+        (
+            "beginning",
+            "start",
+            "anfang",
+            "principios",
+            "comienzos",
+            "inicios",
+            "principio",
+            "debut",
+        ),
+        0,
+    ),
     **dict.fromkeys(("middle", "mitte", "mediados", "milieu", "mi"), 1),
     **dict.fromkeys(("end", "ende", "finales", "fines", "final", "fin"), 2),
 }
 # What joins a part and the whole: "of", "im", "de la"; after "Ende" and "fin" nothing need.
 _OF = r"(?:\s+(?:of|in|im|vom|von|des|der|de|del|du|en)(?:\s+(?:the|la|le|el|l'))?\s+|\s+d'|\s+de\s+l')"
-_LENGTHS = {"day": 1, "weekday": 1, "weekend": 2, "week": 7, "month": 28, "quarter": 90, "year": 365}
+_LENGTHS = {
+    "day": 1,
+    "weekday": 1,
+    "weekend": 2,
+    "week": 7,
+    "month": 28,
+    "quarter": 90,
+    "year": 365,
+}
 _MONTHS_OF_YEAR = 12
 _DAYS, _A_FEW = ("days", "tage", "tagen", "dias", "jours"), 3  # "the first days of May"
 _AT_ITS_END = re.compile(r"(?:end|ende|finales|fines|final|fin)\b")
 
 
 class Parts:
-    """Finds what is said of a whole just before it, in the words for numbers, units and weekdays of a language."""
+    """Finds what is said of a whole just before it, in the words for numbers, units and weekdays of
+    a language.
+    """
 
-    def __init__(self, numbers: dict[str, int], units: dict[str, str], weekdays: dict[str, int]) -> None:
+    def __init__(
+        self, numbers: dict[str, int], units: dict[str, str], weekdays: dict[str, int]
+    ) -> None:
         self.numbers, self.units, self.weekdays = numbers, units, weekdays
         number, unit = rf"\d{{1,2}}|{_any(numbers)}", rf"{_any(units)}|{_any(weekdays)}|{_HALVES}"
         edge = rf"(?P<first>{_FIRST})|(?P<last>{_LAST})|(?P<ordinal>{_any(_ORDINALS)})"
@@ -41,7 +69,9 @@ class Parts:
         self._stage = later(rf"(?<!\w)(?P<stage>{_any(_STAGES)})(?:{_OF}|\s+|-)$")
 
     def before(self, text: str, first: date, last: date) -> tuple[int, date, date] | None:
-        """Where a part of [first, last] is named at the end of `text`, and its days; None where none is."""
+        """Where a part of [first, last] is named at the end of `text`, and its days; None where
+        none is.
+        """
         if found := self._part.search(text):
             days = self._part_of(found, first, last)
             return (found.start(), *days) if days else None
@@ -106,7 +136,9 @@ def _on_days(
     return begins, ends + timedelta(days=length - 1)
 
 
-def _by_months(months: int, place: int, count: int, from_end: bool, first: date, last: date) -> tuple[date, date]:
+def _by_months(
+    months: int, place: int, count: int, from_end: bool, first: date, last: date
+) -> tuple[date, date]:
     if from_end:
         return _month_after(_month_after(last, 1), -months * count), last
     begins = _month_after(first, months * (place - 1))
@@ -120,7 +152,9 @@ def _month_after(day: date, months: int) -> date:
 
 
 def _stage_of(stage: int, first: date, last: date) -> tuple[date, date]:
-    """The first third, the middle one or the last; of a year, which people cut coarser, a quarter at each end."""
+    """The first third, the middle one or the last; of a year, which people cut coarser, a quarter
+    at each end.
+    """
     whole = (last - first).days + 1
     edge = round(whole / 4) if whole > 300 else whole // 3
     if stage == 0:

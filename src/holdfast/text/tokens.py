@@ -1,11 +1,13 @@
 """The one tokenizer: what is indexed, what a question asks for, and what two texts share.
 
-A text is cut into raw tokens by one pattern; each raw token then becomes terms in a cached function, so the
-cost per repeated word is one dictionary lookup. Terms hold letters, digits, combining marks, emoji and `_`.
+A text is cut into raw tokens by one pattern; each raw token then becomes terms in a cached
+function, so the cost per repeated word is one dictionary lookup. Terms hold letters, digits,
+combining marks, emoji and `_`.
 
-Language matters only for stemming. Scripts with a single stemmer use it; Latin text is stemmed as English,
-and when its stop words tell another language, that language's stem is added beside the English one. So the
-same word written twice always shares a term, however little text there was to tell the language from.
+Language matters only for stemming. Scripts with a single stemmer use it; Latin text is stemmed as
+English, and when its stop words tell another language, that language's stem is added beside the
+English one. So the same word written twice always shares a term, however little text there was to
+tell the language from.
 """
 
 from __future__ import annotations
@@ -39,22 +41,35 @@ _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
 _GROUPED = re.compile(r"\d,\d")
 _PLAIN_TOKEN = re.compile(r"\w++(?:['.]\w++)*", re.ASCII)
 _ASCII_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
-# Latin, Greek and Cyrillic letters; punctuation, currency signs, arrows, signs of mathematics: no combining marks, no
-# emoji, and nothing that is written without spaces. They need no more than this.
+# Latin, Greek and Cyrillic letters; punctuation, currency signs, arrows, signs of mathematics: no
+# combining marks, no emoji, and nothing that is written without spaces. They need no more than
+# this.
 _SIMPLE = (range(0x300), range(0x370, 0x483), range(0x2000, 0x20D0), range(0x2100, 0x2600))
 _SIMPLE_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:[{_APOSTROPHES}.]\w+)*")
-# Where combining marks are: not among the tens of thousands of ideographs and syllables between these.
-_WITH_MARKS = (range(0x300, 0x3100), range(0xA66F, 0xABF0), range(0xFB1E, 0xFE30), range(0x101FD, 0x20000))
-# Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part of a word.
-_INVISIBLE = dict.fromkeys([0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
+# Where combining marks are: not among the tens of thousands of ideographs and syllables between
+# these.
+_WITH_MARKS = (
+    range(0x300, 0x3100),
+    range(0xA66F, 0xABF0),
+    range(0xFB1E, 0xFE30),
+    range(0x101FD, 0x20000),
+)
+# Joiners, soft hyphens, direction marks, tatweel and variation selectors: invisible, so never part
+# of a word.
+_INVISIBLE = dict.fromkeys(
+    [0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)]
+)
 
 _CONTRACTION = later(rf"[{_APOSTROPHES}](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
 _ELISION = later(
-    rf"^(?:[ldjmtsnc]|qu|jusqu|lorsqu|puisqu|dell|all|nell|sull|dall|quest)[{_APOSTROPHES}](?=\w\w)", re.IGNORECASE
+    rf"^(?:[ldjmtsnc]|qu|jusqu|lorsqu|puisqu|dell|all|nell|sull|dall|quest)[{_APOSTROPHES}](?=\w\w)",
+    re.IGNORECASE,
 )
 _APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 _CAMEL = later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_UNDECOMPOSED_LATIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+_UNDECOMPOSED_LATIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+)
 
 _SCRIPT_STEMMERS = (  # first code point, last code point, whose stemmer
     (0x0370, 0x03FF, "greek"),
@@ -141,7 +156,8 @@ def _is_letter(term: str) -> bool:
 
 
 def dedup_tokens(text: str) -> list[str]:
-    """Every token of `text`, lower-cased and otherwise as written: what tells two near-equal texts apart.
+    """Every token of `text`, lower-cased and otherwise as written: what tells two near-equal texts
+    apart.
 
     >>> dedup_tokens("I don't feel sad")
     ['i', 'dont', 'feel', 'sad']
@@ -155,28 +171,43 @@ def _tokens(text: str) -> list[str]:
         found: list[str] = (_ASCII_TOKEN if unusual else _PLAIN_TOKEN).findall(text)
     else:
         plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-        found = (_SIMPLE_TOKEN if all(map(_is_simple, set(plain))) else _unicode_token()).findall(plain)
-    return found if max(map(len, found), default=0) <= LONGEST_TERM else [t[:LONGEST_TERM] for t in found]
+        found = (_SIMPLE_TOKEN if all(map(_is_simple, set(plain))) else _unicode_token()).findall(
+            plain
+        )
+    return (
+        found
+        if max(map(len, found), default=0) <= LONGEST_TERM
+        else [t[:LONGEST_TERM] for t in found]
+    )
 
 
 @lru_cache(maxsize=1 << 12)
 def _is_simple(character: str) -> bool:
-    """Whether a character is of those that words are made of, or divided by, the way ASCII texts are."""
+    """Whether a character is of those that words are made of, or divided by, the way ASCII texts
+    are.
+    """
     return any(ord(character) in block for block in _SIMPLE)
 
 
 @lru_cache(maxsize=1)
 def _unicode_token() -> re.Pattern[str]:
-    # `\w` leaves out combining marks, without which Devanagari or vocalised Arabic words fall apart.
-    marks = _ranges(code for block in _WITH_MARKS for code in block if unicodedata.category(chr(code))[0] == "M")
+    # `\w` leaves out combining marks, without which Devanagari or vocalised Arabic words fall
+    # apart.
+    marks = _ranges(
+        code for block in _WITH_MARKS for code in block if unicodedata.category(chr(code))[0] == "M"
+    )
     word = rf"[^\W{_UNSPACED}]+(?:[{marks}]+[^\W{_UNSPACED}]*)*"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     character = rf"(?=\w)[{_UNSPACED}][{marks}]*"
-    return re.compile(rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]")
+    return re.compile(
+        rf"{_NUMBER}|{_LANGUAGE_NAME}|{character}|{word}(?:[{_APOSTROPHES}.]{word})*|{flag}|[{_EMOJI}]"
+    )
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """Code points in rising order as a pattern writes them, which takes a third of the time to compile."""
+    """Code points in rising order as a pattern writes them, which takes a third of the time to
+    compile.
+    """
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][1] == code - 1:
@@ -204,14 +235,20 @@ def _stop_words(language: str) -> frozenset[str]:
 
 
 def _carries_grammar(token: str, language: str) -> bool:
-    """Whether a token is a stop word. Stop words are listed without accents, and an accent can make another word."""
+    """Whether a token is a stop word. Stop words are listed without accents, and an accent can make
+    another word.
+    """
     surface = _surface(token)
     if surface not in _stop_words(language):
         return False
     accented = any(letter.isalpha() and not letter.isascii() for letter in token)
     if not accented or not surface.isascii():
         return True
-    return language != "english" and surface in STOP_WORDS[language] and token.casefold() not in TOLD_BY_ACCENT
+    return (
+        language != "english"
+        and surface in STOP_WORDS[language]
+        and token.casefold() not in TOLD_BY_ACCENT
+    )
 
 
 @lru_cache(maxsize=1 << 15)
@@ -226,7 +263,9 @@ def _terms(token: str, language: str) -> tuple[str, ...]:
         return _stems(token, language)  # a plain word, as most are
     if token.endswith(("+", "#")):
         return (token[0].casefold() + ("plusplus" if token[-1] == "+" else "sharp"),)
-    pieces = [piece for piece in re.split(r"[._]", _without_apostrophes(token.replace(",", ""))) if piece]
+    pieces = [
+        piece for piece in re.split(r"[._]", _without_apostrophes(token.replace(",", ""))) if piece
+    ]
     if len(pieces) > 1 and all(len(piece) == 1 and piece.isalpha() for piece in pieces):
         return _stems("".join(pieces), language)  # U.S.A.
     parts = [part for piece in pieces for part in _CAMEL.split(piece)]
@@ -249,12 +288,19 @@ def _fold(word: str) -> str:
     folded = word.casefold()
     if folded.isascii() or not _is_latin(folded):
         return folded
-    letters = (letter for letter in unicodedata.normalize("NFD", folded) if not unicodedata.combining(letter))
+    letters = (
+        letter
+        for letter in unicodedata.normalize("NFD", folded)
+        if not unicodedata.combining(letter)
+    )
     return "".join(letters).translate(_UNDECOMPOSED_LATIN)
 
 
 def _is_latin(word: str) -> bool:
-    return all(ord(c) <= _LAST_LATIN or ord(c) in _LATIN_ADDITIONAL or unicodedata.combining(c) for c in word)
+    return all(
+        ord(c) <= _LAST_LATIN or ord(c) in _LATIN_ADDITIONAL or unicodedata.combining(c)
+        for c in word
+    )
 
 
 def _stems(word: str, language: str) -> tuple[str, ...]:
@@ -290,7 +336,9 @@ def _plain(word: str) -> Iterable[str]:
 
 def _script_language(word: str) -> str:
     code = ord(word[0])
-    return next((language for first, last, language in _SCRIPT_STEMMERS if first <= code <= last), "")
+    return next(
+        (language for first, last, language in _SCRIPT_STEMMERS if first <= code <= last), ""
+    )
 
 
 class _Stemmer(Protocol):
@@ -300,7 +348,8 @@ class _Stemmer(Protocol):
 def _stem(word: str, language: str) -> str:
     stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
-        import Stemmer  # noqa: PLC0415 (a fifth of the start-up time, and only writing and recall need it)
+        # A fifth of the start-up time, and only writing and recall need it.
+        import Stemmer  # noqa: PLC0415
 
         stemmers[language] = Stemmer.Stemmer(language)
     return stemmers[language].stemWord(word) or word

@@ -1,6 +1,7 @@
 """Readers for session files of coding agents and chat exports, one module per tool.
 
-`READERS` is all of them; a path is read by the first that claims it, so the more particular formats come first.
+`READERS` is all of them; a path is read by the first that claims it, so the more particular formats
+come first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Aider: .aider.chat.history.md in the project's folder, one file to which all its sessions are appended.
+"""Aider: .aider.chat.history.md in the project's folder, one file to which all its sessions are
+appended.
 
-A line of `#### ` is the person, `> ` is the program, everything else is the model. Each start is a heading with the
-time on the clock of that machine.
+A line of `#### ` is the person, `> ` is the program, everything else is the model. Each start is a
+heading with the time on the clock of that machine.
 """
 
 from __future__ import annotations
@@ -18,17 +19,30 @@ from pathlib import Path
 from ..types import Micros, from_datetime
 from .assemble import Talk
 from .base import Cursor, Role, Transcript
-from .json_documents import told, whole
+from .json_documents import read_entries, whole
 from .json_fields import with_last
 from .jsonl_file import newest_first
 from .line_reader import beginning
 
 _NAME = ".aider.chat.history.md"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
-# What the program says that tells what became of the code; the rest is about tokens, models and files.
-_DEED = re.compile(r"> (?:Applied edit to|Commit [0-9a-f]{6,}|Created |Running |Lint|Tests? (?:failed|passed)|Undo)")
+# What the program says that tells what became of the code; the rest is about tokens, models and
+# files.
+_DEED = re.compile(
+    r"> (?:Applied edit to|Commit [0-9a-f]{6,}|Created |Running |Lint|Tests? "
+    r"(?:failed|passed)|Undo)"
+)
 
-_NO_PROJECTS = {"node_modules", "Library", "AppData", "venv", "site-packages", "target", "build", "dist"}
+_NO_PROJECTS = {
+    "node_modules",
+    "Library",
+    "AppData",
+    "venv",
+    "site-packages",
+    "target",
+    "build",
+    "dist",
+}
 
 Line = tuple[int, str]
 
@@ -39,15 +53,23 @@ class Aider:
     name = "aider"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Projects are looked for in home and three levels below it, hidden folders left out."""
-        given = [Path(environ["AIDER_CHAT_HISTORY_FILE"])] if environ.get("AIDER_CHAT_HISTORY_FILE") else []
+        """See `Reader.discover`. Projects are looked for in home and three levels below it, hidden
+        folders left out.
+        """
+        given = (
+            [Path(environ["AIDER_CHAT_HISTORY_FILE"])]
+            if environ.get("AIDER_CHAT_HISTORY_FILE")
+            else []
+        )
         return newest_first(chain((path for path in given if path.is_file()), _histories(home, 3)))
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
         if path.suffix != ".md":
             return False
-        return path.name == _NAME or beginning(path, 4096).lstrip().startswith(b"# aider chat started at ")
+        return path.name == _NAME or beginning(path, 4096).lstrip().startswith(
+            b"# aider chat started at "
+        )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
         """See `Reader.read`. Anything new makes all sessions of the file be given again."""
@@ -62,10 +84,14 @@ class Aider:
             starts[key] += 1
             if starts[key] > 1:  # a script starts it several times in one second
                 key += f"-{starts[key]}"
-            transcript = Transcript(f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at)
-            transcript.copies = False  # all entries have the time of the start, which other sessions may share
+            transcript = Transcript(
+                f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at
+            )
+            transcript.copies = (
+                False  # all entries have the time of the start, which other sessions may share
+            )
             tell = partial(_tell, session, at)
-            transcript.entries = told(transcript, tell, found.cursor if last else Cursor())
+            transcript.entries = read_entries(transcript, tell, found.cursor if last else Cursor())
             yield transcript
 
 
@@ -88,7 +114,9 @@ def _may_hold_projects(entry: Path) -> bool:
 
 
 def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """When each session started, and its lines; what stands before the first start is one of its own."""
+    """When each session started, and its lines; what stands before the first start is one of its
+    own.
+    """
     started = ""
     session: list[Line] = []
     for number, line in lines:
@@ -111,7 +139,9 @@ def _tell(session: list[Line], at: Micros | None, talk: Talk) -> None:
             if deeds:
                 talk.ran("aider", "; ".join(deeds), None, at, first)
         else:
-            said = "\n".join(line.removeprefix("####").strip() if role == "user" else line for _, line in lines)
+            said = "\n".join(
+                line.removeprefix("####").strip() if role == "user" else line for _, line in lines
+            )
             talk.say(role, said, at, first, lines=True)
 
 

@@ -1,4 +1,6 @@
-"""A conversation while it is read: entries in the order of speech, each tool call joined with its outcome."""
+"""A conversation while it is read: entries in the order of speech, each tool call joined with its
+outcome.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from .base import Entry, Role, Transcript
 from .tool_calls import condense
 from .user_text import own_words
 
-# How much may wait for the outcome of a call. A call that never ends must not hold back, or keep in memory, the rest.
+# How much may wait for the outcome of a call. A call that never ends must not hold back, or keep in
+# memory, the rest.
 _MOST_WAITING = 64
 _MOST_CHARACTERS = 2_000_000
 _TITLE = 80
@@ -31,8 +34,8 @@ class _Call:
 class Talk:
     """What has been heard of a conversation and not been handed on yet.
 
-    Entries go out in the order in which they came in. A call goes out once its outcome is known, so what was said
-    behind it waits, up to a limit.
+    Entries go out in the order in which they came in. A call goes out once its outcome is known, so
+    what was said behind it waits, up to a limit.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -42,7 +45,9 @@ class Talk:
         self._waiting: list[Entry | _Call] = []
         self._characters = 0
 
-    def say(self, role: Role, text: str, at: Micros | None, line: int, *, lines: bool = False) -> None:
+    def say(
+        self, role: Role, text: str, at: Micros | None, line: int, *, lines: bool = False
+    ) -> None:
         """Somebody's words, cleaned of what a tool put there; nothing, if nothing is left of them.
 
         `lines` means that the text's own lines are those of the file.
@@ -51,7 +56,12 @@ class Talk:
         words = own_words(text, role=role)
         if words:
             first, last = _spanned(text, line) if lines else (line, line)
-            if role == "user" and not self.branch and not self._transcript.title and not self._transcript.continued:
+            if (
+                role == "user"
+                and not self.branch
+                and not self._transcript.title
+                and not self._transcript.continued
+            ):
                 self._transcript.title = _headline(words)
             self._add(Entry(role, words, at, (first, last), branch=self.branch))
 
@@ -60,7 +70,9 @@ class Talk:
         self._seen(at)
         self._add(_Call(key, name, arguments, at, line, self.branch))
 
-    def outcome(self, key: str, output: str, at: Micros | None, line: int, *, failed: bool | None = None) -> None:
+    def outcome(
+        self, key: str, output: str, at: Micros | None, line: int, *, failed: bool | None = None
+    ) -> None:
         """How the call went that `key` names. One that nobody called stands alone."""
         self._seen(at)
         for index, waiting in enumerate(self._waiting):
@@ -71,7 +83,14 @@ class Talk:
         self._add(_told(_Call(key, "", None, at, line, self.branch), output, failed, line))
 
     def ran(
-        self, name: str, arguments: Any, output: str | None, at: Micros | None, line: int, *, failed: bool | None = None
+        self,
+        name: str,
+        arguments: Any,
+        output: str | None,
+        at: Micros | None,
+        line: int,
+        *,
+        failed: bool | None = None,
     ) -> None:
         """A call together with its outcome."""
         self._seen(at)
@@ -87,7 +106,9 @@ class Talk:
         yield from self._take(done)
 
     def rest(self) -> Iterator[Entry]:
-        """All that is left, at the end of what there is to hear; calls without an outcome as they are."""
+        """All that is left, at the end of what there is to hear; calls without an outcome as they
+        are.
+        """
         yield from self._take(len(self._waiting))
 
     def _add(self, item: Entry | _Call) -> None:

@@ -1,4 +1,6 @@
-"""Conversations that are trees: an edited prompt or a second answer makes a branch, and one branch was gone on with."""
+"""Conversations that are trees: an edited prompt or a second answer makes a branch, and one branch
+was gone on with.
+"""
 
 from __future__ import annotations
 

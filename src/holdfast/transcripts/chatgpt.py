@@ -1,4 +1,6 @@
-"""ChatGPT: the export that a person asks for. Messages hang in a tree, `mapping`; `current_node` is where it stands."""
+"""ChatGPT: the export that a person asks for. Messages hang in a tree, `mapping`; `current_node` is
+where it stands.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class ChatGPT(Export):
             title=as_text(record.get("title")).strip(),
             started_at=micros(record.get("create_time")),
             updated_at=micros(record.get("update_time")),
-            private=record.get("is_do_not_remember") is True or record.get("is_temporary_chat") is True,
+            private=record.get("is_do_not_remember") is True
+            or record.get("is_temporary_chat") is True,
         )
 
     def tell(self, record: Object, talk: Talk) -> None:
@@ -45,7 +48,10 @@ class ChatGPT(Export):
 
 def _latest(nodes: Object) -> str:
     """The message that was written last."""
-    times = {key: micros(as_dict(as_dict(node).get("message")).get("create_time")) or 0 for key, node in nodes.items()}
+    times = {
+        key: micros(as_dict(as_dict(node).get("message")).get("create_time")) or 0
+        for key, node in nodes.items()
+    }
     return max(times, key=lambda key: times[key], default="")
 
 
@@ -54,7 +60,11 @@ def _tell(message: Object, number: int, talk: Talk) -> None:
     hidden = as_dict(message.get("metadata")).get("is_visually_hidden_from_conversation")
     if hidden or content.get("content_type") in _UNSAID:
         return
-    text = said_in(content.get("parts")) or as_text(content.get("text")) or as_text(content.get("result"))
+    text = (
+        said_in(content.get("parts"))
+        or as_text(content.get("text"))
+        or as_text(content.get("result"))
+    )
     author = as_dict(message.get("author"))
     match author.get("role"):
         case "user":

@@ -1,4 +1,6 @@
-"""Claude.ai: the export that a person asks for. Messages are in order; where they name parents, one branch holds."""
+"""Claude.ai: the export that a person asks for. Messages are in order; where they name parents, one
+branch holds.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,13 @@ class ClaudeAi(Export):
 
 
 def _branch(messages: list[Object], leaf: str) -> set[str]:
-    """The messages that count, where each but the first names one in here as its parent; otherwise nothing is known."""
-    parents = {as_text(message.get("uuid")): as_text(message.get("parent_message_uuid")) for message in messages}
+    """The messages that count, where each but the first names one in here as its parent; otherwise
+    nothing is known.
+    """
+    parents = {
+        as_text(message.get("uuid")): as_text(message.get("parent_message_uuid"))
+        for message in messages
+    }
     if any(parent not in parents for parent in list(parents.values())[1:]):
         return set()
     last = leaf if leaf in parents else as_text(messages[-1].get("uuid")) if messages else ""

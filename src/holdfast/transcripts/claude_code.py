@@ -1,9 +1,10 @@
 """Claude Code: ~/.claude/projects/<folder>/<session>.jsonl, one file a session.
 
-Each line is a record with `type`, `uuid` and `parentUuid`. The parents make a graph rather than a list: a prompt that
-was edited leaves the old branch in the file, each result of parallel tool calls hangs on its own call, a session that
-was resumed or compacted has several roots. The branch that ends the file is the conversation; the others are told as
-branches. Lines are in the order in which things happened, and that order is kept.
+Each line is a record with `type`, `uuid` and `parentUuid`. The parents make a graph rather than a
+list: a prompt that was edited leaves the old branch in the file, each result of parallel tool calls
+hangs on its own call, a session that was resumed or compacted has several roots. The branch that
+ends the file is the conversation; the others are told as branches. Lines are in the order in which
+things happened, and that order is kept.
 """
 
 from __future__ import annotations
@@ -21,8 +22,19 @@ from .jsonl_file import Object, SessionFile, Survey, newest_first
 from .line_reader import first_objects
 from .tool_calls import output_of
 
-_ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
-_TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}
+_ASIDE = (
+    "isSidechain",
+    "isMeta",
+    "isCompactSummary",
+    "isApiErrorMessage",
+    "isVisibleInTranscriptOnly",
+)
+_TITLES = {
+    "summary": "summary",
+    "ai-title": "aiTitle",
+    "agent-name": "agentName",
+    "custom-title": "customTitle",
+}
 _MAIN_TYPES = ("user", "assistant")
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 _RESULTS = {"tool_result", "mcp_tool_result"}
@@ -44,13 +56,16 @@ class _Node:
 
 
 class _Branches(Survey):
-    """Where each message stands in the graph: on the way to the end of the file, beside it, or on another branch.
+    """Where each message stands in the graph: on the way to the end of the file, beside it, or on
+    another branch.
 
     Records that are no part of the conversation, such as hook progress, are looked through.
     """
 
     def __init__(self) -> None:
-        self._anchor: dict[str, str] = {}  # of each record: the message it follows, itself if it is one
+        self._anchor: dict[
+            str, str
+        ] = {}  # of each record: the message it follows, itself if it is one
         self._nodes: dict[str, _Node] = {}  # the messages, in the order of their lines
         self._copies: set[int] = set()
         self._rank = -1
@@ -62,9 +77,13 @@ class _Branches(Survey):
         if not uuid:
             return
         if uuid in self._anchor:
-            self._copies.add(line)  # written twice, as when a session was resumed by an older version
+            self._copies.add(
+                line
+            )  # written twice, as when a session was resumed by an older version
             return
-        follows = self._anchor.get(as_text(record.get("parentUuid")) or as_text(record.get("logicalParentUuid")), "")
+        follows = self._anchor.get(
+            as_text(record.get("parentUuid")) or as_text(record.get("logicalParentUuid")), ""
+        )
         if (record.get("type") not in _MAIN_TYPES and not _queued(record)) or _aside(record):
             # Prompts that follow the same record before the first message are two branches as well.
             self._anchor[uuid] = follows or uuid
@@ -78,13 +97,16 @@ class _Branches(Survey):
         return set(self._copies)
 
     def branches(self) -> set[int]:
-        """The lines of messages from which the conversation was not continued, and of all that follows them.
+        """The lines of messages from which the conversation was not continued, and of all that
+        follows them.
 
-        A file may hold several trees, for a session that is resumed or compacted can begin a new one: of each tree the
-        branch that it ends with is the conversation.
+        A file may hold several trees, for a session that is resumed or compacted can begin a new
+        one: of each tree the branch that it ends with is the conversation.
         """
         kept = self._paths()
-        answers: dict[str, set[str]] = {}  # that the conversation was continued with, by what they follow
+        answers: dict[
+            str, set[str]
+        ] = {}  # that the conversation was continued with, by what they follow
         for uuid in kept:
             answers.setdefault(self._nodes[uuid].follows, set()).add(self._nodes[uuid].message)
         gone: set[str] = set()
@@ -107,7 +129,8 @@ class _Branches(Survey):
     def _leads_away(self, node: _Node, instead: set[str]) -> bool:
         """Whether a message beside the path begins a branch, and is not only written beside it.
 
-        Results of parallel calls hang each on its own call, and the records of one answer on each other.
+        Results of parallel calls hang each on its own call, and the records of one answer on each
+        other.
         """
         if node.kind == "prompt":
             return bool(node.follows)
@@ -133,20 +156,34 @@ class ClaudeCode(SessionFile):
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         """See `Reader.discover`."""
         root = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-        return newest_first(path for path in root.glob("*/*.jsonl") if not path.name.startswith("agent-"))
+        return newest_first(
+            path for path in root.glob("*/*.jsonl") if not path.name.startswith("agent-")
+        )
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
         if path.suffix != ".jsonl" or _SIDE_FOLDERS & set(path.parts):
             return False
-        return any(("sessionId" in line and "parentUuid" in line) or "leafUuid" in line for line in first_objects(path))
+        return any(
+            ("sessionId" in line and "parentUuid" in line) or "leafUuid" in line
+            for line in first_objects(path)
+        )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
         """The session that the file is named after."""
-        cwd = _first_folder(head) or _first_folder(first_objects(path, _FAR))  # a first prompt may hold a picture
+        cwd = _first_folder(head) or _first_folder(
+            first_objects(path, _FAR)
+        )  # a first prompt may hold a picture
         times = (micros(record.get("timestamp")) for record in head)
         own = any(as_text(record.get("entrypoint")).startswith("holdfast") for record in head)
-        return Transcript(path.stem, self.name, path, cwd=cwd, started_at=next(filter(None, times), None), private=own)
+        return Transcript(
+            path.stem,
+            self.name,
+            path,
+            cwd=cwd,
+            started_at=next(filter(None, times), None),
+            private=own,
+        )
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
         """Messages and tool calls; the results of calls come in records of the user."""
@@ -158,7 +195,11 @@ class ClaudeCode(SessionFile):
         if message.get("model") == "<synthetic>":
             return
         content = message.get("content")
-        parts = dicts(content) if isinstance(content, list) else iter([{"type": "text", "text": content}])
+        parts = (
+            dicts(content)
+            if isinstance(content, list)
+            else iter([{"type": "text", "text": content}])
+        )
         for part in parts:
             _tell_part("assistant" if role == "assistant" else "user", part, at, line, talk)
 
@@ -168,16 +209,29 @@ def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, t
         case "text":
             talk.say(role, said_in(part.get("text")), at, line)
         case kind if kind in _CALLS:
-            talk.call(as_text(part.get("id")), as_text(part.get("name")), part.get("input"), at, line)
+            talk.call(
+                as_text(part.get("id")), as_text(part.get("name")), part.get("input"), at, line
+            )
         case kind if kind in _RESULTS:
             failed = part.get("is_error") is True  # left out where a call went well
-            talk.outcome(as_text(part.get("tool_use_id")), output_of(part.get("content")), at, line, failed=failed)
+            talk.outcome(
+                as_text(part.get("tool_use_id")),
+                output_of(part.get("content")),
+                at,
+                line,
+                failed=failed,
+            )
 
 
 def _queued(record: Object) -> str:
-    """What a person typed while the agent was at work, which is noted as an attachment and nowhere else."""
+    """What a person typed while the agent was at work, which is noted as an attachment and nowhere
+    else.
+    """
     attachment = as_dict(record.get("attachment"))
-    typed = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
+    typed = (
+        attachment.get("type") == "queued_command"
+        and attachment.get("commandMode", "prompt") == "prompt"
+    )
     return said_in(attachment.get("prompt")) if typed else ""
 
 
@@ -190,7 +244,9 @@ def _aside(record: Object) -> bool:
 
 
 def _kind(record: Object) -> _Kind:
-    """What a message is. A call is an answer too, and what was typed meanwhile is no prompt that begins a branch."""
+    """What a message is. A call is an answer too, and what was typed meanwhile is no prompt that
+    begins a branch.
+    """
     content = as_dict(record.get("message")).get("content")
     parts = {as_text(part.get("type")) for part in dicts(content)}
     if record.get("type") == "assistant":

@@ -1,8 +1,9 @@
-"""Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl, old ones packed as .jsonl.zst or moved to archived_sessions.
+"""Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl, old ones packed as .jsonl.zst or moved to
+archived_sessions.
 
-Lines are `{timestamp, type, payload}`. `response_item` is what the model saw and said, `event_msg` what the screen
-showed; both tell the same, so only the former is read. Sessions of sub-agents, and those for which the person turned
-memory off, are private.
+Lines are `{timestamp, type, payload}`. `response_item` is what the model saw and said, `event_msg`
+what the screen showed; both tell the same, so only the former is read. Sessions of sub-agents, and
+those for which the person turned memory off, are private.
 """
 
 from __future__ import annotations
@@ -36,9 +37,17 @@ class _RolledBack(Survey):
         """Notes where turns begin, and how many are taken back."""
         payload = _payload(record)
         kind = payload.get("type")
-        if kind == "message" and payload.get("role") == "user" and own_words(said_in(payload.get("content"))):
+        if (
+            kind == "message"
+            and payload.get("role") == "user"
+            and own_words(said_in(payload.get("content")))
+        ):
             self._turns.append(line)
-        elif kind == "thread_rolled_back" and (count := as_int(payload.get("num_turns"))) and self._turns:
+        elif (
+            kind == "thread_rolled_back"
+            and (count := as_int(payload.get("num_turns")))
+            and self._turns
+        ):
             self._gone.update(range(self._turns[-min(count, len(self._turns))], line))
             del self._turns[-count:]
 
@@ -56,8 +65,12 @@ class Codex(SessionFile):
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         """See `Reader.discover`. A packed file that also stands there unpacked is left out."""
         root = Path(environ.get("CODEX_HOME") or home / ".codex")
-        found = chain((root / "sessions").rglob("rollout-*"), (root / "archived_sessions").glob("rollout-*"))
-        return newest_first(path for path in found if path.name.endswith(_SUFFIXES) and not _unpacked(path))
+        found = chain(
+            (root / "sessions").rglob("rollout-*"), (root / "archived_sessions").glob("rollout-*")
+        )
+        return newest_first(
+            path for path in found if path.name.endswith(_SUFFIXES) and not _unpacked(path)
+        )
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
@@ -65,11 +78,18 @@ class Codex(SessionFile):
             return True
         if not path.name.endswith(_SUFFIXES):
             return False
-        return any(record.get("type") == "session_meta" and "payload" in record for record in first_objects(path)[:5])
+        return any(
+            record.get("type") == "session_meta" and "payload" in record
+            for record in first_objects(path)[:5]
+        )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session that the first header describes; a fork carries the header of its parent behind its own."""
-        records = (_payload(record) for record in head if record.get("type") in ("session_meta", None))
+        """The session that the first header describes; a fork carries the header of its parent
+        behind its own.
+        """
+        records = (
+            _payload(record) for record in head if record.get("type") in ("session_meta", None)
+        )
         meta = next((record for record in records if "id" in record), {})
         name = path.name.split(".")[0][-_UUID:]
         turns = (_payload(record) for record in head if record.get("type") == "turn_context")
@@ -114,7 +134,9 @@ def _tell_output(payload: Object, at: Micros | None, line: int, talk: Talk) -> N
 
 
 def _fragments(content: object) -> str:
-    """What the person wrote: each part of a message is one text, and the harness puts its own beside theirs."""
+    """What the person wrote: each part of a message is one text, and the harness puts its own
+    beside theirs.
+    """
     parts = content if isinstance(content, list) else [content]
     return "\n".join(filter(None, (own_words(said_in([part])) for part in parts)))
 

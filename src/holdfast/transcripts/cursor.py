@@ -1,8 +1,9 @@
 """Cursor: the editor's state.vscdb, and the transcripts its agents write under ~/.cursor/projects.
 
-The database is a table of keys: `composerData:<id>` is a conversation with its order of messages, each message, a
-"bubble", is `bubbleId:<id>:<bubble>`. Newer versions also list conversations in `composerHeaders`. The transcripts hold
-the same conversations as lines, without times and results of tools; the database is listed first for that reason.
+The database is a table of keys: `composerData:<id>` is a conversation with its order of messages,
+each message, a "bubble", is `bubbleId:<id>:<bubble>`. Newer versions also list conversations in
+`composerHeaders`. The transcripts hold the same conversations as lines, without times and results
+of tools; the database is listed first for that reason.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ import apsw
 from .assemble import Talk
 from .base import Cursor, Transcript
 from .databases import MAGIC, copied, fingerprint, rows, since
-from .json_documents import told
+from .json_documents import read_entries
 from .json_fields import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
 from .jsonl_file import Object, SessionFile, newest_first
 from .line_reader import beginning, first_objects
 from .tool_calls import output_of
 
 _USER, _ASSISTANT = 1, 2
-_COMPOSERS = "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"
+_COMPOSERS = (
+    "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < "
+    "'composerData;'"
+)
 _HEADERS = "SELECT composerId, CAST(value AS BLOB), lastUpdatedAt, isSubagent FROM composerHeaders"
 _BUBBLE = "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key = ?"
 
@@ -52,7 +56,9 @@ class CursorEditor(SessionFile):
         return any("role" in record and "message" in record for record in first_objects(path))
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. Of the database only conversations are given that were changed since."""
+        """See `Reader.read`. Of the database only conversations are given that were changed
+        since.
+        """
         if path.name != "state.vscdb":
             yield from super().read(path, cursor)
             return
@@ -75,26 +81,44 @@ class CursorEditor(SessionFile):
         elif record.get("role") == "assistant":
             for part in dicts(content):
                 if part.get("type") == "text":
-                    talk.say("assistant", as_text(part.get("text")).replace("[REDACTED]", ""), None, line)
+                    talk.say(
+                        "assistant", as_text(part.get("text")).replace("[REDACTED]", ""), None, line
+                    )
                 elif part.get("type") == "tool_use":
                     talk.ran(as_text(part.get("name")), part.get("input"), None, None, line)
 
 
 def _composers(connection: apsw.Connection, newer: int) -> list[tuple[int, Object]]:
-    """When each conversation changed, and the conversation, in that order; drafts and sub-agents are left out."""
-    heads = {key: (as_dict(parsed(value or b"")), at, sub) for key, value, at, sub in rows(connection, _HEADERS)}
+    """When each conversation changed, and the conversation, in that order; drafts and sub-agents
+    are left out.
+    """
+    heads = {
+        key: (as_dict(parsed(value or b"")), at, sub)
+        for key, value, at, sub in rows(connection, _HEADERS)
+    }
     found = []
     for (value,) in rows(connection, _COMPOSERS):
         composer = as_dict(parsed(value or b""))
         head, changed, sub = heads.get(as_text(composer.get("composerId")), ({}, None, None))
         composer = {**head, **composer, "head": head}
-        at = as_int(changed) or as_int(composer.get("lastUpdatedAt")) or as_int(composer.get("createdAt")) or 0
-        if at >= newer and not sub and (composer.get("fullConversationHeadersOnly") or composer.get("conversation")):
+        at = (
+            as_int(changed)
+            or as_int(composer.get("lastUpdatedAt"))
+            or as_int(composer.get("createdAt"))
+            or 0
+        )
+        if (
+            at >= newer
+            and not sub
+            and (composer.get("fullConversationHeadersOnly") or composer.get("conversation"))
+        ):
             found.append((at, composer))
     return sorted(found, key=lambda pair: pair[0])
 
 
-def _conversation(path: Path, connection: apsw.Connection, composer: Object, cursor: Cursor) -> Transcript:
+def _conversation(
+    path: Path, connection: apsw.Connection, composer: Object, cursor: Cursor
+) -> Transcript:
     transcript = Transcript(
         as_text(composer.get("composerId")),
         CursorEditor.name,
@@ -109,7 +133,7 @@ def _conversation(path: Path, connection: apsw.Connection, composer: Object, cur
         for number, bubble in enumerate(_bubbles(connection, composer), 1):
             _tell_bubble(bubble, number, talk)
 
-    transcript.entries = told(transcript, tell, cursor)
+    transcript.entries = read_entries(transcript, tell, cursor)
     return transcript
 
 
@@ -131,16 +155,27 @@ def _tell_bubble(bubble: Object, number: int, talk: Talk) -> None:
         call = as_dict(bubble.get("toolFormerData"))
         if call.get("name"):
             result = as_text(call.get("result"))
-            failed = {"completed": False, "error": True, "cancelled": True}.get(as_text(call.get("status")))
+            failed = {"completed": False, "error": True, "cancelled": True}.get(
+                as_text(call.get("status"))
+            )
             given = call.get("params") or call.get("rawArgs")
-            talk.ran(as_text(call["name"]), given, output_of(parsed(result)) or result, at, number, failed=failed)
+            talk.ran(
+                as_text(call["name"]),
+                given,
+                output_of(parsed(result)) or result,
+                at,
+                number,
+                failed=failed,
+            )
 
 
 def _folder_of(composer: Object) -> str:
     """The folder that the editor had open."""
     workspace = as_dict(as_dict(composer.get("workspaceIdentifier")).get("uri"))
     agent = as_dict(as_dict(as_dict(composer.get("agentLocation")).get("environment")).get("uri"))
-    repositories = [as_text(repository.get("repoPath")) for repository in dicts(composer.get("trackedGitRepos"))]
+    repositories = [
+        as_text(repository.get("repoPath")) for repository in dicts(composer.get("trackedGitRepos"))
+    ]
     uri = urlparse(as_text(workspace.get("external")))
     given = unquote(uri.path) if uri.scheme == "file" else ""
     named = (as_text(workspace.get("fsPath")), as_text(agent.get("fsPath")), given, *repositories)
@@ -154,11 +189,15 @@ def _project(path: Path) -> str:
 
 
 def _folder_named(slug: str, base: Path = Path("/")) -> str:
-    """The folder on this machine that Cursor calls `slug`: its path, with everything but letters and digits as `-`."""
+    """The folder on this machine that Cursor calls `slug`: its path, with everything but letters
+    and digits as `-`.
+    """
     if not slug:
         return str(base) if base != Path("/") else ""
     try:
-        names = sorted((entry.name for entry in base.iterdir() if entry.is_dir()), key=len, reverse=True)
+        names = sorted(
+            (entry.name for entry in base.iterdir() if entry.is_dir()), key=len, reverse=True
+        )
     except OSError:
         return ""
     for name in names:

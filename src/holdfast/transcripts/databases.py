@@ -1,4 +1,6 @@
-"""SQLite files of other programs, read from a copy: a running program is not held up, nothing of its is touched."""
+"""SQLite files of other programs, read from a copy: a running program is not held up, nothing of
+its is touched.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MAGIC = b"SQLite format 3\0"
 
 @contextmanager
 def copied(path: Path) -> Iterator[apsw.Connection]:
-    """A copy of the database in `path`, with what waits in its log. What is no database is one without tables."""
+    """A copy of the database in `path`, with what waits in its log. What is no database is one
+    without tables.
+    """
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
         copy = Path(folder) / "copy.db"
         shutil.copyfile(path, copy)
@@ -30,8 +34,12 @@ def copied(path: Path) -> Iterator[apsw.Connection]:
             yield connection
 
 
-def rows(connection: apsw.Connection, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """What a query finds; nothing more once the database turns out to be damaged, or to lack what is asked for."""
+def rows(
+    connection: apsw.Connection, query: str, values: tuple[Any, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """What a query finds; nothing more once the database turns out to be damaged, or to lack what
+    is asked for.
+    """
     try:
         yield from connection.execute(query, values)
     except (apsw.Error, UnicodeDecodeError):
@@ -40,7 +48,9 @@ def rows(connection: apsw.Connection, query: str, values: tuple[Any, ...] = ()) 
 
 def tables(connection: apsw.Connection) -> set[str]:
     """The names of its tables."""
-    return {name for (name,) in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {
+        name for (name,) in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
 
 
 def fingerprint(path: Path) -> str:

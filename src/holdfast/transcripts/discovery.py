@@ -1,4 +1,6 @@
-"""What is on this machine: the sessions of all agents, as far as the heads of their files tell, each once."""
+"""What is on this machine: the sessions of all agents, as far as the heads of their files tell,
+each once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from .jsonl_file import modified
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredSessions:
     """A session that was found, as far as its file tells without being read."""
 
     agent: str
@@ -29,8 +31,10 @@ class Found:
 
 def found_sessions(
     home: Path, environ: Mapping[str, str], readers: Iterable[Reader] = READERS
-) -> Iterator[Found | OSError]:
-    """Every session of every agent, each once; an OSError in the place of a file that cannot be read."""
+) -> Iterator[DiscoveredSessions | OSError]:
+    """Every session of every agent, each once; an OSError in the place of a file that cannot be
+    read.
+    """
     seen: set[tuple[str, str]] = set()
     for reader in readers:
         for path in reader.discover(home, environ):
@@ -42,7 +46,7 @@ def found_sessions(
                     yield one
 
 
-def sessions_in(reader: Reader, path: Path) -> Iterator[Found | OSError]:
+def sessions_in(reader: Reader, path: Path) -> Iterator[DiscoveredSessions | OSError]:
     """The sessions of one file; an OSError where it cannot be read."""
     try:
         for transcript in reader.read(path):
@@ -51,9 +55,9 @@ def sessions_in(reader: Reader, path: Path) -> Iterator[Found | OSError]:
         yield error
 
 
-def _found(transcript: Transcript) -> Found:
+def _found(transcript: Transcript) -> DiscoveredSessions:
     changed = transcript.updated_at or modified(transcript.path)
-    return Found(
+    return DiscoveredSessions(
         transcript.agent,
         transcript.id,
         transcript.path,

@@ -1,4 +1,6 @@
-"""Exports of chat services: a zip, or the `conversations.json` in it, with all conversations of a person."""
+"""Exports of chat services: a zip, or the `conversations.json` in it, with all conversations of a
+person.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 from ..text.terminal import counted
 from .assemble import Talk
 from .base import Cursor, Transcript
-from .json_documents import conversations, elements, is_conversations, told
+from .json_documents import conversations, elements, is_conversations, read_entries
 from .json_fields import with_last
 
 Object = dict[str, Any]
@@ -46,7 +48,9 @@ class Export:
             return False
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. The cursor counts conversations, so that reading a large export can be interrupted."""
+        """See `Reader.read`. The cursor counts conversations, so that reading a large export can be
+        interrupted.
+        """
         size, digest = path.stat().st_size, _digest(path)
         done = cursor.lines if cursor and cursor.digest == digest else 0
         if not size or (done and cursor and cursor.position == size):
@@ -55,18 +59,23 @@ class Export:
             records = chain.from_iterable(elements(file) for file in files)
             for number, (record, last) in enumerate(with_last(records), 1):
                 if number > done:
-                    yield self._transcript(path, number, record, Cursor(size if last else 0, number, digest))
+                    yield self._transcript(
+                        path, number, record, Cursor(size if last else 0, number, digest)
+                    )
 
-    def _transcript(self, path: Path, number: int, record: Object | None, cursor: Cursor) -> Transcript:
+    def _transcript(
+        self, path: Path, number: int, record: Object | None, cursor: Cursor
+    ) -> Transcript:
         if record is None:
             broken = Transcript(f"{path.name}-{number}", self.name, path, skipped=1, cursor=cursor)
             broken.note = (
-                f"{path.name} stops being JSON behind {counted(number - 1, 'conversation')}; the rest was left out."
+                f"{path.name} stops being JSON behind "
+                f"{counted(number - 1, 'conversation')}; the rest was left out."
             )
             return broken
         transcript = self.conversation(path, record)
         transcript.id = transcript.id or f"{path.name}-{number}"
-        transcript.entries = told(transcript, lambda talk: self.tell(record, talk), cursor)
+        transcript.entries = read_entries(transcript, lambda talk: self.tell(record, talk), cursor)
         return transcript
 
 

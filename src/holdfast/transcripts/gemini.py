@@ -1,8 +1,9 @@
-"""Gemini CLI and Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON lines since 2026.
+"""Gemini CLI and Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON lines
+since 2026.
 
-A line is the session's header, a message, `{"$set": …}` that changes the header, or `{"$rewindTo": id}` that takes
-back that message and all behind it. A message that grew, as with the results of its tools, is written again under the
-same id. The older JSON holds the same messages in one object.
+A line is the session's header, a message, `{"$set": …}` that changes the header, or `{"$rewindTo":
+id}` that takes back that message and all behind it. A message that grew, as with the results of its
+tools, is written again under the same id. The older JSON holds the same messages in one object.
 """
 
 from __future__ import annotations
@@ -61,14 +62,20 @@ class Gemini(SessionFile):
         """See `Reader.discover`. An old file that goes on as lines is left out."""
         base = Path(environ.get("GEMINI_CLI_HOME") or home)
         found = chain.from_iterable(
-            (root / "tmp").glob("*/chats/session-*.json*") for root in (base / ".gemini", home / ".qwen")
+            (root / "tmp").glob("*/chats/session-*.json*")
+            for root in (base / ".gemini", home / ".qwen")
         )
-        return newest_first(path for path in found if not (path.suffix == ".json" and Path(f"{path}l").is_file()))
+        return newest_first(
+            path for path in found if not (path.suffix == ".json" and Path(f"{path}l").is_file())
+        )
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
         if path.suffix == ".jsonl":
-            return any("sessionId" in record and "projectHash" in record for record in first_objects(path)[:3])
+            return any(
+                "sessionId" in record and "projectHash" in record
+                for record in first_objects(path)[:3]
+            )
         start = beginning(path, 4096) if path.suffix == ".json" else b""
         return b'"sessionId"' in start and b'"projectHash"' in start
 
@@ -117,7 +124,9 @@ def _tell_messages(messages: object, talk: Talk) -> None:
 
 
 def _tell_message(message: Object, line: int, talk: Talk) -> None:
-    """What the person or the model said, and the tools it used; notices of the program are passed over."""
+    """What the person or the model said, and the tools it used; notices of the program are passed
+    over.
+    """
     at = micros(message.get("timestamp"))
     if message.get("type") == "user":
         talk.say("user", said_in(message.get("displayContent") or message.get("content")), at, line)
@@ -136,7 +145,9 @@ def _tell_call(call: Object, at: Micros | None, line: int, talk: Talk) -> None:
 
 
 def _folder(path: Path) -> str:
-    """The project's folder: written beside the chats, or found among those that the program knows."""
+    """The project's folder: written beside the chats, or found among those that the program
+    knows.
+    """
     if len(path.parents) < 4:
         return ""
     project, home = path.parents[1], path.parents[3]

@@ -1,4 +1,6 @@
-"""Transcripts of anybody else: JSON lines or JSON with a role and a text, or Markdown where lines name who speaks."""
+"""Transcripts of anybody else: JSON lines or JSON with a role and a text, or Markdown where lines
+name who speaks.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from .tool_calls import output_of
 _ROLES: dict[str, Role] = {
     **dict.fromkeys(("user", "human", "you", "me", "user_message", "prompt"), "user"),
     **dict.fromkeys(("assistant", "ai", "agent", "model", "bot"), "assistant"),
-    **dict.fromkeys(("claude", "chatgpt", "gpt", "gemini", "codex", "cursor", "copilot"), "assistant"),
+    **dict.fromkeys(
+        ("claude", "chatgpt", "gpt", "gemini", "codex", "cursor", "copilot"), "assistant"
+    ),
     **dict.fromkeys(("tool", "function", "tool_result", "toolresult"), "tool"),
 }
 _TEXTS = ("content", "text", "message", "body", "parts")
@@ -29,9 +33,11 @@ _TIMES = ("timestamp", "created_at", "createdAt", "time", "date", "ts", "at")
 _MARKDOWN = (".md", ".markdown", ".txt")
 # Without words that head other lists than conversations, such as the fields of a ticket.
 _NAMES = "user|human|you|assistant|ai|bot|claude|chatgpt|gpt|gemini|codex|cursor|copilot"
-# "## User", "**Assistant:**", "Human: …", "_**User (2026-03-01 10:00)**_"; a name alone on its line is only a word.
+# "## User", "**Assistant:**", "Human: …", "_**User (2026-03-01 10:00)**_"; a name alone on its line
+# is only a word.
 _SPEAKER = re.compile(
-    rf"(?:(?P<heading>#{{1,6}})[ \t]+)?(?P<mark>[*_]{{0,4}})(?P<name>{_NAMES})[ \t]*(?:\((?P<when>[^()\n]{{4,60}})\))?"
+    rf"(?:(?P<heading>#{{1,6}})[ \t]+)?(?P<mark>[*_]{{0,4}})(?P<name>{_NAMES})[ "
+    rf"\t]*(?:\((?P<when>[^()\n]{{4,60}})\))?"
     r"(?P<colon>[*_]{0,4}:[*_]{0,4}|[*_]{0,4})[ \t]*(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -52,7 +58,9 @@ class Generic(SessionFile):
             return any(_role(record) and _text(record) for record in first_objects(path)[:10])
         start = beginning(path, 65_536) if path.suffix in (".json", *_MARKDOWN) else b""
         if path.suffix == ".json":
-            return start.lstrip()[:1] in (b"[", b"{") and b'"role"' in start and b'"content"' in start
+            return (
+                start.lstrip()[:1] in (b"[", b"{") and b'"role"' in start and b'"content"' in start
+            )
         speakers = {role for _, role, _, _ in _spoken(start.decode("utf-8", "replace")) if role}
         return {"user", "assistant"} <= speakers
 
@@ -79,7 +87,11 @@ class Generic(SessionFile):
 def _tell_json(found: Document, talk: Talk) -> None:
     number = 0
     for record in elements(BytesIO(found.data)):
-        messages = dicts(as_dict(record).get("messages")) if record and not _role(record) else iter([as_dict(record)])
+        messages = (
+            dicts(as_dict(record).get("messages"))
+            if record and not _role(record)
+            else iter([as_dict(record)])
+        )
         for message in messages:
             number += 1
             _tell_message(message, number, talk)
@@ -94,11 +106,15 @@ def _tell_message(record: Object, line: int, talk: Talk) -> None:
         talk.say(role, text, at, line)
     for call in dicts(record.get("tool_calls")) if role == "assistant" else ():
         made = as_dict(call.get("function")) or call
-        talk.call(as_text(call.get("id")), as_text(made.get("name")), made.get("arguments"), at, line)
+        talk.call(
+            as_text(call.get("id")), as_text(made.get("name")), made.get("arguments"), at, line
+        )
 
 
 def _role(record: Object) -> Role | None:
-    given: Any = record.get("role") or record.get("sender") or record.get("author") or record.get("speaker")
+    given: Any = (
+        record.get("role") or record.get("sender") or record.get("author") or record.get("speaker")
+    )
     given = given or as_dict(record.get("message")).get("role") or record.get("type")
     name = as_text(given) or as_text(as_dict(given).get("role"))
     return _ROLES.get(name.lower())
@@ -117,7 +133,10 @@ def _tell_markdown(found: Document, talk: Talk) -> None:
     role: Role | None = None
     said: list[str] = []
     first, at = 1, None
-    for number, speaker, when, text in [*_spoken(found.data.decode("utf-8", "replace")), (0, "user", "", "")]:
+    for number, speaker, when, text in [
+        *_spoken(found.data.decode("utf-8", "replace")),
+        (0, "user", "", ""),
+    ]:
         if speaker is None:
             said.append(text)
             continue
@@ -127,12 +146,18 @@ def _tell_markdown(found: Document, talk: Talk) -> None:
 
 
 def _spoken(text: str) -> Iterator[tuple[int, Role | None, str, str]]:
-    """Each line with its number; where it names a speaker, who that is, when, and what stands behind the name."""
+    """Each line with its number; where it names a speaker, who that is, when, and what stands
+    behind the name.
+    """
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         found = None if fenced else _SPEAKER.match(line)
-        if found and (found["heading"] or found["mark"] or ":" in found["colon"]) and _ends_there(found):
+        if (
+            found
+            and (found["heading"] or found["mark"] or ":" in found["colon"])
+            and _ends_there(found)
+        ):
             yield number, _ROLES[found["name"].lower()], found["when"] or "", found["rest"].strip()
         else:
             yield number, None, "", line

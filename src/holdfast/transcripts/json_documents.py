@@ -20,7 +20,13 @@ from .jsonl_file import modified
 
 MOST_DOCUMENT = 256_000_000  # bytes; whatever holds one session and is larger is not text
 _CHUNK = 1_048_576
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # as zipfile has them
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+)  # as zipfile has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,16 @@ def whole(path: Path, cursor: Cursor | None = None) -> Document | None:
 
 
 def document(transcript: Transcript, found: Document, tell: Callable[[Talk], None]) -> Transcript:
-    """`transcript` with what `tell` says about it as its entries. What holds nothing at all counts as one bad line."""
-    transcript.entries = told(transcript, tell, found.cursor)
+    """`transcript` with what `tell` says about it as its entries. What holds nothing at all counts
+    as one bad line.
+    """
+    transcript.entries = read_entries(transcript, tell, found.cursor)
     return transcript
 
 
-def told(transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | None) -> Iterator[Entry]:
+def read_entries(
+    transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | None
+) -> Iterator[Entry]:
     """The entries of a session that is in memory already."""
     talk = Talk(transcript)
     tell(talk)
@@ -58,9 +68,11 @@ def told(transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | 
 
 
 def elements(file: IO[bytes]) -> Iterator[dict[str, Any] | None]:
-    """The objects of a JSON array, or the one object that there is instead, each parsed only when it is asked for.
+    """The objects of a JSON array, or the one object that there is instead, each parsed only when
+    it is asked for.
 
-    None, once and last, where it stops being JSON. Memory holds one element at a time, however long the array is.
+    None, once and last, where it stops being JSON. Memory holds one element at a time, however long
+    the array is.
     """
     text = _Text(file)
     single = text.next_sign() != "["
@@ -102,7 +114,9 @@ class _Text:
         self._at += 1
 
     def value(self) -> tuple[Any] | None:
-        """The next value; None when there is none. Reads twice as much each time that it does not suffice."""
+        """The next value; None when there is none. Reads twice as much each time that it does not
+        suffice.
+        """
         size = _CHUNK
         while True:
             try:
@@ -127,7 +141,9 @@ class _Text:
 
 @contextmanager
 def conversations(path: Path) -> Iterator[Iterator[IO[bytes]]]:
-    """The `conversations*.json` in an export, which is a zip or that file itself; none where the zip is broken."""
+    """The `conversations*.json` in an export, which is a zip or that file itself; none where the
+    zip is broken.
+    """
     if path.suffix.lower() != ".zip":
         with path.open("rb") as file:
             yield iter([file])
@@ -142,7 +158,9 @@ def conversations(path: Path) -> Iterator[Iterator[IO[bytes]]]:
 
 
 def is_conversations(name: str) -> bool:
-    """Whether a file is named as exports name their conversations, which may come in several parts."""
+    """Whether a file is named as exports name their conversations, which may come in several
+    parts.
+    """
     return name.startswith("conversations") and name.endswith(".json")
 
 

@@ -1,4 +1,6 @@
-"""Values out of somebody else's JSON: of the kind that is asked for, or empty. Nothing here ever raises."""
+"""Values out of somebody else's JSON: of the kind that is asked for, or empty. Nothing here ever
+raises.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _YEAR_3000 = 32_503_680_000  # in seconds; whatever is later was never a time
 
 
 def as_text(value: Any) -> str:
-    """`value` if it is text that can be stored, otherwise nothing; half a character becomes a question mark."""
+    """`value` if it is text that can be stored, otherwise nothing; half a character becomes a
+    question mark.
+    """
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
@@ -49,22 +53,29 @@ def parsed(data: str | bytes) -> Any:
 
 
 def said_in(content: Any) -> str:
-    """The text of a message: a text, or the text parts of a list of parts. Images, thinking and files are not text."""
+    """The text of a message: a text, or the text parts of a list of parts. Images, thinking and
+    files are not text.
+    """
     if isinstance(content, str):
         return as_text(content)
     if isinstance(content, dict):
         return as_text(content.get("text"))
-    parts = (part if isinstance(part, str) else _text_part(as_dict(part)) for part in as_list(content))
+    parts = (
+        part if isinstance(part, str) else _text_part(as_dict(part)) for part in as_list(content)
+    )
     return "\n".join(text for text in map(as_text, parts) if text)
 
 
 def _text_part(part: dict[str, Any]) -> Any:
-    known = part.get("type") in (None, "text", "input_text", "output_text") and not part.get("thought")
+    known = part.get("type") in (None, "text", "input_text", "output_text") and not part.get(
+        "thought"
+    )
     return part.get("text") if known else ""
 
 
 def micros(value: Any) -> Micros | None:
-    """A moment written as ISO 8601 or as seconds, milli- or microseconds since 1970; None for anything else.
+    """A moment written as ISO 8601 or as seconds, milli- or microseconds since 1970; None for
+    anything else.
 
     >>> micros("2026-03-01T12:00:00Z") == micros(1772366400) == micros(1772366400000)
     True

@@ -16,7 +16,8 @@ Object = dict[str, Any]
 
 
 class Survey:
-    """A first look at all lines of a file, for what only later lines tell: titles, and what was taken back.
+    """A first look at all lines of a file, for what only later lines tell: titles, and what was
+    taken back.
 
     It keeps a little for each line, never its text.
     """
@@ -31,12 +32,16 @@ class Survey:
         return set()
 
     def branches(self) -> set[int]:
-        """The lines that are told as branches: the conversation was continued from somewhere else."""
+        """The lines that are told as branches: the conversation was continued from somewhere
+        else.
+        """
         return set()
 
 
 class SessionFile:
-    """A reader of one format says what a session is, what a line adds to it, and which lines do not count."""
+    """A reader of one format says what a session is, what a line adds to it, and which lines do not
+    count.
+    """
 
     name = ""
     survey: type[Survey] | None = None
@@ -115,13 +120,17 @@ class _Changes:
         return self._known
 
     def _compare(self, cursor: Cursor) -> None:
-        """When a new line changes how an old one stands, what was read before does not hold: all is told anew."""
+        """When a new line changes how an old one stands, what was read before does not hold: all is
+        told anew.
+        """
         before, self._known = self._look(cursor)
         if before != self._known.until(cursor.lines):
             self.cursor = None
 
     def _look(self, cursor: Cursor | None) -> tuple[_Standing, _Standing]:
-        """How the lines up to the cursor stood, as far as one could know then, and those of the whole file stand."""
+        """How the lines up to the cursor stood, as far as one could know then, and those of the
+        whole file stand.
+        """
         nothing = _Standing(set(), set())
         if self._survey is None:
             return nothing, nothing
@@ -144,7 +153,9 @@ def modified(path: Path) -> Micros | None:
 
 
 def newest_first(paths: Iterator[Path]) -> Iterator[Path]:
-    """The most recently changed files first; those that are gone, or cannot be looked at, are passed over."""
+    """The most recently changed files first; those that are gone, or cannot be looked at, are
+    passed over.
+    """
     dated = []
     try:
         for path in paths:

@@ -1,7 +1,9 @@
-"""Files of lines, read one line at a time: any size, growing while they are read, compressed or not.
+"""Files of lines, read one line at a time: any size, growing while they are read, compressed or
+not.
 
-A `Cursor` into such a file says how many bytes were read, how many lines ended there, and what those bytes were, so
-that reading goes on where it stopped, or starts anew when the file is not the one it was.
+A `Cursor` into such a file says how many bytes were read, how many lines ended there, and what
+those bytes were, so that reading goes on where it stopped, or starts anew when the file is not the
+one it was.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 class Lines:
     """A pass over the JSON objects of a file, one a line, from a cursor on.
 
-    `cursor` stands behind the last object that was handed out, or behind what was skipped after it; `skipped` counts
-    the lines that are not objects. A last line that is only half written is skipped, and read again by the next pass.
+    `cursor` stands behind the last object that was handed out, or behind what was skipped after it;
+    `skipped` counts the lines that are not objects. A last line that is only half written is
+    skipped, and read again by the next pass.
     """
 
     def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
@@ -70,7 +73,9 @@ class Lines:
                 self._pass(data, ended)
 
     def _lines(self) -> Iterator[tuple[int, bytes | None, bool]]:
-        """Number, bytes and whether the line has its end; None for bytes that are too many to look at."""
+        """Number, bytes and whether the line has its end; None for bytes that are too many to look
+        at.
+        """
         while True:
             data = self._some(MOST_LINE)
             if not data:
@@ -82,7 +87,9 @@ class Lines:
                 yield number, None, self._drain(data)
 
     def _drain(self, data: bytes) -> bool:
-        """Reads on to the end of an overlong line; False when the file ends first, and the line is not passed then."""
+        """Reads on to the end of an overlong line; False when the file ends first, and the line is
+        not passed then.
+        """
         digest, length = self._digest.copy(), 0
         while data:
             digest.update(data)
@@ -106,7 +113,9 @@ class Lines:
         self.cursor = self._at(len(data), ended)
 
     def _at(self, length: int, ended: bool) -> Cursor:
-        return Cursor(self.cursor.position + length, self.cursor.lines + ended, self._digest.hexdigest())
+        return Cursor(
+            self.cursor.position + length, self.cursor.lines + ended, self._digest.hexdigest()
+        )
 
     def _skip(self, length: int) -> bool:
         """Reads over what is known already; whether it is still the same."""

@@ -1,4 +1,5 @@
-"""opencode: ~/.local/share/opencode, a SQLite database since 2026, before that a JSON file for each part of a message.
+"""opencode: ~/.local/share/opencode, a SQLite database since 2026, before that a JSON file for each
+part of a message.
 
     opencode.db   session, message, part; version 2 has session_v2 and session_message, with the parts inside
     storage/      session/<project>/<session>.json, message/<session>/<message>.json, part/<message>/<part>.json
@@ -18,7 +19,7 @@ from ..types import Micros
 from .assemble import Talk
 from .base import Cursor, Transcript
 from .databases import MAGIC, copied, fingerprint, rows, since, tables
-from .json_documents import document, told, whole
+from .json_documents import document, read_entries, whole
 from .json_fields import as_dict, as_int, as_text, dicts, micros, parsed, said_in, with_last
 from .jsonl_file import Object, newest_first
 from .line_reader import MOST_LINE, beginning
@@ -28,9 +29,13 @@ _SESSIONS = (
     "SELECT id, parent_id, directory, title, time_created, time_updated, revert FROM {table} "
     "WHERE time_updated >= ? ORDER BY id"
 )
-_MESSAGES = "SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created, id"
+_MESSAGES = (
+    "SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created, id"
+)
 _PARTS = "SELECT CAST(data AS BLOB) FROM part WHERE message_id = ? ORDER BY id"
-_MESSAGES_2 = "SELECT id, type, CAST(data AS BLOB) FROM session_message WHERE session_id = ? ORDER BY seq"
+_MESSAGES_2 = (
+    "SELECT id, type, CAST(data AS BLOB) FROM session_message WHERE session_id = ? ORDER BY seq"
+)
 
 
 class OpenCode:
@@ -39,17 +44,25 @@ class OpenCode:
     name = "opencode"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. The JSON files are looked for only where no database took them over."""
+        """See `Reader.discover`. The JSON files are looked for only where no database took them
+        over.
+        """
         root = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
         given = [Path(environ["OPENCODE_DB"])] if environ.get("OPENCODE_DB") else []
         databases = [path for path in chain(given, root.glob("opencode*.db")) if path.is_file()]
-        return newest_first(iter(databases) if databases else (root / "storage").glob("session/*/ses_*.json"))
+        return newest_first(
+            iter(databases) if databases else (root / "storage").glob("session/*/ses_*.json")
+        )
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
         if path.suffix == ".db":
             return path.name.startswith("opencode") and beginning(path, 16) == MAGIC
-        return path.suffix == ".json" and path.name.startswith("ses_") and path.parent.parent.name == "session"
+        return (
+            path.suffix == ".json"
+            and path.name.startswith("ses_")
+            and path.parent.parent.name == "session"
+        )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
         """See `Reader.read`. Of a database only sessions are given that were changed since."""
@@ -63,15 +76,21 @@ class OpenCode:
             for row, last in with_last(_sessions(connection, since(cursor))):
                 yield self._from_row(path, connection, row, mark if last else "")
 
-    def _from_row(self, path: Path, connection: apsw.Connection, row: Object, mark: str) -> Transcript:
-        transcript = self._transcript(path, row, {"created": row["time_created"], "updated": row["time_updated"]})
+    def _from_row(
+        self, path: Path, connection: apsw.Connection, row: Object, mark: str
+    ) -> Transcript:
+        transcript = self._transcript(
+            path, row, {"created": row["time_created"], "updated": row["time_updated"]}
+        )
         key, read = row["id"], _messages_2 if row["version"] == 2 else _messages
         until = as_text(as_dict(parsed(as_text(row["revert"]))).get("messageID"))
 
         def tell(talk: Talk) -> None:
             _tell_all(_before(read(connection, key), until), talk)
 
-        transcript.entries = told(transcript, tell, Cursor(as_int(row["time_updated"]) or 0, 0, mark))
+        transcript.entries = read_entries(
+            transcript, tell, Cursor(as_int(row["time_updated"]) or 0, 0, mark)
+        )
         return transcript
 
     def _read_files(self, path: Path, cursor: Cursor | None) -> Iterator[Transcript]:
@@ -154,7 +173,9 @@ def _tell_part(role: object, part: Object, at: Micros | None, number: int, talk:
     elif part.get("type") == "tool":
         state = as_dict(part.get("state"))
         failed = {"completed": False, "error": True}.get(as_text(state.get("status")))
-        failed = bool(as_dict(state.get("metadata")).get("exit")) or failed  # a shell's status, where it has one
+        failed = (
+            bool(as_dict(state.get("metadata")).get("exit")) or failed
+        )  # a shell's status, where it has one
         output = output_of({key: state.get(key) for key in ("output", "content", "error")})
         name = as_text(part.get("tool")) or as_text(part.get("name"))
         moment = micros(as_dict(state.get("time")).get("start")) or at

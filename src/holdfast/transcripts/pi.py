@@ -1,7 +1,9 @@
-"""pi and oh-my-pi: ~/.pi/agent/sessions and ~/.omp/agent/sessions, one file of JSON lines a session.
+"""pi and oh-my-pi: ~/.pi/agent/sessions and ~/.omp/agent/sessions, one file of JSON lines a
+session.
 
-The first line is the session; behind it stand entries with `id` and `parentId`, a tree that is branched in place. The
-conversation is the path to the last entry; a tree of its own, as after /clear, is a conversation that went before.
+The first line is the session; behind it stand entries with `id` and `parentId`, a tree that is
+branched in place. The conversation is the path to the last entry; a tree of its own, as after
+/clear, is a conversation that went before.
 """
 
 from __future__ import annotations
@@ -56,13 +58,17 @@ class Pi(SessionFile):
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         """See `Reader.discover`."""
-        return newest_first(chain.from_iterable(root.glob("*/*.jsonl") for root in _roots(home, environ)))
+        return newest_first(
+            chain.from_iterable(root.glob("*/*.jsonl") for root in _roots(home, environ))
+        )
 
     def claims(self, path: Path) -> bool:
         """See `Reader.claims`."""
         if path.suffix != ".jsonl":
             return False
-        return any(record.get("type") == "session" and "id" in record for record in first_objects(path)[:3])
+        return any(
+            record.get("type") == "session" and "id" in record for record in first_objects(path)[:3]
+        )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
         """The session of the header, which oh-my-pi puts behind a line for the title."""
@@ -90,7 +96,11 @@ class Pi(SessionFile):
             case "toolResult":
                 failed = is_error(message.get("isError"))
                 talk.outcome(
-                    as_text(message.get("toolCallId")), output_of(message.get("content")), at, line, failed=failed
+                    as_text(message.get("toolCallId")),
+                    output_of(message.get("content")),
+                    at,
+                    line,
+                    failed=failed,
                 )
             case "bashExecution" | "pythonExecution" if not message.get("excludeFromContext"):
                 status = as_int(message.get("exitCode"))
@@ -101,11 +111,15 @@ class Pi(SessionFile):
 
 def _tell_assistant(message: Object, at: Micros | None, line: int, talk: Talk) -> None:
     content = message.get("content")
-    for part in dicts(content) if isinstance(content, list) else iter([{"type": "text", "text": content}]):
+    for part in (
+        dicts(content) if isinstance(content, list) else iter([{"type": "text", "text": content}])
+    ):
         if part.get("type") == "text":
             talk.say("assistant", as_text(part.get("text")), at, line)
         elif part.get("type") == "toolCall":
-            talk.call(as_text(part.get("id")), as_text(part.get("name")), part.get("arguments"), at, line)
+            talk.call(
+                as_text(part.get("id")), as_text(part.get("name")), part.get("arguments"), at, line
+            )
 
 
 def _roots(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:

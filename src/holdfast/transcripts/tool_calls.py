@@ -1,4 +1,6 @@
-"""Tool calls, condensed: what was called on what, how it went, and how its output began, failed and ended."""
+"""Tool calls, condensed: what was called on what, how it went, and how its output began, failed and
+ended.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,29 @@ _ENOUGH = 20_000  # characters at either end: more than any reminder that is cut
 
 # Which argument says what a call is about, best first.
 _COMMANDS = ("command", "cmd", "script")
-_FILES = ("file_path", "filePath", "path", "target_file", "targetFile", "absolute_path", "notebook_path", "file")
+_FILES = (
+    "file_path",
+    "filePath",
+    "path",
+    "target_file",
+    "targetFile",
+    "absolute_path",
+    "notebook_path",
+    "file",
+)
 _SUBJECTS = ("url", "description", "prompt", "message", "skill", "name", "input", "code")
 _MAIN = (*_COMMANDS, "pattern", "query", "regex", *_FILES, *_SUBJECTS)
-_RESULTS = ("text", "output", "content", "error", "stdout", "message", "result", "response", "functionResponse")
+_RESULTS = (
+    "text",
+    "output",
+    "content",
+    "error",
+    "stdout",
+    "message",
+    "result",
+    "response",
+    "functionResponse",
+)
 _SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "powershell", "pwsh")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,200})$", re.MULTILINE)
 
@@ -30,10 +51,12 @@ _EXIT = re.compile(
 )
 # What Codex and Claude Code write above the output itself.
 _ABOVE = re.compile(
-    r"\A(?:(?:Chunk ID|Wall time|Total output lines|Original token count|Process (?:exited|running)|Exit code)\b.*\n)+"
+    r"\A(?:(?:Chunk ID|Wall time|Total output lines|Original token count|Process "
+    r"(?:exited|running)|Exit code)\b.*\n)+"
     r"(?:Output:\n)?"
 )
-# A line that says what went wrong, as compilers, test runners, shells and interpreters write it; not one that counts.
+# A line that says what went wrong, as compilers, test runners, shells and interpreters write it;
+# not one that counts.
 _ERROR = re.compile(
     r"(?!.{0,40}\b(?:0|no) errors?\b)"
     r"(?:[ \t]*(?:E[ \t]{2,}\S|FAIL(?:ED)?\b|panic(?:ked)?\b|fatal\b|npm ERR!|Traceback )"
@@ -41,7 +64,9 @@ _ERROR = re.compile(
     r"|\bNo such file or directory\b|\b[Pp]ermission denied\b)).{0,400}",
 )
 # Plain words: looking for them takes hardly longer than reading the text.
-_SIGN = re.compile(r"rror|xception|ERR|FAIL|panic|fatal|not found|denied|No such file|Traceback|\nE {2}")
+_SIGN = re.compile(
+    r"rror|xception|ERR|FAIL|panic|fatal|not found|denied|No such file|Traceback|\nE {2}"
+)
 _MOST_SUSPICIOUS = 1_000  # lines that are looked at
 _ERROR_LIMIT = 160  # characters of one such line
 _VARIABLE = re.compile(r"(?:export |declare -x |\$env:)?[A-Za-z_][A-Za-z0-9_]*=")
@@ -72,7 +97,8 @@ def condense(
 
 
 def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
-    """`text` in at most `limit` characters: its first and last lines, and such between them as look like `errors`.
+    """`text` in at most `limit` characters: its first and last lines, and such between them as look
+    like `errors`.
 
     A mark stands where some are left out.
     """
@@ -121,7 +147,9 @@ def _suspicious(text: str) -> Iterator[str]:
 
 
 def _ends(text: str, *, errors: bool) -> str:
-    """The first and last part of a very long text, and what looks like errors between them: all that is looked at."""
+    """The first and last part of a very long text, and what looks like errors between them: all
+    that is looked at.
+    """
     if len(text) <= 2 * _ENOUGH:
         return text
     found = _telling(text[_ENOUGH:-_ENOUGH], LIMIT) if errors else ""
@@ -150,7 +178,9 @@ def _command(argv: list[Any]) -> str:
 
 
 def _unpacked(output: str) -> tuple[str, int | None]:
-    """Output that older versions of Codex wrote as JSON, with its exit status; other output as it is."""
+    """Output that older versions of Codex wrote as JSON, with its exit status; other output as it
+    is.
+    """
     if output.startswith('{"') and "exit_code" in output:
         value = as_dict(parsed(output))
         if isinstance(value.get("output"), str):
@@ -172,7 +202,9 @@ def _outcome(failed: bool | None, status: int | None) -> str:
 
 
 def _without_environment(output: str) -> str:
-    """`output` without runs of NAME=value lines: environments hold secrets, and nothing to remember."""
+    """`output` without runs of NAME=value lines: environments hold secrets, and nothing to
+    remember.
+    """
     if "=" not in output:
         return output
     kept: list[str] = []
@@ -188,7 +220,9 @@ def _without_environment(output: str) -> str:
 
 
 def output_of(value: Any, *, depth: int = 8) -> str:
-    """The text of a tool's result in any of the shapes tools give it: text, parts, or an object around either."""
+    """The text of a tool's result in any of the shapes tools give it: text, parts, or an object
+    around either.
+    """
     if isinstance(value, str):
         return as_text(value)
     if not depth:

@@ -29,7 +29,7 @@ class Firing:
 
 Fire = Callable[[Firing], bool]
 """Takes a firing, at once; False when there is no room for it."""
-Told = Callable[[str], None]
+Announce = Callable[[str], None]
 """Hears a line for people."""
 
 
@@ -42,11 +42,13 @@ class Wiring:
     clock: Clock
     stop: threading.Event
     environ: Mapping[str, str]
-    told: Told
+    told: Announce
 
 
 class TriggerThread(ABC, threading.Thread):
-    """One trigger, checked and ready. It is either started, and ends when `stop` is set, or released."""
+    """One trigger, checked and ready. It is either started, and ends when `stop` is set, or
+    released.
+    """
 
     about = ""
     """What it waits for, in a line for people."""
@@ -56,7 +58,9 @@ class TriggerThread(ABC, threading.Thread):
         self._wiring = wiring
 
     def run(self) -> None:
-        """Attends until it is stopped. A fault is told: that a trigger has gone silent would be noticed late."""
+        """Attends until it is stopped. A fault is told: that a trigger has gone silent would be
+        noticed late.
+        """
         try:
             self.attend()
         except Exception as error:
@@ -75,7 +79,9 @@ class TriggerThread(ABC, threading.Thread):
     def _fire(self, firing: Firing) -> bool:
         taken = self._wiring.fire(firing)
         if not taken and not self._wiring.stop.is_set():
-            self._wiring.told(f"{firing.type}: refused, too much is waiting already: {excerpt(firing.prompt)}")
+            self._wiring.told(
+                f"{firing.type}: refused, too much is waiting already: {excerpt(firing.prompt)}"
+            )
         return taken
 
 

@@ -32,7 +32,9 @@ class CronThread(TriggerThread):
             now = self._wiring.clock()
             if now >= self._due:
                 self._fire(Firing("cron", self._trigger.prompt))
-            if now >= self._due or now < looked:  # a clock that was set back must not silence it until it catches up
+            if (
+                now >= self._due or now < looked
+            ):  # a clock that was set back must not silence it until it catches up
                 self._due = self._after(now)
             looked = now
 
@@ -40,18 +42,27 @@ class CronThread(TriggerThread):
         schedule = self._trigger.schedule
         if len(schedule.split()) != 5 or not croniter.is_valid(schedule):
             raise InvalidInput(
-                f"{schedule!r} is no cron schedule. Write five fields: minute, hour, day, month, weekday; "
+                f"{schedule!r} is no cron schedule. Write five fields: minute, hour, day, month, "
+                "weekday; "
                 "e.g. '0 9 * * 1-5' is nine o'clock from Monday to Friday."
             )
         try:
             coming = croniter(schedule, to_datetime(now).astimezone(self._zone)).get_next(datetime)
         except ValueError as error:  # the 31st of February
-            raise InvalidInput(f"The cron schedule {schedule!r} names a time that never comes.") from error
+            raise InvalidInput(
+                f"The cron schedule {schedule!r} names a time that never comes."
+            ) from error
         return from_datetime(coming)
 
 
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:  # not there, no such name possible, a folder of zones
-        raise InvalidInput(f"There is no timezone {name!r}. Use a name such as 'Europe/Berlin' or 'UTC'.") from error
+    except (
+        KeyError,
+        ValueError,
+        OSError,
+    ) as error:  # not there, no such name possible, a folder of zones
+        raise InvalidInput(
+            f"There is no timezone {name!r}. Use a name such as 'Europe/Berlin' or 'UTC'."
+        ) from error

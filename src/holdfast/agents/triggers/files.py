@@ -25,17 +25,23 @@ _BESIDE = ("", "-wal", "-shm", "-journal")  # a store, and what SQLite keeps bes
 
 
 class FileWatchThread(TriggerThread):
-    """Fires for each file that was added or changed, once it has rested for the time of `debounce_seconds`."""
+    """Fires for each file that was added or changed, once it has rested for the time of
+    `debounce_seconds`.
+    """
 
     def __init__(self, trigger: FileWatch, wiring: Wiring) -> None:
         super().__init__(wiring, "file-watch")
         self._trigger = trigger
         self._folders = [_folder(wiring.role, path) for path in trigger.paths]
-        self._endings = tuple("." + extension.lower().lstrip(".") for extension in trigger.extensions)
+        self._endings = tuple(
+            "." + extension.lower().lstrip(".") for extension in trigger.extensions
+        )
         self._own = _own_files(wiring.role)
         self._resting: dict[Path, tuple[float, float]] = {}  # when each changed, first and last
         places = ", ".join(map(str, self._folders))
-        self.about = f"watching {places}" + (f" for {', '.join(self._endings)}" if self._endings else "")
+        self.about = f"watching {places}" + (
+            f" for {', '.join(self._endings)}" if self._endings else ""
+        )
         self._changes = watch(
             *self._folders,
             watch_filter=None,  # ours knows which part of a path lies inside the watched folder
@@ -46,7 +52,8 @@ class FileWatchThread(TriggerThread):
             stop_event=wiring.stop,
         )
         try:
-            # The first look is what makes the folders watched: nothing that changes from here on is missed.
+            # The first look is what makes the folders watched: nothing that changes from here on is
+            # missed.
             self._note(next(self._changes, set()))
         except (OSError, RuntimeError) as error:
             raise InvalidInput(f"Cannot watch {places}: {error}") from error
@@ -62,7 +69,8 @@ class FileWatchThread(TriggerThread):
         if self._resting:
             names = excerpt(", ".join(path.name for path in self._resting))
             self._wiring.told(
-                f"file_watch: stopped before {counted(len(self._resting), 'changed file')} had their turn: {names}"
+                f"file_watch: stopped before {counted(len(self._resting), 'changed file')} had "
+                f"their turn: {names}"
             )
 
     def release(self) -> None:
@@ -77,10 +85,12 @@ class FileWatchThread(TriggerThread):
                 self._touched(_inside(Path(name)))
 
     def _touched(self, paths: Iterable[Path]) -> None:
-        # Real time, not the injected clock: this is about how programs write files, while they write them.
+        # Real time, not the injected clock: this is about how programs write files, while they
+        # write them.
         now = time.monotonic()
         for path in paths:
-            # Whether it is there says more than the kind of change: many programs save by replacing the file.
+            # Whether it is there says more than the kind of change: many programs save by replacing
+            # the file.
             if self._wanted(path) and _is_file(path):
                 first, _ = self._resting.get(path, (now, now))
                 self._resting[path] = first, now
@@ -90,7 +100,10 @@ class FileWatchThread(TriggerThread):
             return False
         if path in self._own:
             return False  # what the agent remembers must not set it in motion again
-        inside = next((path.relative_to(folder) for folder in self._folders if path.is_relative_to(folder)), path)
+        inside = next(
+            (path.relative_to(folder) for folder in self._folders if path.is_relative_to(folder)),
+            path,
+        )
         return _USUAL(Change.modified, str(inside))
 
     def _fire_rested(self) -> None:
@@ -99,16 +112,24 @@ class FileWatchThread(TriggerThread):
             if now - last < rest and now - first < rest * PATIENCE:
                 continue
             if _is_file(path) and not self._wiring.fire(self._firing(path)):
-                return  # no room: it keeps its place, so that a folder full of files is worked off, not dropped
+                # no room: it keeps its place, so that a folder full of files is worked off, not
+                # dropped
+                return
             del self._resting[path]
 
     def _firing(self, path: Path) -> Firing:
         # Not str.format: other braces in a prompt are the author's own.
-        return Firing("file_watch", self._trigger.prompt_template.replace("{path}", str(path)), {"path": str(path)})
+        return Firing(
+            "file_watch",
+            self._trigger.prompt_template.replace("{path}", str(path)),
+            {"path": str(path)},
+        )
 
 
 def _inside(folder: Path) -> list[Path]:
-    """All that lies in a folder and its folders. What goes away meanwhile, or may not be looked at, is left out."""
+    """All that lies in a folder and its folders. What goes away meanwhile, or may not be looked at,
+    is left out.
+    """
     return sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
 
 
@@ -122,9 +143,13 @@ def _is_file(path: Path) -> bool:
 def _folder(role: Role, path: str) -> Path:
     folder = role.beside(path)
     if not folder.exists():
-        raise InvalidInput(f"The watched folder {folder} does not exist. Create it, or correct it in {role.file}.")
+        raise InvalidInput(
+            f"The watched folder {folder} does not exist. Create it, or correct it in {role.file}."
+        )
     if not folder.is_dir():
-        raise InvalidInput(f"{folder} is a file. Watch its folder, and narrow it down by `extensions`.")
+        raise InvalidInput(
+            f"{folder} is a file. Watch its folder, and narrow it down by `extensions`."
+        )
     return folder.resolve()  # as the system reports what lies in it
 
 

@@ -67,8 +67,12 @@ class WebhookThread(TriggerThread):
         prompt = _text(body)
         self._check_rate()
         # The words are somebody else's, whoever signed them.
-        if not self._fire(Firing("webhook", prompt, {"path": self._trigger.path, "trust": "external"})):
-            raise HTTPException(503, "too much is waiting already, try again later", {"Retry-After": "60"})
+        if not self._fire(
+            Firing("webhook", prompt, {"path": self._trigger.path, "trust": "external"})
+        ):
+            raise HTTPException(
+                503, "too much is waiting already, try again later", {"Retry-After": "60"}
+            )
         self._accepted.append(self._wiring.clock())
 
     def _check_sender(self, request: Request, body: bytes) -> None:
@@ -78,8 +82,11 @@ class WebhookThread(TriggerThread):
             if not hmac.compare_digest(fitting.encode(), given.encode()):
                 raise HTTPException(403, "X-Hub-Signature-256 is missing or does not fit the body")
         elif "Origin" in request.headers:
-            # Any web page may send a request to this machine through the browser of whoever looks at it.
-            raise HTTPException(403, "web pages may only send signed requests: give the webhook a secret")
+            # Any web page may send a request to this machine through the browser of whoever looks
+            # at it.
+            raise HTTPException(
+                403, "web pages may only send signed requests: give the webhook a secret"
+            )
 
     def _check_rate(self) -> None:
         now = self._wiring.clock()
@@ -87,7 +94,9 @@ class WebhookThread(TriggerThread):
         if len(self._accepted) >= self._trigger.rate_limit_rpm:
             wait = ceil((self._accepted[0] + MINUTE - now) / 1_000_000)
             raise HTTPException(
-                429, f"too many requests, try again in {counted(wait, 'second')}", {"Retry-After": str(wait)}
+                429,
+                f"too many requests, try again in {counted(wait, 'second')}",
+                {"Retry-After": str(wait)},
             )
 
 
@@ -99,14 +108,18 @@ def _secret(trigger: Webhook, wiring: Wiring) -> bytes | None:
         found = wiring.environ.get(match[1])
         if not found:
             raise InvalidInput(
-                f"The secret of webhook {trigger.path} is in the variable {match[1]}, which is not set. Set it, or "
+                f"The secret of webhook {trigger.path} is in the variable {match[1]}, which is "
+                "not set. Set it, or "
                 f"take `secret` out of {wiring.role.file}."
             )
         return found
 
     secret = re.sub(r"\$\{(\w+)\}", value, trigger.secret)
     if not secret:
-        raise InvalidInput(f"The secret of webhook {trigger.path} is empty. Write e.g. secret: ${{WEBHOOK_SECRET}}.")
+        raise InvalidInput(
+            f"The secret of webhook {trigger.path} is empty. Write e.g. secret: "
+            f"${{WEBHOOK_SECRET}}."
+        )
     return secret.encode(errors="surrogateescape")  # a variable may hold any bytes
 
 

@@ -46,13 +46,17 @@ _COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?", re.DOTALL)
 
 
 class ChatApp(App[None]):
-    """A conversation on the screen. It does not end the session: that is for whoever runs it, once it has closed."""
+    """A conversation on the screen. It does not end the session: that is for whoever runs it, once
+    it has closed.
+    """
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "return", "Stop", show=False),
         Binding("ctrl+c", "stop", "Stop", priority=True),
-        Binding("ctrl+c", "help_quit", show=False, system=True),  # what Textual does when there is nothing to stop
+        Binding(
+            "ctrl+c", "help_quit", show=False, system=True
+        ),  # what Textual does when there is nothing to stop
         Binding("ctrl+b", "toggle_memory", "Memory"),
         Binding("ctrl+f", "filter", "Filter"),
         Binding("slash", "filter", "Filter", show=False),
@@ -77,7 +81,9 @@ class ChatApp(App[None]):
     def compose(self) -> ComposeResult:
         earlier = list(earlier_exchanges(self.conversation.history))
         with Horizontal():
-            yield VerticalScroll(*(Exchange(prompt, answers) for prompt, answers in earlier), id="talk")
+            yield VerticalScroll(
+                *(Exchange(prompt, answers) for prompt, answers in earlier), id="talk"
+            )
             yield MemoryPanel(self.conversation.agent.memory)
         yield Prompt([prompt for prompt, _ in earlier])
         yield Footer()
@@ -95,7 +101,9 @@ class ChatApp(App[None]):
             await self._cancel()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Hides the panel where it becomes narrow, and shows it again; in between the person decides."""
+        """Hides the panel where it becomes narrow, and shows it again; in between the person
+        decides.
+        """
         narrow = event.size.width < NARROW
         if narrow != self._narrow:
             self._narrow = narrow
@@ -120,7 +128,9 @@ class ChatApp(App[None]):
         command = _COMMAND.fullmatch(sent.text)
         known: dict[str, Callable[[str], object]]
         known = {"memory": self._list_memories, "help": self._help, "end": self._end}
-        known |= {name: partial(self._tell, name) for name in ("search", "summary", "export", "settings")}
+        known |= {
+            name: partial(self._tell, name) for name in ("search", "summary", "export", "settings")
+        }
         if command and command["name"] in known:
             self.query_one(Prompt).take(sent.text)
             known[command["name"]](command["rest"] or "")
@@ -172,7 +182,8 @@ class ChatApp(App[None]):
         exchange = self._turn = Exchange(prompt)
         talk = self.query_one("#talk")
         talk.mount(exchange)
-        talk.anchor()  # who says something wants to see what comes of it, wherever the screen was scrolled to
+        # who says something wants to see what comes of it, wherever the screen was scrolled to
+        talk.anchor()
         self.refresh_bindings()
         self._answer(exchange)
 
@@ -200,13 +211,17 @@ class ChatApp(App[None]):
     async def _stop(self) -> None:
         """Stops the turn at hand, and leaves if that was wanted."""
         stopped = self._turn
-        while stopped is not None and self._turn is stopped:  # the next one is none of this one's business
+        while (
+            stopped is not None and self._turn is stopped
+        ):  # the next one is none of this one's business
             await self._cancel()
         if self._leaving:
             self.exit()
 
     async def _cancel(self) -> None:
-        """One attempt to stop a turn. It may take several, for a turn may not have got as far as waiting."""
+        """One attempt to stop a turn. It may take several, for a turn may not have got as far as
+        waiting.
+        """
         self.conversation.agent.cancel()
         await asyncio.sleep(AGAIN)
 
@@ -217,7 +232,9 @@ class ChatApp(App[None]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leaves Ctrl+C and Ctrl+D to the fields they have a use in: copying, and deleting a character."""
+        """Leaves Ctrl+C and Ctrl+D to the fields they have a use in: copying, and deleting a
+        character.
+        """
         if action == "stop":
             return self._turn is not None
         if action == "leave":

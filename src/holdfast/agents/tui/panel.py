@@ -39,7 +39,10 @@ class Row:
     @classmethod
     def of(cls, memory: Memory) -> Row:
         """The row of a memory."""
-        head, content = plain(f"#{memory.seq} {memory.layer}:{memory.category}"), plain(memory.content)
+        head, content = (
+            plain(f"#{memory.seq} {memory.layer}:{memory.category}"),
+            plain(memory.content),
+        )
         return cls(memory.layer, head, shortened(content, LONGEST), f"{head}\n{content}".casefold())
 
     def has(self, wanted: Sequence[str]) -> bool:
@@ -83,7 +86,9 @@ class MemoryPanel(Vertical):
     def _read(self, memory: RoleMemory) -> None:
         try:
             # Looking must not make a store where there is none.
-            read = self.Read([Row.of(one) for one in memory.listed(limit=None)] if memory.exists else [])
+            read = self.Read(
+                [Row.of(one) for one in memory.listed(limit=None)] if memory.exists else []
+            )
         except HoldfastError as error:
             read = self.Read([], str(error))
         if not get_current_worker().is_cancelled:  # a later look has begun, and will know more

@@ -31,14 +31,22 @@ class Prompt(TextArea):
         self._earlier, self._at = list(earlier), 0
 
     def take(self, text: str) -> None:
-        """Takes out of the field what was sent; it can be brought back. What was typed since then stays."""
+        """Takes out of the field what was sent; it can be brought back. What was typed since then
+        stays.
+        """
         self._earlier.append(text)
         _, _, since = self.text.partition(text)
         self._put(since.lstrip())
 
     async def _on_key(self, event: events.Key) -> None:
-        """Sends with Enter, in the order of the keys: the screen acts on a priority binding before typed letters."""
-        actions = {"enter": self.action_send, "ctrl+j": self.action_new_line, "shift+enter": self.action_new_line}
+        """Sends with Enter, in the order of the keys: the screen acts on a priority binding before
+        typed letters.
+        """
+        actions = {
+            "enter": self.action_send,
+            "ctrl+j": self.action_new_line,
+            "shift+enter": self.action_new_line,
+        }
         if event.key not in actions:
             await super()._on_key(event)
             return

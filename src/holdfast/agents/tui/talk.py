@@ -29,7 +29,9 @@ def shortened(text: str, most: int) -> str:
 
 
 class Line(Static):
-    """A text shown as it is, character by character. Its class says what it is: said, tool, note, error."""
+    """A text shown as it is, character by character. Its class says what it is: said, tool, note,
+    error.
+    """
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(Content(plain(text)), classes=kind)
@@ -48,7 +50,9 @@ def _harmless_markdown() -> MarkdownIt:
 
 
 class Exchange(Vertical):
-    """A message of the person and all that came of it. The methods that tell it something may be called anywhere."""
+    """A message of the person and all that came of it. The methods that tell it something may be
+    called anywhere.
+    """
 
     class Told(Message):
         """There is something to show."""
@@ -72,7 +76,9 @@ class Exchange(Vertical):
         )
 
     def end(self, text: str = "", kind: str = "note") -> None:
-        """Shows a last line, if there is one. What a cancelled turn still sends after that is left out."""
+        """Shows a last line, if there is one. What a cancelled turn still sends after that is left
+        out.
+        """
         self._tell(kind, text, last=True)
         self.post_message(self.Ended())
 
@@ -85,7 +91,9 @@ class Exchange(Vertical):
 
     @on(Told)
     async def _show(self) -> None:
-        """Shows all there is at once, so that a quick model does not have to wait for the screen."""
+        """Shows all there is at once, so that a quick model does not have to wait for the
+        screen.
+        """
         news = [self._news.popleft() for _ in range(len(self._news))]
         for kind, texts in groupby(news, key=itemgetter(0)):
             if kind == "answer":
@@ -121,11 +129,17 @@ def _argument(value: object) -> str:
 
 
 def earlier_exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, list[str]]]:
-    """What was said in a conversation: each message of the person with the texts that answered it."""
+    """What was said in a conversation: each message of the person with the texts that answered
+    it.
+    """
     prompt, answers = "", list[str]()
     for message in history:
         if not isinstance(message, ModelRequest):
-            answers += [part.content for part in message.parts if isinstance(part, TextPart) and part.content]
+            answers += [
+                part.content
+                for part in message.parts
+                if isinstance(part, TextPart) and part.content
+            ]
             continue
         said = [_said(part) for part in message.parts if isinstance(part, UserPromptPart)]
         if said:

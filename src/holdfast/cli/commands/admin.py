@@ -25,20 +25,27 @@ if TYPE_CHECKING:
 @app.command(rich_help_panel=UPKEEP)
 def export(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output.")
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output."),
     ] = "-",
     all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
     history: Annotated[bool, typer.Option(help="With the journal.")] = True,
     vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="As a file of another memory instead: mem0, mcp-memory."),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="As a file of another memory instead: mem0, mcp-memory.",
+        ),
     ] = None,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can hold of it."""
+    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can
+    hold of it.
+    """
     with open_memory(store, scope, make=False, quiet=True) as hf:
         view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
         if format_:
@@ -48,11 +55,14 @@ def export(
         else:
             lines = view.export(history=history, vectors=vectors)
         if output == "-":
-            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the hash of.
+            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the
+            # hash of.
             sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
         else:
             with show.progress("exporting") as bar:
-                count = write_lines(output_file(output), lines, progress=lambda: show.advance(bar, 1))
+                count = write_lines(
+                    output_file(output), lines, progress=lambda: show.advance(bar, 1)
+                )
         left_out = view.store.damaged(None if all_ else view.scopes)
         if output != "-" and as_json:
             show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
@@ -69,15 +79,18 @@ def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
 
 @app.command(rich_help_panel=UPKEEP)
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what is damaged, rebuild the indexes first.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what is damaged, rebuild the indexes first.")
+    ] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
     """Say what is missing here and how to get it, and check every promise the store makes.
 
-    Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what is only missing
-    around it, an embedding model that does not answer among it, changes nothing about that.
+    Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what
+    is only missing around it, an embedding model that does not answer among it, changes nothing
+    about that.
     """
     from ..environment import notes
 
@@ -92,7 +105,10 @@ def doctor(
             show.emit(
                 {
                     "store": hf.store.location,
-                    "findings": [{"check": f.check, "detail": f.detail, "repairable": f.repairable} for f in findings],
+                    "findings": [
+                        {"check": f.check, "detail": f.detail, "repairable": f.repairable}
+                        for f in findings
+                    ],
                     "models": models,
                     "embedding": vectors,
                     "surroundings": [note._asdict() for note in around],
@@ -121,13 +137,18 @@ def _tell_around(around: Sequence[Note]) -> None:
     for note in around:
         if note.state == "fine" and not note.topic.startswith("extra "):
             print(f"  {note.topic}: {plain(note.detail)}")
-    extras = [note.topic.removeprefix("extra ") for note in around if note.topic.startswith("extra ")]
+    extras = [
+        note.topic.removeprefix("extra ") for note in around if note.topic.startswith("extra ")
+    ]
     absent = [note.topic.removeprefix("extra ") for note in around if note.state == "missing"]
     print(f"  extras: {', '.join(extra for extra in extras if extra not in absent) or 'none'}")
     for state, mark in (("missing", "-"), ("wrong", "!")):
         for note in around:
             if note.state == state:
-                print(f"{mark} {note.topic}: {plain(note.detail)}" + f"\n    {note.do}" * bool(note.do))
+                print(
+                    f"{mark} {note.topic}: {plain(note.detail)}"
+                    + f"\n    {note.do}" * bool(note.do)
+                )
 
 
 def _tell(location: str, findings: Findings, models: list[str], repair: str) -> None:
@@ -136,25 +157,41 @@ def _tell(location: str, findings: Findings, models: list[str], repair: str) -> 
     for problem in models:
         print(f"! models: {problem}")
     if not findings and not models:
-        print(f"{location} is in order: file, schema, words, vectors, totals, journal, model packs.")
+        print(
+            f"{location} is in order: file, schema, words, vectors, totals, journal, model packs."
+        )
     elif any(finding.check == "rows" and finding.repairable for finding in findings):
-        print(f"What the journal has comes back, other memories are put aside, the rest is rebuilt with: {repair}")
+        print(
+            "What the journal has comes back, other memories are put aside, the rest is "
+            "rebuilt "
+            f"with: {repair}"
+        )
     elif any(finding.repairable for finding in findings):
         print(f"Nothing is lost that the memories themselves hold. Rebuild the rest with: {repair}")
     elif any(finding.check != "quarantine" for finding in findings):
-        print("That cannot be rebuilt from the memories. Restore a backup, or import an export into a new store.")
+        print(
+            "That cannot be rebuilt from the memories. Restore a backup, or import an export "
+            "into "
+            "a new store."
+        )
 
 
 @app.command(rich_help_panel=UPKEEP)
 def reembed(
-    fresh: Annotated[bool, typer.Option("--fresh", help="Drop the vectors there are and start over.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Drop the vectors there are and start over.")
+    ] = False,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Give every memory a vector of every model in use; stop it any time, it goes on where it stopped."""
+    """Give every memory a vector of every model in use; stop it any time, it goes on where it
+    stopped.
+    """
     with open_memory(store, scope, make=False) as hf:
-        total = sum(hf.store.counts(hf.scopes)[kind].get("active", 0) for kind in hf.store.counts(hf.scopes))
+        total = sum(
+            hf.store.counts(hf.scopes)[kind].get("active", 0) for kind in hf.store.counts(hf.scopes)
+        )
         with show.progress("embedding", total * len(list(hf.tiers))) as bar:
             done = hf.reembed(fresh=fresh, progress=lambda model, steps: show.advance(bar, steps))
         if as_json:

@@ -25,7 +25,9 @@ AGENT = "Run an agent"
 compose_app = typer.Typer(no_args_is_help=True, help="Run several agents together.")
 app.add_typer(compose_app, name="compose", rich_help_panel=AGENT)
 
-RoleFile = Annotated[Path, typer.Argument(metavar="ROLE", help="Path of the role file, e.g. role.yaml.")]
+RoleFile = Annotated[
+    Path, typer.Argument(metavar="ROLE", help="Path of the role file, e.g. role.yaml.")
+]
 
 
 @contextmanager
@@ -47,12 +49,18 @@ def role_of(file: Path) -> Role:
 MemoryMode = Annotated[
     str | None,
     typer.Option(
-        "--memory-mode", metavar="MODE", help="How long its memory lasts: incognito (or guest), local, synced."
+        "--memory-mode",
+        metavar="MODE",
+        help="How long its memory lasts: incognito (or guest), local, synced.",
     ),
 ]
 UserId = Annotated[
     str | None,
-    typer.Option("--user-id", metavar="ID", help="Whose memory it is, in whichever session. Default: the role's."),
+    typer.Option(
+        "--user-id",
+        metavar="ID",
+        help="Whose memory it is, in whichever session. Default: the role's.",
+    ),
 ]
 
 
@@ -75,13 +83,24 @@ def _agent(
 @app.command(rich_help_panel=AGENT)
 def init(
     name: Annotated[str, typer.Option("--name", help="What the agent is called.")],
-    template: Annotated[str, typer.Option("--template", help="memory, daemon or basic.")] = "memory",
+    template: Annotated[
+        str, typer.Option("--template", help="memory, daemon or basic.")
+    ] = "memory",
     provider: Annotated[
-        str, typer.Option("--provider", help="Its model's provider. Default: one whose key is set, else offline.")
+        str,
+        typer.Option(
+            "--provider", help="Its model's provider. Default: one whose key is set, else offline."
+        ),
     ] = "",
-    model: Annotated[str, typer.Option("--model", help="Its model. Default: a usual one of the provider.")] = "",
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to.")] = Path("role.yaml"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    model: Annotated[
+        str, typer.Option("--model", help="Its model. Default: a usual one of the provider.")
+    ] = "",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to.")
+    ] = Path("role.yaml"),
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
 ) -> None:
     """Write a role file that runs as it is."""
     with agent_packages():
@@ -98,32 +117,50 @@ def init(
     )
     print(f"Wrote {output}. Talk with it: holdfast run {output} -i")
     if chosen == OFFLINE:
-        print("It answers from memory without a model. For one, change spec.model in the file.", file=sys.stderr)
+        print(
+            "It answers from memory without a model. For one, change spec.model in the file.",
+            file=sys.stderr,
+        )
 
 
 @app.command(rich_help_panel=AGENT)
 def run(
     file: RoleFile,
-    interactive: Annotated[bool, typer.Option("--interactive", "-i", help="Talk with it in the terminal.")] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Talk with it in the terminal.")
+    ] = False,
     prompt: Annotated[
-        str | None, typer.Option("--prompt", "-p", metavar="TEXT", help="Ask once; '-' is standard input.")
+        str | None,
+        typer.Option("--prompt", "-p", metavar="TEXT", help="Ask once; '-' is standard input."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with its last conversation.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with its last conversation.")
+    ] = False,
     autonomous: Annotated[
-        bool, typer.Option("--autonomous", "-a", help="Let it work on the prompt by itself until it is done.")
+        bool,
+        typer.Option(
+            "--autonomous", "-a", help="Let it work on the prompt by itself until it is done."
+        ),
     ] = False,
     max_steps: Annotated[
-        int | None, typer.Option("--max-steps", min=1, help="Steps of an autonomous run. Default: what the role says.")
+        int | None,
+        typer.Option(
+            "--max-steps", min=1, help="Steps of an autonomous run. Default: what the role says."
+        ),
     ] = None,
     daemon: Annotated[
         bool, typer.Option("--daemon", help="Wait for the role's triggers and run when one fires.")
     ] = False,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")] = False,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")
+    ] = False,
     memory_mode: MemoryMode = None,
     user_id: UserId = None,
     as_json: Json = False,
 ) -> None:
-    """Run the agent of a role file: in a conversation, for one prompt, by itself, or by its triggers."""
+    """Run the agent of a role file: in a conversation, for one prompt, by itself, or by its
+    triggers.
+    """
     role = role_of(file)
     _one_way(interactive=interactive, prompt=prompt, autonomous=autonomous, daemon=daemon)
     idle = {
@@ -148,7 +185,9 @@ def run(
 
 def _one_way(*, interactive: bool, prompt: str | None, autonomous: bool, daemon: bool) -> None:
     if daemon and (interactive or prompt is not None or autonomous):
-        raise InvalidInput("--daemon runs by triggers; it goes with none of -i, -p and --autonomous.")
+        raise InvalidInput(
+            "--daemon runs by triggers; it goes with none of -i, -p and --autonomous."
+        )
     if interactive and (prompt is not None or autonomous):
         raise InvalidInput("-i is a conversation; -p asks once. Use one of them.")
 
@@ -170,7 +209,9 @@ def _converse(agent: RoleAgent, *, resume: bool) -> None:
 
 
 def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
-    """One prompt. It joins the last conversation when asked to; otherwise it leaves no session behind."""
+    """One prompt. It joins the last conversation when asked to; otherwise it leaves no session
+    behind.
+    """
     if not prompt.strip():
         raise InvalidInput("The prompt is empty. Give one with -p, or talk with the agent: add -i.")
     from ...agents.conversation import Conversation
@@ -178,20 +219,32 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
 
     tell_waiting(agent.memory)
     conversation = Conversation(agent)
-    conversation.project.begin(build=resume)  # a prompt alone leaves no session, and nothing is built for it
+    conversation.project.begin(
+        build=resume
+    )  # a prompt alone leaves no session, and nothing is built for it
     if not resume:
         turn, session = conversation.ask_once(prompt), ""
         conversation.project.end()
     else:
         count = conversation.resume()
-        print(f"Resumed session with {count} messages." if count else "No previous session found.", file=sys.stderr)
+        print(
+            f"Resumed session with {count} messages." if count else "No previous session found.",
+            file=sys.stderr,
+        )
         turn, session = conversation.say(prompt), conversation.session
         for line in conversation.end():
             print(plain(line), file=sys.stderr)
     if conversation.waiting:
         print("Answer it with --resume -p …", file=sys.stderr)
     if as_json:
-        show.emit({"agent": agent.role.name, "text": turn.text, "messages": len(turn.messages), "session": session})
+        show.emit(
+            {
+                "agent": agent.role.name,
+                "text": turn.text,
+                "messages": len(turn.messages),
+                "session": session,
+            }
+        )
     else:
         print(plain(turn.text))
 
@@ -202,14 +255,27 @@ def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool
 
     if not task.strip():
         raise InvalidInput("The task is empty.")
-    watcher = Watcher(tool=lambda name, arguments: print(plain(f"· {name} {arguments}"), file=sys.stderr))
+    watcher = Watcher(
+        tool=lambda name, arguments: print(plain(f"· {name} {arguments}"), file=sys.stderr)
+    )
     outcome = pursue(agent, task, most_steps=max_steps, watcher=watcher)
     for line in outcome.lines:
         print(plain(line), file=sys.stderr)
     if as_json:
-        show.emit({"status": outcome.status, "summary": outcome.summary, "steps": outcome.steps, "text": outcome.text})
+        show.emit(
+            {
+                "status": outcome.status,
+                "summary": outcome.summary,
+                "steps": outcome.steps,
+                "text": outcome.text,
+            }
+        )
     elif outcome.status == "unfinished":
-        print(f"Not finished after {counted(outcome.steps, 'step')}. Raise --max-steps, or make the task smaller.")
+        print(
+            f"Not finished after {counted(outcome.steps, 'step')}. Raise --max-steps, or make "
+            "the "
+            "task smaller."
+        )
     else:
         print(plain(f"{outcome.status}: {outcome.summary}"))
     if outcome.status != "completed":
@@ -237,15 +303,25 @@ def _tell(line: str) -> None:
 @app.command(rich_help_panel=AGENT)
 def chat(
     file: RoleFile,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with its last conversation.")] = False,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with its last conversation.")
+    ] = False,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")
+    ] = False,
     memory_mode: MemoryMode = None,
     user_id: UserId = None,
 ) -> None:
     """Talk with the agent on a full screen, with what it remembers beside the conversation."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InvalidInput(f"A full screen needs a terminal, and there is none here. Try: holdfast run {file} -p '…'")
-    _tell(STARTING.format(file.name))  # what reads the role and draws the screen takes a moment to load
+        raise InvalidInput(
+            "A full screen needs a terminal, and there is none here. Try: holdfast run "
+            f"{file} -p "
+            "'…'"
+        )
+    _tell(
+        STARTING.format(file.name)
+    )  # what reads the role and draws the screen takes a moment to load
     role = role_of(file)
     with agent_packages():
         from ...agents.conversation import Conversation
@@ -273,4 +349,6 @@ def up(
     stop, composition = threading.Event(), load_compose(file)
     with alone(file):
         stop_on_signals(stop, _tell)
-        run_services(composition, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
+        run_services(
+            composition, clock=system_clock, stop=stop, told=_tell, environ=config.environment()
+        )

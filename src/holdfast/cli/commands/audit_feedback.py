@@ -31,11 +31,17 @@ def place_of(store: str | None) -> str | Path:
 
 
 @audit_app.command("list")
-def audit_list(owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False) -> None:
+def audit_list(
+    owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
+) -> None:
     """List safety events, newest first."""
     from ...audit import open_audit
 
-    _list(open_audit(place_of(store)).list(owner=owner, limit=limit), ("level", "path"), as_json=as_json)
+    _list(
+        open_audit(place_of(store)).list(owner=owner, limit=limit),
+        ("level", "path"),
+        as_json=as_json,
+    )
 
 
 @audit_app.command("purge")
@@ -61,20 +67,30 @@ def audit_extend(
     from ...audit import open_audit
 
     event = open_audit(place_of(store)).extend(id_, days=days)
-    output.emit(_json(event)) if as_json else print(f"{event.id} is kept until {when(event.keep_until)}.")
+    output.emit(_json(event)) if as_json else print(
+        f"{event.id} is kept until {when(event.keep_until)}."
+    )
 
 
 @feedback_app.command("list")
-def feedback_list(owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False) -> None:
+def feedback_list(
+    owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
+) -> None:
     """List feedback, newest first."""
     from ...feedback import open_feedback
 
-    _list(open_feedback(place_of(store)).list(owner=owner, limit=limit), ("label", "source"), as_json=as_json)
+    _list(
+        open_feedback(place_of(store)).list(owner=owner, limit=limit),
+        ("label", "source"),
+        as_json=as_json,
+    )
 
 
 @feedback_app.command("add")
 def feedback_add(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="Which session; only its hash is kept.")],
+    session: Annotated[
+        str, typer.Argument(metavar="SESSION", help="Which session; only its hash is kept.")
+    ],
     label: Annotated[str, typer.Argument(metavar="LABEL", help="positive, negative or skip.")],
     scope: Scope = None,
     store: Store = None,
@@ -84,7 +100,9 @@ def feedback_add(
     from ...feedback import open_feedback
 
     owner = scope or config.load().scope or f"user:{config.login()}"
-    given = open_feedback(place_of(store)).add(session=session, label=cast("Label", label), source="cli", owner=owner)
+    given = open_feedback(place_of(store)).add(
+        session=session, label=cast("Label", label), source="cli", owner=owner
+    )
     output.emit(_json(given)) if as_json else print(f"Noted: {given.label}.")
 
 
@@ -100,12 +118,20 @@ def feedback_purge(
     _purged(open_feedback(place_of(store)).purge(days=days), as_json=as_json)
 
 
-def _list(found: list[SafetyEvent] | list[Feedback], columns: tuple[str, str], *, as_json: bool) -> None:
+def _list(
+    found: list[SafetyEvent] | list[Feedback], columns: tuple[str, str], *, as_json: bool
+) -> None:
     if as_json:
         output.emit([_json(one) for one in found])
         return
     rows = [
-        (one.id, when(one.at), one.owner or "", one.session[:12], *(str(getattr(one, name)) for name in columns))
+        (
+            one.id,
+            when(one.at),
+            one.owner or "",
+            one.session[:12],
+            *(str(getattr(one, name)) for name in columns),
+        )
         for one in found
     ]
     output.table(("id", "when", "owner", "session", *columns), rows, empty="Nothing is kept.")
@@ -113,7 +139,9 @@ def _list(found: list[SafetyEvent] | list[Feedback], columns: tuple[str, str], *
 
 def _json(one: SafetyEvent | Feedback) -> dict[str, Any]:
     fields = asdict(one)
-    return fields | {name: json_time(fields[name]) for name in ("at", "keep_until") if name in fields}
+    return fields | {
+        name: json_time(fields[name]) for name in ("at", "keep_until") if name in fields
+    }
 
 
 def _purged(count: int, *, as_json: bool) -> None:

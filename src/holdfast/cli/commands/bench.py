@@ -19,10 +19,13 @@ from ..app import UPKEEP, Json, Store, app, output_file, write_lines
 def bench(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="locomo or longmemeval.")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The data set's JSON file.")],
-    models: Annotated[str | None, typer.Option(help="Embedding models: static,arctic (default), static, none.")] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Embedding models: static,arctic (default), static, none.")
+    ] = None,
     fusion: Annotated[str | None, typer.Option(help="learned or rrf.")] = None,
     questions: Annotated[
-        str | None, typer.Option("--questions", metavar="FILE", help="Write one JSON line per question here.")
+        str | None,
+        typer.Option("--questions", metavar="FILE", help="Write one JSON line per question here."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")] = None,
     store: Store = None,
@@ -35,13 +38,20 @@ def bench(
     from ... import benchmark
 
     if dataset not in benchmark.DATASETS:
-        raise InvalidInput(f"Unknown data set {dataset!r}. Use one of: {', '.join(benchmark.DATASETS)}.")
+        raise InvalidInput(
+            f"Unknown data set {dataset!r}. Use one of: {', '.join(benchmark.DATASETS)}."
+        )
     target = output_file(questions) if questions else None
     settings = config.load()
     chosen = config.checked("fusion", fusion or settings.fusion, "--fusion")
-    settings = replace(settings, embedding_models=models or settings.embedding_models, fusion=chosen)
+    settings = replace(
+        settings, embedding_models=models or settings.embedding_models, fusion=chosen
+    )
     pools = list(islice(benchmark.DATASETS[dataset](path), limit))
-    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, output.progress("starting") as bar:
+    with (
+        tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder,
+        output.progress("starting") as bar,
+    ):
 
         def told(what: str, steps: int) -> None:
             bar.update(bar.tasks[0].id, description=what)
@@ -62,7 +72,10 @@ def _tables(report: dict[str, Any]) -> None:
         groups = report[level]
         columns = list(next(iter(groups.values())))
         print(f"\n{level[:-1]} recall")
-        rows = [(name, *(_figure(figures[column]) for column in columns)) for name, figures in groups.items()]
+        rows = [
+            (name, *(_figure(figures[column]) for column in columns))
+            for name, figures in groups.items()
+        ]
         output.table(("category", *columns), rows, empty="")
 
 

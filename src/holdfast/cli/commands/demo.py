@@ -35,7 +35,9 @@ def demo(
     store: Annotated[str | None, STORE_OPTION] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
-    """Watch it work: conversations in, questions answered with reasons, a correction, an undo, a restart."""
+    """Watch it work: conversations in, questions answered with reasons, a correction, an undo, a
+    restart.
+    """
     path = Path(store) if store else Path(tempfile.mkdtemp(prefix="holdfast-demo-")) / "memory.db"
     told = _Teller(silent=as_json)
     steps: dict[str, Any] = {"store": str(path)}
@@ -69,7 +71,9 @@ def _open(path: Path) -> Holdfast:
     from ...memory import Holdfast
 
     # Only what installs with the package: the tour must not depend on anyone's settings.
-    return Holdfast.open(path, scope=SCOPE, settings=config.Settings(), actor="demo", background=False)
+    return Holdfast.open(
+        path, scope=SCOPE, settings=config.Settings(), actor="demo", background=False
+    )
 
 
 def _take_in(hf: Holdfast, told: _Teller) -> int:
@@ -83,7 +87,10 @@ def _take_in(hf: Holdfast, told: _Teller) -> int:
             for role, text in conversation["turns"]
         ]
         captured += len(hf.capture_many(turns))
-    told.say(f"   {counted(captured, 'turn')} of {counted(len(conversations), 'conversation')} in {hf.store.location}")
+    told.say(
+        f"   {counted(captured, 'turn')} of {counted(len(conversations), 'conversation')} in "
+        f"{hf.store.location}"
+    )
     return captured
 
 
@@ -103,14 +110,17 @@ def _line(hit: Hit) -> str:
     memory = hit.memory
     return (
         f"   {hit.score:.2f}  {memory.content}\n"
-        f"         {memory.role} in {memory.session}, {when(memory.event_time)[:10]} · {memory.id}\n"
+        f"         {memory.role} in {memory.session}, {when(memory.event_time)[:10]} · "
+        f"{memory.id}\n"
         f"         why: {hit.why}"
     )
 
 
 def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("3. A fact is remembered, corrected, and the correction undone")
-    fact = hf.remember("The landlord's deadline for the deposit is the end of June", category="deadlines")
+    fact = hf.remember(
+        "The landlord's deadline for the deposit is the end of June", category="deadlines"
+    )
     new = hf.correct(
         fact.id,
         "The landlord's deadline for the deposit is the 15th of July",
@@ -121,14 +131,21 @@ def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     hf.undo(hf.last_run)
     after = hf.recall("deposit deadline", kinds=["fact"], limit=1)[0].memory
     told.say(f"   undone:    {after.content}")
-    return {"corrected": new.content, "after_undo": after.content, "same_memory": after.id == fact.id}
+    return {
+        "corrected": new.content,
+        "after_undo": after.content,
+        "same_memory": after.id == fact.id,
+    }
 
 
 def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("4. The store is closed and opened again: everything is there")
     found = hf.stats()
     problems = hf.doctor()
-    memories, entries = counted(found["active"], "memory"), counted(len(hf.log(limit=None)), "journal entry")
+    memories, entries = (
+        counted(found["active"], "memory"),
+        counted(len(hf.log(limit=None)), "journal entry"),
+    )
     told.say(f"   {memories}, {entries}, doctor: {problems or 'all in order'}")
     told.say(f"   {QUESTIONS[0]}  {hf.recall(QUESTIONS[0], limit=1)[0].memory.content}")
     return {"active": found["active"], "findings": len(problems)}

@@ -19,30 +19,45 @@ from ..app import UPKEEP, app, text_or_stdin
 from ..open_store import folder_here
 
 CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
-NOT_RUN, NOT_FOUND = 126, 127  # what shells say of a command that could not be started, or is not there
+NOT_RUN, NOT_FOUND = (
+    126,
+    127,
+)  # what shells say of a command that could not be started, or is not there
 
 
 @app.command(
-    "exec", rich_help_panel=UPKEEP, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+    "exec",
+    rich_help_panel=UPKEEP,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def exec_(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="What to run, with its arguments.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND…", help="What to run, with its arguments.")
+    ],
     ticket: Annotated[
-        str | None, typer.Option("--ticket", metavar="TEXT", help="What is to be done: what memory is asked for.")
+        str | None,
+        typer.Option(
+            "--ticket", metavar="TEXT", help="What is to be done: what memory is asked for."
+        ),
     ] = None,
     file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="The same from a file; - is stdin.")
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="The same from a file; - is stdin."),
     ] = None,
     transcript: Annotated[
         str | None,
         typer.Option(
-            "--transcript", metavar="FILE", help="What the command writes down of itself, to be learned from."
+            "--transcript",
+            metavar="FILE",
+            help="What the command writes down of itself, to be learned from.",
         ),
     ] = None,
 ) -> int:
-    """Run a command with memory: MEMORY_CONTEXT and MEMORY_CONTEXT_FILE hold what helps with its ticket.
+    """Run a command with memory: MEMORY_CONTEXT and MEMORY_CONTEXT_FILE hold what helps with its
+    ticket.
 
-    Its input, output, signals and exit code are its own. What goes wrong with memory is in `holdfast hook log`.
+    Its input, output, signals and exit code are its own. What goes wrong with memory is in
+    `holdfast hook log`.
     """
     about = _ticket(ticket, file)
     with _context(about) as variables:
@@ -64,12 +79,16 @@ def _ticket(text: str | None, file: str | None) -> str:
     try:
         return Path(file).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"Cannot read the ticket {file}: {reason(error)}. Nothing was run.") from error
+        raise InvalidInput(
+            f"Cannot read the ticket {file}: {reason(error)}. Nothing was run."
+        ) from error
 
 
 @contextmanager
 def _context(ticket: str) -> Iterator[Mapping[str, str]]:
-    """The variables that carry what memory says, and the file they name, which is there while the command runs."""
+    """The variables that carry what memory says, and the file they name, which is there while the
+    command runs.
+    """
     from ...coding_agents.hooks.inject import before_execution
 
     text = before_execution(folder_here(), ticket)
@@ -100,10 +119,13 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
 
 @contextmanager
 def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """While the command runs, signals are its own: ours go on to it, and Ctrl-C, which it gets anyway, is ignored."""
+    """While the command runs, signals are its own: ours go on to it, and Ctrl-C, which it gets
+    anyway, is ignored.
+    """
     running: list[subprocess.Popen[bytes]] = []
 
-    def pass_on(number: int, frame: object) -> None:  # noqa: ARG001 (what a handler is called with)
+    # What a handler is called with.
+    def pass_on(number: int, frame: object) -> None:  # noqa: ARG001
         for process in running:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
@@ -121,7 +143,9 @@ def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def _end_like(number: int) -> None:
-    """Ends this process by the signal that ended the command, so that whoever waits sees the same."""
+    """Ends this process by the signal that ended the command, so that whoever waits sees the
+    same.
+    """
     sys.stdout.flush()
     with suppress(OSError):  # some cannot be caught, so there is nothing to set back
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,6 @@
-"""Commands for hooks of coding agents: put into their configuration, taken out, run, and looked at."""
+"""Commands for hooks of coding agents: put into their configuration, taken out, run, and looked
+at.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ if TYPE_CHECKING:
     from ...coding_agents.hooks.locations import Level, Target
     from ...coding_agents.hooks.status import Installed
 
-hook_app = typer.Typer(help="Memory for coding agents through their own hooks: recall before, index and extract after.")
+hook_app = typer.Typer(
+    help="Memory for coding agents through their own hooks: recall before, index and extract after."
+)
 app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help="claude-code or codex.")]
 AFTERWARDS = {
     "claude-code": "Sessions that start from now on use it; /hooks in Claude Code shows it.",
-    "codex": "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust these.",
+    "codex": (
+        "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust these."
+    ),
 }
 
 
@@ -34,11 +40,16 @@ def install(
     tool: Tool,
     project: Annotated[
         bool,
-        typer.Option("--project/--user", help="For this project and all who share it, or for you in all projects."),
+        typer.Option(
+            "--project/--user",
+            help="For this project and all who share it, or for you in all projects.",
+        ),
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Put our entries into a tool's own configuration. Shows what changes, asks, and touches nothing else."""
+    """Put our entries into a tool's own configuration. Shows what changes, asks, and touches
+    nothing else.
+    """
     from ...coding_agents.hooks.install import plan_install
 
     there = _target(tool, "project" if project else "user")
@@ -55,7 +66,8 @@ def install(
 def uninstall(
     tool: Tool,
     project: Annotated[
-        bool | None, typer.Option("--project/--user", help="Only this project's, or only yours. Default: both.")
+        bool | None,
+        typer.Option("--project/--user", help="Only this project's, or only yours. Default: both."),
     ] = None,
     yes: Yes = False,
 ) -> None:
@@ -118,13 +130,17 @@ def log(
 
 @hook_app.command()
 def run(
-    event: Annotated[str, typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop…")] = "",
+    event: Annotated[
+        str, typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop…")
+    ] = "",
     tool: Annotated[str, typer.Option("--tool", help="Which tool asks; only for the log.")] = "",
     project: Annotated[
         bool, typer.Option("--project", help="Leave it to the person's own hook, if they have one.")
     ] = False,
 ) -> None:
-    """Answer a tool: its JSON on stdin, its JSON on stdout, within two seconds, with exit code 0, whatever happens."""
+    """Answer a tool: its JSON on stdin, its JSON on stdout, within two seconds, with exit code 0,
+    whatever happens.
+    """
     from ...coding_agents.hooks.handler import main
 
     main([event, "--tool", tool, *(["--project"] if project else [])])
@@ -132,7 +148,9 @@ def run(
 
 @hook_app.command(hidden=True)
 def finish(
-    transcript: Annotated[str, typer.Argument(metavar="FILE", help="The transcript of a session.")] = "",
+    transcript: Annotated[
+        str, typer.Argument(metavar="FILE", help="The transcript of a session.")
+    ] = "",
     event: Annotated[str, typer.Option("--event", help="After which event.")] = "",
 ) -> None:
     """Index a transcript and extract records from it, after a hook has answered."""
@@ -164,9 +182,13 @@ def _say_if_no_project() -> None:
 
 def _json(one: Installed) -> dict[str, Any]:
     return {
-        "tool": one.tool, "level": one.level, "file": str(one.file), "state": one.state, "events": list(one.events),
+        "tool": one.tool,
+        "level": one.level,
+        "file": str(one.file),
+        "state": one.state,
+        "events": list(one.events),
         "problem": one.problem,
-    }  # fmt: skip
+    }
 
 
 def _told(entry: dict[str, Any]) -> str:

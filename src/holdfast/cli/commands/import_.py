@@ -1,4 +1,6 @@
-"""The import command: bundles of ours, past sessions of coding agents, exports of chats, files of other memories."""
+"""The import command: bundles of ours, past sessions of coding agents, exports of chats, files of
+other memories.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from ... import config
 from ...errors import InvalidInput, reason
 from ...text.terminal import counted, plain
 from .. import output
-from ..app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, way_back, when
+from ..app import UPKEEP, Json, Scope, Store, app, confirmed, open_memory, undo_command, when
 from ..exit_codes import PARTLY
 from ..open_store import is_meant_here
 
@@ -46,31 +48,39 @@ def import_(
         list[str] | None,
         typer.Argument(
             metavar="[FORMAT] [FILE]",
-            help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle piped in. With a FORMAT, "
+            help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle "
+            "piped in. With a FORMAT, "
             "a file of another memory: mem0, langgraph, mcp-memory, letta, zep.",
             autocompletion=complete_formats,
         ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Past sessions of every coding agent on this machine.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Past sessions of every coding agent on this machine.")
+    ] = False,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", help="Only of this agent; several times.", autocompletion=complete_agents),
+        typer.Option(
+            "--agent", help="Only of this agent; several times.", autocompletion=complete_agents
+        ),
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what was found.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     into: Annotated[
-        str | None, typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead.")
+        str | None,
+        typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead."),
     ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past sessions here.
+    """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past
+    sessions here.
 
-    Importing twice equals once: what is known already is not read again. A bundle is taken in whole or not at all; of
-    sessions each is. A session goes to the project it was held in, unless --into names a scope. One that cannot be
-    stored is named, the others are taken in, and the exit code is 3. Of another memory's file all that is well-formed
-    is taken in, in one run that `undo` takes back.
+    Importing twice equals once: what is known already is not read again. A bundle is taken in whole
+    or not at all; of sessions each is. A session goes to the project it was held in, unless --into
+    names a scope. One that cannot be stored is named, the others are taken in, and the exit code is
+    3. Of another memory's file all that is well-formed is taken in, in one run that `undo` takes
+    back.
     """
     format_, file = _format_and_file(words or [])
     if all_ == (file is not None):
@@ -81,7 +91,9 @@ def import_(
         elif format_ and file:
             _import_other(hf, format_, file, into=into, as_json=as_json)
         elif file and file != "-" and _is_transcript(Path(file)):
-            _import_sessions(hf, Path(file), into=into or (str(hf.scopes[0]) if scope else None), as_json=as_json)
+            _import_sessions(
+                hf, Path(file), into=into or (str(hf.scopes[0]) if scope else None), as_json=as_json
+            )
         else:
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
 
@@ -109,7 +121,8 @@ def _other_ways() -> str:
     from ...importers import FORMATS
 
     return (
-        f"Files of other memories are imported by `holdfast import FORMAT FILE`, where FORMAT is one of "
+        "Files of other memories are imported by `holdfast import FORMAT FILE`, where FORMAT is "
+        "one of "
         f"{', '.join(FORMATS)}; bundles and past sessions by `holdfast import FILE`."
     )
 
@@ -124,17 +137,21 @@ def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_js
     scopes = sorted({str(one.scope) for one in done.added})
     if as_json:
         problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
-        output.emit({"added": len(done.added), "known": done.known, "scopes": scopes, "problems": problems})
+        output.emit(
+            {"added": len(done.added), "known": done.known, "scopes": scopes, "problems": problems}
+        )
         return
     if done.problems and not done.added and not done.known:
         why = f"{plain(done.problems[0].reason)} (line {done.problems[0].line})"
-        raise InvalidInput(f"Nothing in {file} is a memory of {name}: {why}. Nothing was imported. {_other_ways()}")
+        raise InvalidInput(
+            f"Nothing in {file} is a memory of {name}: {why}. Nothing was imported. {_other_ways()}"
+        )
     for one in done.problems[:MOST_SHOWN]:
         print(f"Warning: line {one.line} was left out: {plain(one.reason)}.", file=sys.stderr)
     where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
     left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
     told = counted(len(done.added), "memory")
-    undo = f" Undo with: {way_back(hf, scopes[0])}" if len(scopes) == 1 else ""
+    undo = f" Undo with: {undo_command(hf, scopes[0])}" if len(scopes) == 1 else ""
     print(f"Imported {told}{where}; {done.known:,} already there{left}.{undo}")
 
 
@@ -159,8 +176,10 @@ def _lines_of(file: str) -> Iterator[Iterable[str]]:
         return
     if Path(file).is_dir():
         raise InvalidInput(
-            f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file in it, or say --all "
-            "for the past sessions on this machine; in a project, `holdfast index` takes whole folders."
+            f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file "
+            "in it, or say --all "
+            "for the past sessions on this machine; in a project, `holdfast index` takes whole "
+            "folders."
         )
     try:
         with Path(file).open(encoding="utf-8") as lines:
@@ -184,7 +203,9 @@ def _is_transcript(file: Path) -> bool:
 
 
 def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
-    """Each session goes where `import --all` would put it; one of which nobody noted where, to the person."""
+    """Each session goes where `import --all` would put it; one of which nobody noted where, to the
+    person.
+    """
     from ...projects import past_sessions
 
     file = file.expanduser().resolve()
@@ -194,11 +215,11 @@ def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: boo
     for project in [] if into else found.projects:
         scope = str(project.place.scope)
         done.append((scope, hf.import_sessions(project)))
-        undo[scope] = way_back(hf, scope)
+        undo[scope] = undo_command(hf, scope)
     if into or found.homeless or not done:
         scope = into or str(hf.scopes[0])
         done.append((scope, hf.import_sessions(file, into=scope, homeless=not into)))
-        undo[scope] = way_back(hf, scope)
+        undo[scope] = undo_command(hf, scope)
     if as_json:
         output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
     else:
@@ -215,12 +236,18 @@ def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
         if not is_meant_here(scope):
             print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
     elif not done.failed:
-        known = "every session is known already" if done.unchanged or done.files else "no session was found"
+        known = (
+            "every session is known already"
+            if done.unchanged or done.files
+            else "no session was found"
+        )
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
 
 
 def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
-    """Ends with the exit code for "partly" where something failed, and with 1 where everything did."""
+    """Ends with the exit code for "partly" where something failed, and with 1 where everything
+    did.
+    """
     if unreadable or any(indexed.failed for indexed in done):
         some = any(indexed.files or indexed.unchanged for indexed in done)
         raise typer.Exit(PARTLY if some else 1)
@@ -229,11 +256,15 @@ def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
 # All that is on this machine
 
 
-def _import_all(hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, as_json: bool) -> None:
+def _import_all(
+    hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, as_json: bool
+) -> None:
     from ...projects import past_sessions
 
     if unknown := [name for name in agents if name not in past_sessions.agents()]:
-        raise InvalidInput(f"There is no agent {unknown[0]!r}. There are: {', '.join(past_sessions.agents())}.")
+        raise InvalidInput(
+            f"There is no agent {unknown[0]!r}. There are: {', '.join(past_sessions.agents())}."
+        )
     found = past_sessions.survey(Path.home(), config.environment(), agents)
     if plan:
         output.emit(_survey_json(found)) if as_json else _tell_survey(found)
@@ -277,11 +308,19 @@ def _tell_survey(found: Survey) -> None:
         (_near(project), str(len(project.sessions)), _by_agent(project), when(project.changed_at))
         for project in found.projects[:MOST_SHOWN]
     ]
-    output.table(("text", "sessions", "agents", "last"), rows, empty="No past sessions were found on this machine.")
+    output.table(
+        ("text", "sessions", "agents", "last"),
+        rows,
+        empty="No past sessions were found on this machine.",
+    )
     if len(found.projects) > MOST_SHOWN:
         print(f"… and {counted(len(found.projects) - MOST_SHOWN, 'more project')}.")
     if found.homeless:
-        print(f"{counted(len(found.homeless), 'session')} without a folder: import their files by name.")
+        print(
+            f"{counted(len(found.homeless), 'session')} without a folder: import their files "
+            "by "
+            "name."
+        )
     for problem in found.unreadable[:MOST_SHOWN]:
         print(f"Warning: {plain(problem)}", file=sys.stderr)
 
@@ -309,10 +348,21 @@ def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> 
         print(f"Nothing new: {known} is known already.")
         return
     projects = sum(bool(indexed.sessions) for _, indexed in done)
-    left = f" {counted(failed, 'failure')}, named above; the next import tries again." if failed else ""
-    told = f"{counted(sessions, 'session')} with {counted(turns, 'turn')} of {counted(projects, 'project')}"
+    left = (
+        f" {counted(failed, 'failure')}, named above; the next import tries again."
+        if failed
+        else ""
+    )
+    told = (
+        f"{counted(sessions, 'session')} with {counted(turns, 'turn')} of "
+        f"{counted(projects, 'project')}"
+    )
     print(f"Imported {told}.{left}")
-    print("In its folder, `holdfast recall` finds what was said, and `holdfast project build` makes a memory of it.")
+    print(
+        "In its folder, `holdfast recall` finds what was said, and `holdfast project build` "
+        "makes "
+        "a memory of it."
+    )
 
 
 def _done_json(scope: str, done: Indexed) -> dict[str, Any]:

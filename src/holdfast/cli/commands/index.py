@@ -24,15 +24,22 @@ MOST_WARNINGS = 20  # on a terminal; --json has them all
 def index(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH…", help="Files and folders; none: all that were indexed before."),
+        typer.Argument(
+            metavar="PATH…", help="Files and folders; none: all that were indexed before."
+        ),
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would be read.")] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Make past sessions, tickets and notes of a project findable; only what has changed is read."""
-    with open_memory(store, scope, index=False, project=True) as hf, output.progress("indexing") as bar:
+    """Make past sessions, tickets and notes of a project findable; only what has changed is
+    read.
+    """
+    with (
+        open_memory(store, scope, index=False, project=True) as hf,
+        output.progress("indexing") as bar,
+    ):
         done = hf.index(
             paths or None,
             plan=plan,
@@ -52,7 +59,9 @@ def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
     for warned in done.warnings[:MOST_WARNINGS]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
     if len(done.warnings) > MOST_WARNINGS:
-        print(f"… and {len(done.warnings) - MOST_WARNINGS} more; --json lists all.", file=sys.stderr)
+        print(
+            f"… and {len(done.warnings) - MOST_WARNINGS} more; --json lists all.", file=sys.stderr
+        )
     for failed in done.failed:
         print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)
     if plan:
@@ -65,10 +74,16 @@ def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
     if not (done.files or done.unchanged or done.changes or done.warnings or done.failed):
         if paths:
             what = "no note, no ticket and no session of this project is there"
-            return f"Nothing to index in {', '.join(paths)}: {what}. A session of another goes in by its file's name."
+            return (
+                f"Nothing to index in {', '.join(paths)}: {what}. A session of another goes in "
+                "by its file's name."
+            )
         return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
     files, unchanged = counted(done.files, "file"), done.unchanged
     if plan:
         gone = list(done.changes.values()).count("gone")
         return f"Would index {files} and forget {gone}; {unchanged} unchanged. Nothing was changed."
-    return f"Indexed {files}: {counted(done.chunks, 'chunk')} added, {done.removed} removed; {unchanged} unchanged."
+    return (
+        f"Indexed {files}: {counted(done.chunks, 'chunk')} added, {done.removed} removed; "
+        f"{unchanged} unchanged."
+    )

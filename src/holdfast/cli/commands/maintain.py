@@ -1,4 +1,6 @@
-"""Commands for a memory that lives: what fades, what comes back, who is known, and the work that keeps it so."""
+"""Commands for a memory that lives: what fades, what comes back, who is known, and the work that
+keeps it so.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,19 @@ import typer
 from ...errors import InvalidInput
 from ...text.terminal import plain, shorten
 from .. import output
-from ..app import READING, UPKEEP, Id, Json, Scope, Store, app, json_time, open_memory, way_back, when
+from ..app import (
+    READING,
+    UPKEEP,
+    Id,
+    Json,
+    Scope,
+    Store,
+    app,
+    json_time,
+    open_memory,
+    undo_command,
+    when,
+)
 from .worker import Scopes, aside, ended_by_signals, json_line, tell, worker_here
 
 if TYPE_CHECKING:
@@ -23,7 +37,9 @@ if TYPE_CHECKING:
     from ...storage.protocol import Spent
     from ...types import Entity
 
-entity_app = typer.Typer(no_args_is_help=True, help="The people, projects and places that memories mention.")
+entity_app = typer.Typer(
+    no_args_is_help=True, help="The people, projects and places that memories mention."
+)
 app.add_typer(entity_app, name="entity", rich_help_panel=READING)
 WIDTH, DAYS = 60, 90  # columns and days of a forecast
 WHAT_IS_DONE = {
@@ -38,17 +54,27 @@ WHAT_IS_DONE = {
 def maintain(
     once: Annotated[
         str | None,
-        typer.Option("--once", metavar="TASK", help="Do enrich, consolidate, decay, reflect or all now, then stop."),
+        typer.Option(
+            "--once",
+            metavar="TASK",
+            help="Do enrich, consolidate, decay, reflect or all now, then stop.",
+        ),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what is due, and about what it would cost.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only show what is due, and about what it would cost.")
+    ] = False,
     interval: Annotated[
-        float, typer.Option("--interval", min=0.01, metavar="SECONDS", help="How often to look at the clock.")
+        float,
+        typer.Option(
+            "--interval", min=0.01, metavar="SECONDS", help="How often to look at the clock."
+        ),
     ] = 30.0,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Read conversations, let unused facts fade, look back once a week: at their times, until stopped.
+    """Read conversations, let unused facts fade, look back once a week: at their times, until
+    stopped.
 
     Workers on several machines share the work. The setting `maintenance` holds the times.
     """
@@ -70,7 +96,11 @@ def maintain(
             if not aside(partial(do_once, worker, tasks, told)) and not as_json:
                 print("Nothing is due.")
             return
-        print(f"Maintaining {hf.store.location} as {worker.name}. Ctrl-C ends it.", file=sys.stderr, flush=True)
+        print(
+            f"Maintaining {hf.store.location} as {worker.name}. Ctrl-C ends it.",
+            file=sys.stderr,
+            flush=True,
+        )
         for entry in entries:
             print(f"{entry.task}: {entry.times} (UTC)", file=sys.stderr, flush=True)
         aside(partial(schedule.maintain, worker, entries, interval=interval, told=told))
@@ -84,13 +114,29 @@ def _show_outlook(worker: Worker, tasks: Sequence[str], *, as_json: bool) -> Non
     found = list(outlook(worker, tasks))
     if as_json:
         output.emit(
-            [{"task": one.task, "scope": str(one.due.scope), "key": one.due.key, **one.cost._asdict()} for one in found]
+            [
+                {
+                    "task": one.task,
+                    "scope": str(one.due.scope),
+                    "key": one.due.key,
+                    **one.cost._asdict(),
+                }
+                for one in found
+            ]
         )
         return
-    rows = [(one.task, str(one.due.scope), _asked_about(one.cost), _what_is_done(one)) for one in found]
-    output.table(("task", "scope", "language model", "text"), rows, empty="Nothing is due.", headed=True)
+    rows = [
+        (one.task, str(one.due.scope), _asked_about(one.cost), _what_is_done(one)) for one in found
+    ]
+    output.table(
+        ("task", "scope", "language model", "text"), rows, empty="Nothing is due.", headed=True
+    )
     if found:
-        print(output.cost(Spent(sum(one.cost.calls for one in found), sum(one.cost.tokens for one in found))))
+        print(
+            output.cost(
+                Spent(sum(one.cost.calls for one in found), sum(one.cost.tokens for one in found))
+            )
+        )
 
 
 def _what_is_done(one: Foreseen) -> str:
@@ -101,24 +147,34 @@ def _what_is_done(one: Foreseen) -> str:
 
 
 def _asked_about(cost: Spent) -> str:
-    return f"{output.times(cost.calls)}, about {cost.tokens:,} tokens" if cost.calls else "not asked"
+    return (
+        f"{output.times(cost.calls)}, about {cost.tokens:,} tokens" if cost.calls else "not asked"
+    )
 
 
 @app.command(rich_help_panel=UPKEEP)
 def decay(
-    plan: Annotated[bool, typer.Option("--plan", help="Show what would fade; change nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what would fade; change nothing.")
+    ] = False,
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", min=0.0, max=1.0, help="Below this a fact fades. Default: as set."),
+        typer.Option(
+            "--threshold", min=0.0, max=1.0, help="Below this a fact fades. Default: as set."
+        ),
     ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Let facts that nobody uses become less sure; those with hardly anything left fade, and can be restored."""
+    """Let facts that nobody uses become less sure; those with hardly anything left fade, and can be
+    restored.
+    """
     with open_memory(store, scope, make=False) as hf:
         if plan:
-            _show_plan(hf, hf.settings.decay_threshold if threshold is None else threshold, as_json=as_json)
+            _show_plan(
+                hf, hf.settings.decay_threshold if threshold is None else threshold, as_json=as_json
+            )
             return
         done = hf.decay(threshold=threshold)
         if as_json:
@@ -126,13 +182,19 @@ def decay(
         else:
             print(f"Less sure than before: {done.decayed}. Faded: {done.faded}.")
             if done.faded:
-                print("`holdfast list --status faded` shows what has faded, `holdfast restore ID` brings one back.")
+                print(
+                    "`holdfast list --status faded` shows what has faded, `holdfast restore "
+                    "ID` "
+                    "brings one back."
+                )
 
 
 def _show_plan(hf: Holdfast, threshold: float, *, as_json: bool) -> None:
     from ...maintenance.decay import fades_at, plan
 
-    found = sorted(plan(hf.store, hf.scopes, hf.clock(), threshold=threshold), key=lambda one: one.confidence)
+    found = sorted(
+        plan(hf.store, hf.scopes, hf.clock(), threshold=threshold), key=lambda one: one.confidence
+    )
     if as_json:
         output.emit(
             [
@@ -180,13 +242,23 @@ def forecast(
         threshold = hf.settings.decay_threshold
         end = fades_at(memory, threshold)
         if as_json:
-            output.emit({"id": memory.id, "fades_at": json_time(end), "curve": [list(point) for point in curve]})
+            output.emit(
+                {
+                    "id": memory.id,
+                    "fades_at": json_time(end),
+                    "curve": [list(point) for point in curve],
+                }
+            )
             return
         print(plain(shorten(memory.content, 100)))
         for day, left in curve:
             mark = "█" * round(left * WIDTH) if left >= threshold else "·"
             print(f"day {day:>4}  {left:5.2f}  {mark}")
-        print("It never fades." if end is None else f"It fades on {when(end)} unless it is used before.")
+        print(
+            "It never fades."
+            if end is None
+            else f"It fades on {when(end)} unless it is used before."
+        )
 
 
 def _entity_json(entity: Entity) -> dict[str, Any]:
@@ -201,7 +273,9 @@ def _entity_json(entity: Entity) -> dict[str, Any]:
 
 @entity_app.command("list")
 def list_entities(
-    type_: Annotated[str | None, typer.Option("--type", help="Only person, project, organization, location…")] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", help="Only person, project, organization, location…")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
     store: Store = None,
     scope: Scope = None,
@@ -213,19 +287,27 @@ def list_entities(
         if as_json:
             output.emit([_entity_json(one) for one in found])
             return
-        rows = [(one.id, one.type, str(one.mentions), one.name, ", ".join(one.aliases)) for one in found]
-        output.table(("id", "type", "mentions", "name", "text"), rows, empty="Nobody is mentioned yet.")
+        rows = [
+            (one.id, one.type, str(one.mentions), one.name, ", ".join(one.aliases)) for one in found
+        ]
+        output.table(
+            ("id", "type", "mentions", "name", "text"), rows, empty="Nobody is mentioned yet."
+        )
 
 
 @entity_app.command("show")
 def show_entity(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, an alias or an id.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many memories at most.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="How many memories at most.")
+    ] = 10,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Tell everything about one of them: other names, since when it is mentioned, and the latest memories that do."""
+    """Tell everything about one of them: other names, since when it is mentioned, and the latest
+    memories that do.
+    """
     with open_memory(store, scope, make=False) as hf:
         about = hf.about(name, limit=None)
         entity, days, shown = about.entity, list(about.timeline), about.memories[:limit]
@@ -263,31 +345,39 @@ def merge(
     """Say that several are one and the same; `holdfast undo` takes it back."""
     with open_memory(store, scope, make=False) as hf:
         kept = hf.merge_entities(keep, *others)
-        print(plain(f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {way_back(hf)}"))
+        print(
+            plain(
+                f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {undo_command(hf)}"
+            )
+        )
 
 
 @entity_app.command()
 def split(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The one that is several.")],
-    names: Annotated[list[str], typer.Argument(metavar="ALIAS…", help="The names that belong to another.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="ALIAS…", help="The names that belong to another.")
+    ],
     store: Store = None,
     scope: Scope = None,
 ) -> None:
     """Give some names of an entity, and the memories with them, to one of their own."""
     with open_memory(store, scope, make=False) as hf:
         new = hf.split_entity(name, *names)
-        print(plain(f"{new.name} is now apart from {name}. Undo with: {way_back(hf)}"))
+        print(plain(f"{new.name} is now apart from {name}. Undo with: {undo_command(hf)}"))
 
 
 @entity_app.command()
 def rename(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The one to rename.")],
     new_name: Annotated[str, typer.Argument(metavar="NEW", help="What it is called from now on.")],
-    type_: Annotated[str | None, typer.Option("--type", help="What it is: person, project, organization…")] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", help="What it is: person, project, organization…")
+    ] = None,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
     """Call an entity something else; the old name stays as another one."""
     with open_memory(store, scope, make=False) as hf:
         renamed = hf.rename_entity(name, new_name, type=type_)
-        print(plain(f"{name} is now {renamed.name}. Undo with: {way_back(hf)}"))
+        print(plain(f"{name} is now {renamed.name}. Undo with: {undo_command(hf)}"))

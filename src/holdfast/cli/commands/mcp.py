@@ -1,4 +1,6 @@
-"""Commands for the Model Context Protocol: the server, and its entry in the configuration of clients."""
+"""Commands for the Model Context Protocol: the server, and its entry in the configuration of
+clients.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,17 @@ from .serve import KeysFile, key_file, log_to_stderr
 from .worker import aside, ended_by_signals
 
 PORT = 8766
-INSTALL = "`holdfast mcp --http` needs {missing}. Install it with: pip install 'holdfast[mcp,server]'"
+INSTALL = (
+    "`holdfast mcp --http` needs {missing}. Install it with: pip install 'holdfast[mcp,server]'"
+)
 ClientName = Annotated[
-    str, typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor or vscode.")
+    str,
+    typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor or vscode."),
 ]
-Graph = Annotated[bool, typer.Option("--graph", help="The nine tools of the reference knowledge-graph server instead.")]
+Graph = Annotated[
+    bool,
+    typer.Option("--graph", help="The nine tools of the reference knowledge-graph server instead."),
+]
 mcp_app = typer.Typer(invoke_without_command=True)
 app.add_typer(mcp_app, name="mcp", rich_help_panel=START)
 
@@ -34,17 +42,23 @@ app.add_typer(mcp_app, name="mcp", rich_help_panel=START)
 @mcp_app.callback()
 def mcp(
     context: typer.Context,
-    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")] = False,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; another one needs keys.")] = "127.0.0.1",
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; another one needs keys.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
     keys: KeysFile = None,
     graph: Graph = False,
     store: Store = None,
     scope: Scopes = None,
 ) -> None:
-    """Serve memory to MCP clients: ten tools, resources and prompts. `holdfast mcp install CLIENT` sets a client up.
+    """Serve memory to MCP clients: ten tools, resources and prompts. `holdfast mcp install CLIENT`
+    sets a client up.
 
-    By pipe, as clients start it, unless --http is given. Inside a project it covers that project's memory too.
+    By pipe, as clients start it, unless --http is given. Inside a project it covers that project's
+    memory too.
     """
     if context.invoked_subcommand is not None:
         return
@@ -54,7 +68,15 @@ def mcp(
         serve_by_pipe(store=store, scope=scope, graph=graph)
 
 
-def _serve(host: str, port: int, keys: Path | None, *, graph: bool, store: str | None, scope: list[str] | None) -> None:
+def _serve(
+    host: str,
+    port: int,
+    keys: Path | None,
+    *,
+    graph: bool,
+    store: str | None,
+    scope: list[str] | None,
+) -> None:
     try:
         from ...embedded_server import answer
         from ...server import process
@@ -81,14 +103,19 @@ def _serve(host: str, port: int, keys: Path | None, *, graph: bool, store: str |
 def install(
     client: ClientName,
     project: Annotated[
-        bool, typer.Option("--project/--user", help="For this project and all who share it, or for you everywhere.")
+        bool,
+        typer.Option(
+            "--project/--user", help="For this project and all who share it, or for you everywhere."
+        ),
     ] = False,
     graph: Graph = False,
     store: Store = None,
     scope: Scopes = None,
     yes: Yes = False,
 ) -> None:
-    """Put our entry into a client's own configuration. Shows what changes, asks, and touches nothing else."""
+    """Put our entry into a client's own configuration. Shows what changes, asks, and touches
+    nothing else.
+    """
     from ...server.mcp.clients import target
     from ...server.mcp.install import plan_install
 
@@ -104,7 +131,8 @@ def install(
 def uninstall(
     client: ClientName,
     project: Annotated[
-        bool | None, typer.Option("--project/--user", help="Only this project's, or only yours. Default: both.")
+        bool | None,
+        typer.Option("--project/--user", help="Only this project's, or only yours. Default: both."),
     ] = None,
     yes: Yes = False,
 ) -> None:
@@ -128,7 +156,11 @@ def status(as_json: Json = False) -> None:
     from ...server.mcp.clients import CLIENTS, levels, target
     from ...server.mcp.install import standing
 
-    every = [standing(target(client, level, project_folder_here())) for client in CLIENTS for level in levels(client)]
+    every = [
+        standing(target(client, level, project_folder_here()))
+        for client in CLIENTS
+        for level in levels(client)
+    ]
     if as_json:
         output.emit([one._asdict() | {"file": str(one.file)} for one in every])
         return
@@ -138,5 +170,13 @@ def status(as_json: Json = False) -> None:
 
 def _options(*, graph: bool, store: str | None, scope: list[str] | None) -> list[str]:
     """The same options for the command that a client runs; a path holds wherever that is."""
-    at = [] if store is None else ["--store", store if "://" in store else str(Path(store).expanduser().resolve())]
-    return [*at, *(word for one in scope or () for word in ("--scope", one)), *(["--graph"] if graph else [])]
+    at = (
+        []
+        if store is None
+        else ["--store", store if "://" in store else str(Path(store).expanduser().resolve())]
+    )
+    return [
+        *at,
+        *(word for one in scope or () for word in ("--scope", one)),
+        *(["--graph"] if graph else []),
+    ]

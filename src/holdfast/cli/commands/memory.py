@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ...agents.memory import RoleMemory
     from ...models.llm.chat import Complete
 
-memory_app = typer.Typer(no_args_is_help=True, help="Look after what the agent of a role file remembers.")
+memory_app = typer.Typer(
+    no_args_is_help=True, help="Look after what the agent of a role file remembers."
+)
 app.add_typer(memory_app, name="memory", rich_help_panel=AGENT)
 
 NO_STORE, NOTHING = "No memory store found.", "No memories found."
@@ -36,7 +38,10 @@ SHOWN = 100  # characters of a memory in a list
 Type = Annotated[
     str | None,
     typer.Option(
-        "--type", metavar="TYPE", help="Only episodic, semantic or procedural ones.", autocompletion=lambda: TYPES
+        "--type",
+        metavar="TYPE",
+        help="Only episodic, semantic or procedural ones.",
+        autocompletion=lambda: TYPES,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", "--yes", "-y", help="Do not ask.")]
@@ -44,7 +49,9 @@ Force = Annotated[bool, typer.Option("--force", "--yes", "-y", help="Do not ask.
 
 @contextmanager
 def _memory(file: Path, *, taking_in: bool = False) -> Iterator[RoleMemory]:
-    """The memory of a role. A database that InitRunner left is told of, unless one is `taking_in` one."""
+    """The memory of a role. A database that InitRunner left is told of, unless one is `taking_in`
+    one.
+    """
     role = role_of(file)
     with agent_packages():
         from ...agents.memory import RoleMemory
@@ -94,12 +101,16 @@ def list_(
 
 @memory_app.command()
 def sessions(file: RoleFile, as_json: Json = False) -> None:
-    """List the conversations that are kept, the latest first; `run --resume` goes on with that one."""
+    """List the conversations that are kept, the latest first; `run --resume` goes on with that
+    one.
+    """
     with _memory(file) as memory:
         from ...agents.sessions import of_agent, preview
 
         found = of_agent(memory.hf, memory.role.name) if memory.exists else []
-        counts = memory.hf.store.message_counts(memory.scope, [one.id for one in found]) if found else {}
+        counts = (
+            memory.hf.store.message_counts(memory.scope, [one.id for one in found]) if found else {}
+        )
         rows = [
             {
                 "id": one.id,
@@ -113,26 +124,39 @@ def sessions(file: RoleFile, as_json: Json = False) -> None:
             show.emit(rows)
         else:
             cells = [[str(value) for value in row.values()] for row in rows]
-            show.table(("session", "last active", "messages", "text"), cells, empty="No sessions found.")
+            show.table(
+                ("session", "last active", "messages", "text"), cells, empty="No sessions found."
+            )
 
 
 @memory_app.command()
 def clear(
     file: RoleFile,
-    sessions_only: Annotated[bool, typer.Option("--sessions-only", help="Only conversations.")] = False,
+    sessions_only: Annotated[
+        bool, typer.Option("--sessions-only", help="Only conversations.")
+    ] = False,
     memories_only: Annotated[bool, typer.Option("--memories-only", help="Only memories.")] = False,
     what: Annotated[
-        str | None, typer.Option("--what", metavar="WHAT", help="sessions, memories or all: the same as the flags.")
+        str | None,
+        typer.Option(
+            "--what", metavar="WHAT", help="sessions, memories or all: the same as the flags."
+        ),
     ] = None,
     type_: Type = None,
-    purge: Annotated[bool, typer.Option("--purge", help="Erase memories for good instead of forgetting them.")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Erase memories for good instead of forgetting them.")
+    ] = False,
     force: Force = False,
 ) -> None:
-    """Clear conversations, memories, or both. `holdfast undo` brings memories back unless they were purged."""
+    """Clear conversations, memories, or both. `holdfast undo` brings memories back unless they were
+    purged.
+    """
     with _memory(file) as memory:
         name = memory.role.name
         wanted = _checked(type_)
-        gone = _what(sessions_only=sessions_only, memories_only=memories_only, what=what, type_=wanted)
+        gone = _what(
+            sessions_only=sessions_only, memories_only=memories_only, what=what, type_=wanted
+        )
         if not memory.exists:
             print(NO_STORE)
             return
@@ -148,17 +172,25 @@ def clear(
         print(f"Cleared memory for {name}.")
 
 
-def _what(*, sessions_only: bool, memories_only: bool, what: str | None, type_: str | None) -> set[str]:
-    """Which of sessions and memories a person wants to be rid of; a type of memory means only that."""
+def _what(
+    *, sessions_only: bool, memories_only: bool, what: str | None, type_: str | None
+) -> set[str]:
+    """Which of sessions and memories a person wants to be rid of; a type of memory means only
+    that.
+    """
     choices = {"sessions": {"sessions"}, "memories": {"memories"}, "all": {"sessions", "memories"}}
     if what is not None and what not in choices:
         raise InvalidInput(f"--what takes sessions, memories or all, not {what!r}.")
     asked = {"sessions": sessions_only, "memories": memories_only}
     named = {name for name, wanted in asked.items() if wanted} | ({what} if what else set())
     if len(named) > 1:
-        raise InvalidInput("--sessions-only, --memories-only and --what say different things. Use one of them.")
+        raise InvalidInput(
+            "--sessions-only, --memories-only and --what say different things. Use one of them."
+        )
     if type_ and named - {"memories"}:
-        raise InvalidInput("--type clears memories of one type and nothing else; leave the other options out.")
+        raise InvalidInput(
+            "--type clears memories of one type and nothing else; leave the other options out."
+        )
     return choices[named.pop() if named else "memories" if type_ else "all"]
 
 
@@ -215,7 +247,9 @@ def export(
 @memory_app.command("import")
 def import_(
     file: RoleFile,
-    source: Annotated[str, typer.Argument(metavar="FILE", help="An export; '-' is standard input.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="An export; '-' is standard input.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Take exported memories in, all or none; importing twice equals once."""
@@ -225,12 +259,18 @@ def import_(
         from ...importers.initrunner_json import import_memories
 
         with show.progress("importing", len(records) if isinstance(records, list) else None) as bar:
-            taken = import_memories(memory, records, progress=lambda steps: show.advance(bar, steps))
+            taken = import_memories(
+                memory, records, progress=lambda steps: show.advance(bar, steps)
+            )
         if as_json:
             show.emit(asdict(taken))
             return
         known = counted(taken.known, "was", "were")
-        print(f"Imported {counted(taken.added, 'memory')}; {known} already there, {taken.blank} had no text.")
+        print(
+            f"Imported {counted(taken.added, 'memory')}; {known} already there, {taken.blank} "
+            "had "
+            "no text."
+        )
         if taken.put_away:
             over = counted(taken.put_away, "memory is", "memories are")
             print(f"{over} over the caps of the role; put away.", file=sys.stderr)
@@ -238,9 +278,13 @@ def import_(
 
 def _read_json(source: str) -> object:
     try:
-        return json.loads(sys.stdin.read() if source == "-" else Path(source).expanduser().read_text("utf-8"))
+        return json.loads(
+            sys.stdin.read() if source == "-" else Path(source).expanduser().read_text("utf-8")
+        )
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"Cannot read {source} as JSON: {reason(error)}. Nothing was imported.") from error
+        raise InvalidInput(
+            f"Cannot read {source} as JSON: {reason(error)}. Nothing was imported."
+        ) from error
 
 
 @memory_app.command()
@@ -259,7 +303,10 @@ def consolidate(file: RoleFile, as_json: Json = False) -> None:
         elif done.created:
             print(f"Created {done.created} semantic memories from episodic data.")
         elif done.episodes:
-            print(f"Read {counted(done.episodes, 'episode')}; there was nothing new to keep from them.")
+            print(
+                f"Read {counted(done.episodes, 'episode')}; there was nothing new to keep from "
+                "them."
+            )
         else:
             print("No episodic memories to consolidate.")
         if done.reason:
@@ -268,7 +315,9 @@ def consolidate(file: RoleFile, as_json: Json = False) -> None:
 
 @memory_app.command()
 def reembed(file: RoleFile, as_json: Json = False) -> None:
-    """Embed every memory anew with the role's model: the way to change models. It can be stopped and repeated."""
+    """Embed every memory anew with the role's model: the way to change models. It can be stopped
+    and repeated.
+    """
     with _memory(file) as memory:
         if not memory.exists:
             print(NO_STORE)
@@ -285,7 +334,9 @@ def reembed(file: RoleFile, as_json: Json = False) -> None:
 
 @memory_app.command("import-db")
 def import_db(
-    database: Annotated[Path, typer.Argument(metavar="PATH", help="An InitRunner database. It is only read.")],
+    database: Annotated[
+        Path, typer.Argument(metavar="PATH", help="An InitRunner database. It is only read.")
+    ],
     file: RoleFile,
     as_json: Json = False,
 ) -> None:
@@ -294,15 +345,19 @@ def import_db(
         with agent_packages():
             from ...importers.initrunner import import_database
         with show.progress("importing") as bar:
-            done = import_database(database, memory, progress=lambda steps: show.advance(bar, steps))
+            done = import_database(
+                database, memory, progress=lambda steps: show.advance(bar, steps)
+            )
         if as_json:
             show.emit(asdict(done))
             return
         for warning in done.warnings:
             print(plain(warning), file=sys.stderr)
         print(
-            f"Imported {counted(done.memories, 'memory')}, {counted(done.sessions, 'session')} with "
-            f"{counted(done.messages, 'message')} and {counted(done.vectors, 'vector')}; {done.skipped} skipped."
+            f"Imported {counted(done.memories, 'memory')}, {counted(done.sessions, 'session')} "
+            "with "
+            f"{counted(done.messages, 'message')} and {counted(done.vectors, 'vector')}; "
+            f"{done.skipped} skipped."
         )
         try:
             memory.check()

@@ -1,4 +1,6 @@
-"""Commands for a project's memory: made, looked at, switched off and on, cleared; the same for one's own records."""
+"""Commands for a project's memory: made, looked at, switched off and on, cleared; the same for
+one's own records.
+"""
 
 from __future__ import annotations
 
@@ -18,34 +20,46 @@ from ..record_roots import NO_PROJECT, chosen_place, every_record, near, open_re
 
 if TYPE_CHECKING:
     from ...memory import Holdfast
-    from ...records.roots import Place
+    from ...records.roots import RecordRoot
     from ...types import Scope
 
 project_app = typer.Typer(help="The memory of a project: a folder .holdfast, safe to commit.")
 app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_help=True)
 
-Own = Annotated[bool, typer.Option("--assistant", help="Your own records instead, which count in every project.")]
+Own = Annotated[
+    bool,
+    typer.Option("--assistant", help="Your own records instead, which count in every project."),
+]
 
 
 @project_app.command()
 def init(
-    name: Annotated[str, typer.Option(help="What the project is called. Default: the name of its folder.")] = "",
+    name: Annotated[
+        str, typer.Option(help="What the project is called. Default: the name of its folder.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice equals once."""
+    """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice
+    equals once.
+    """
     from ...records.roots import folder_to_make, init_project
 
     place = init_project(folder_to_make(working_folder()), name)
     if as_json:
         output.emit({"scope": str(place.scope), "folder": str(place.root)})
         return
-    print(f"{place.scope} keeps its records in {near(place.root)}. Commit that folder with the project.")
+    print(
+        f"{place.scope} keeps its records in {near(place.root)}. Commit that folder with the "
+        "project."
+    )
     print('Add one with: holdfast record add --category decisions "…"')
 
 
 @project_app.command()
 def status(store: Store = None, as_json: Json = False) -> None:
-    """Tell which records count here: the project's and your own, how many, and whether memory is on."""
+    """Tell which records count here: the project's and your own, how many, and whether memory is
+    on.
+    """
     with open_records(store) as hf:
         stands = {place.name: _standing(hf, place) for place in hf.places}
         if as_json:
@@ -56,12 +70,20 @@ def status(store: Store = None, as_json: Json = False) -> None:
         for name, one in stands.items():
             memory = "" if one["enabled"] else "; memory is off"
             called = f" ({one['name']})" if one["name"] else ""
-            output.fields([(name, one["scope"] + called), ("", one["folder"]), ("", _counted(one["records"]) + memory)])
+            output.fields(
+                [
+                    (name, one["scope"] + called),
+                    ("", one["folder"]),
+                    ("", _counted(one["records"]) + memory),
+                ]
+            )
 
 
-def _standing(hf: Holdfast, place: Place) -> dict[str, Any]:
+def _standing(hf: Holdfast, place: RecordRoot) -> dict[str, Any]:
     mine = [record for record in every_record(hf) if record.scope == place.scope]
-    counts = Counter(record.category if record.status == "active" else record.status for record in mine)
+    counts = Counter(
+        record.category if record.status == "active" else record.status for record in mine
+    )
     return {
         "scope": str(place.scope),
         "name": project_name(place) if place.name == "project" else "",
@@ -78,7 +100,9 @@ def _counted(counts: dict[str, int]) -> str:
 
 @project_app.command()
 def disable(own: Own = False, store: Store = None) -> None:
-    """Switch the memory of this project off: nothing of it is recalled, and nothing is written to it."""
+    """Switch the memory of this project off: nothing of it is recalled, and nothing is written to
+    it.
+    """
     _switch(store, own=own, on=False)
 
 
@@ -92,7 +116,9 @@ def _switch(store: str | None, *, own: bool, on: bool) -> None:
     with open_records(store) as hf:
         scope = chosen_place(hf, "assistant" if own else "project").scope
         hf.scoped(scope).set_profile(enabled=on)
-        rest = "" if on else " Its records stay where they are; they are neither recalled nor changed."
+        rest = (
+            "" if on else " Its records stay where they are; they are neither recalled nor changed."
+        )
         print(f"Memory of {scope} is {'on' if on else 'off'}.{rest}")
 
 
@@ -103,7 +129,9 @@ def clear(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Erase the memory of this project and no other: records with their files, what was indexed, what was built."""
+    """Erase the memory of this project and no other: records with their files, what was indexed,
+    what was built.
+    """
     with open_records(store) as hf:
         mine = hf.scoped(_scope(hf, own=own))
         told = _held(mine)
@@ -122,7 +150,9 @@ def clear(
 
 
 def _scope(hf: Holdfast, *, own: bool) -> Scope:
-    """What is to be cleared: a project that keeps no records may have sessions, and files that were built of them."""
+    """What is to be cleared: a project that keeps no records may have sessions, and files that were
+    built of them.
+    """
     if own or any(place.name == "project" for place in hf.places):
         return chosen_place(hf, "assistant" if own else "project").scope
     from ...projects.discovery import project_around

@@ -1,4 +1,6 @@
-"""Commands for what a project's past sessions taught: built into files, looked at, read by URL, cleared."""
+"""Commands for what a project's past sessions taught: built into files, looked at, read by URL,
+cleared.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,15 @@ def build(
     plan: Annotated[
         bool, typer.Option("--plan", help="Only show which sessions would be read, and which not.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Sessions of any age, however many, the latest too.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Sessions of any age, however many, the latest too.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Read past sessions that are to be read, then write MEMORY.md, memory_summary.md and skills."""
+    """Read past sessions that are to be read, then write MEMORY.md, memory_summary.md and
+    skills.
+    """
     with project_here(store) as here:
         project = here.of_any_age() if all_ else here
         planned = project.plan()
@@ -68,8 +74,14 @@ def _plan_json(planned: Plan) -> dict[str, Any]:
 
 def _tell_plan(planned: Plan) -> None:
     rows = [(session.id, when(session.last_activity), "would be read") for session in planned.read]
-    rows += [(one.session.id, when(one.session.last_activity), one.reason) for one in planned.passed]
-    output.table(("session", "last active", "text"), rows, empty="No session of this project has been read in.")
+    rows += [
+        (one.session.id, when(one.session.last_activity), one.reason) for one in planned.passed
+    ]
+    output.table(
+        ("session", "last active", "text"),
+        rows,
+        empty="No session of this project has been read in.",
+    )
     if not planned.idle:
         print(output.cost(planned.cost))
 
@@ -87,7 +99,9 @@ def _tell_built(built: Built, project: Project) -> None:
 
 @project_app.command()
 def context(store: Store = None) -> None:
-    """Print what an agent is told of this project when it begins: the Memory Guidance block. Nothing without memory."""
+    """Print what an agent is told of this project when it begins: the Memory Guidance block.
+    Nothing without memory.
+    """
     with project_here(store) as project:
         if told := project.guidance():
             print(told)
@@ -130,7 +144,9 @@ def stats(store: Store = None, as_json: Json = False) -> None:
     with project_here(store) as project:
         stands = project.standing()
         if as_json:
-            output.emit({**asdict(stands), "folder": str(stands.folder), "scope": str(project.scope)})
+            output.emit(
+                {**asdict(stands), "folder": str(stands.folder), "scope": str(project.scope)}
+            )
             return
         output.fields([("project", project.scope), *stands.told()])
 
@@ -148,7 +164,9 @@ def diagnose(store: Store = None, as_json: Json = False) -> None:
 
 @app.command(rich_help_panel=READING)
 def read(
-    url: Annotated[str, typer.Argument(metavar="URL", help="memory://root, memory://root/MEMORY.md, …")],
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="memory://root, memory://root/MEMORY.md, …")
+    ],
     store: Store = None,
     as_json: Json = False,
 ) -> None:

@@ -17,30 +17,44 @@ from ..record_roots import open_records
 if TYPE_CHECKING:
     from ...records.publish import Published
 
-File = Annotated[str, typer.Argument(metavar="AGENTS.md|CLAUDE.md|PATH", help="The file; made when it is not there.")]
+File = Annotated[
+    str,
+    typer.Argument(metavar="AGENTS.md|CLAUDE.md|PATH", help="The file; made when it is not there."),
+]
 
 
 @app.command(rich_help_panel=WRITING)
 def publish(
     path: File,
-    place: Annotated[PlaceName, typer.Option("--scope", help="The project's records, or your own.")] = "project",
-    plan: Annotated[bool, typer.Option("--plan", help="Show what would change, and write nothing.")] = False,
-    max_bytes: Annotated[int | None, typer.Option(min=1, help="How large the region may be. Default: 8000.")] = None,
+    place: Annotated[
+        PlaceName, typer.Option("--scope", help="The project's records, or your own.")
+    ] = "project",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what would change, and write nothing.")
+    ] = False,
+    max_bytes: Annotated[
+        int | None, typer.Option(min=1, help="How large the region may be. Default: 8000.")
+    ] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the region out again.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what somebody wrote in the region.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what somebody wrote in the region.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Keep a region of a file equal to the most useful records.
 
-    Agents that read AGENTS.md or CLAUDE.md know them then from the start. Nothing outside of the region is touched.
+    Agents that read AGENTS.md or CLAUDE.md know them then from the start. Nothing outside of the
+    region is touched.
     """
     with open_records(store) as hf:
         if remove:
             done = hf.withdraw(path, force=force, plan=plan)
         else:
-            done = hf.publish(path, place=place, max_bytes=max_bytes, tokens=tokens, force=force, plan=plan)
+            done = hf.publish(
+                path, place=place, max_bytes=max_bytes, tokens=tokens, force=force, plan=plan
+            )
     if as_json:
         output.emit(_json(done))
     elif plan:
@@ -62,13 +76,28 @@ def _json(done: Published) -> dict[str, object]:
 def _told(done: Published, *, removed: bool) -> str:
     path = plain(str(done.path))
     if removed:
-        gone = f"{path} held nothing else and is gone." if done.after is None else f"{path} is as it was before."
-        return f"The region was taken out: {gone}" if done.changed else f"{path} has no region. Nothing was changed."
+        gone = (
+            f"{path} held nothing else and is gone."
+            if done.after is None
+            else f"{path} is as it was before."
+        )
+        return (
+            f"The region was taken out: {gone}"
+            if done.changed
+            else f"{path} has no region. Nothing was changed."
+        )
     if not done.records and not done.changed:
-        return "There are no records to publish yet. Nothing was written. Add one with: holdfast record add"
+        return (
+            "There are no records to publish yet. Nothing was written. Add one with: holdfast "
+            "record add"
+        )
     count = counted(len(done.records), "record")
     more = f", {done.left_out} more did not fit" if done.left_out else ""
-    return f"{path} tells {count} now{more}." if done.changed else f"{path} is up to date: {count}{more}."
+    return (
+        f"{path} tells {count} now{more}."
+        if done.changed
+        else f"{path} is up to date: {count}{more}."
+    )
 
 
 def _diff(done: Published) -> str:

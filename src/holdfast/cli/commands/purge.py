@@ -13,12 +13,24 @@ import typer
 from ...errors import InvalidInput
 from ...text.terminal import counted, plain, shorten
 from .. import output
-from ..app import WRITING, Json, Scope, Store, Yes, app, complete_ids, confirmed, open_memory, output_file, write_lines
+from ..app import (
+    WRITING,
+    Json,
+    Scope,
+    Store,
+    Yes,
+    app,
+    complete_ids,
+    confirmed,
+    open_memory,
+    output_file,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from ...erasure.purge import Plan
     from ...erasure.receipt import Receipt
-    from ...storage.protocol import Place
+    from ...storage.protocol import ErasureTarget
 
 SHOWN = 20  # memories that a plan lists by their words
 # What rows are called, one and several, in the order in which they are told.
@@ -42,21 +54,35 @@ NOUNS = {
 @app.command(rich_help_panel=WRITING)
 def purge(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)
+        list[str] | None,
+        typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids),
     ] = None,
     session: Annotated[
         str | None, typer.Option(help="A whole conversation, with all that was learned from it.")
     ] = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="KIND:KEY", help="Everything of one owner, e.g. user:alice.")
+        str | None,
+        typer.Option(metavar="KIND:KEY", help="Everything of one owner, e.g. user:alice."),
     ] = None,
-    sources: Annotated[bool, typer.Option("--sources", help="Also what the memories were learned from.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what would go and what would stay.")] = False,
-    finish: Annotated[
-        bool, typer.Option("--finish", help="Clean up what an earlier purge had to leave, because others were reading.")
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Also what the memories were learned from.")
     ] = False,
-    receipt: Annotated[str | None, typer.Option(metavar="FILE", help="Write the receipt to this file, too.")] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for others at each step of cleaning up.")] = 10.0,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only show what would go and what would stay.")
+    ] = False,
+    finish: Annotated[
+        bool,
+        typer.Option(
+            "--finish",
+            help="Clean up what an earlier purge had to leave, because others were reading.",
+        ),
+    ] = False,
+    receipt: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the receipt to this file, too.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait for others at each step of cleaning up.")
+    ] = 10.0,
     yes: Yes = False,
     store: Store = None,
     scope: Scope = None,
@@ -64,7 +90,8 @@ def purge(
 ) -> None:
     """Erase for good, from every table, index, log and file: memories, a session, or an owner.
 
-    What was made of it goes, too. --plan shows everything first. The receipt proves what was erased without telling it.
+    What was made of it goes, too. --plan shows everything first. The receipt proves what was erased
+    without telling it.
     """
     what: dict[str, Any] = {"session": session, "owner": owner is not None, "sources": sources}
     with open_memory(store, owner or scope, make=False) as hf:
@@ -87,9 +114,11 @@ def purge(
     _tell_receipt(given, beside, target, as_json=as_json)
 
 
-def _finished(places: list[Place], *, as_json: bool) -> None:
+def _finished(places: list[ErasureTarget], *, as_json: bool) -> None:
     if as_json:
-        output.emit([{"place": one.name, "state": one.state, "detail": one.detail} for one in places])
+        output.emit(
+            [{"place": one.name, "state": one.state, "detail": one.detail} for one in places]
+        )
     else:
         for place in places:
             print(_place_line(place))
@@ -98,7 +127,9 @@ def _finished(places: list[Place], *, as_json: bool) -> None:
 
 
 def _apart(store: str | None, owner: str) -> dict[str, int]:
-    """What is kept of an owner apart from memory: feedback goes, safety events stay without the owner."""
+    """What is kept of an owner apart from memory: feedback goes, safety events stay without the
+    owner.
+    """
     from ...audit import open_audit
     from ...feedback import open_feedback
     from .audit_feedback import place_of
@@ -132,15 +163,27 @@ def _tell_plan(planned: Plan, *, as_json: bool = False, to_person: bool = False)
     for line in planned.again:
         print(line, file=out)
     for kept in planned.kept:
-        print(f"Stays: {kept.memory.id}  {plain(shorten(kept.memory.content, 80))}  ({kept.why})", file=out)
+        print(
+            f"Stays: {kept.memory.id}  {plain(shorten(kept.memory.content, 80))}  ({kept.why})",
+            file=out,
+        )
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    known = [(name, counts[name]) for name in (*NOUNS, *(counts.keys() - NOUNS.keys())) if counts.get(name)]
-    return ", ".join(f"{count} {NOUNS.get(name, (name, name))[count != 1]}" for name, count in known) or "nothing"
+    known = [
+        (name, counts[name])
+        for name in (*NOUNS, *(counts.keys() - NOUNS.keys()))
+        if counts.get(name)
+    ]
+    return (
+        ", ".join(f"{count} {NOUNS.get(name, (name, name))[count != 1]}" for name, count in known)
+        or "nothing"
+    )
 
 
-def _tell_receipt(receipt: Receipt, beside: dict[str, int], file: Path | None, *, as_json: bool) -> None:
+def _tell_receipt(
+    receipt: Receipt, beside: dict[str, int], file: Path | None, *, as_json: bool
+) -> None:
     told = receipt.as_json() | ({"apart": beside} if beside else {})
     if file is not None:
         write_lines(file, [json.dumps(told, ensure_ascii=False, indent=2) + "\n"])
@@ -148,7 +191,10 @@ def _tell_receipt(receipt: Receipt, beside: dict[str, int], file: Path | None, *
         output.emit(told)
         return
     print(f"Erased {_counted({**receipt.counts, **{k: n for k, n in beside.items() if n}})}.")
-    print(f"Receipt {receipt.id}, nonce {receipt.nonce}, {counted(len(receipt.items), 'sealed item')}.")
+    print(
+        f"Receipt {receipt.id}, nonce {receipt.nonce}, "
+        f"{counted(len(receipt.items), 'sealed item')}."
+    )
     clean = [place.name for place in receipt.places if place.state == "clean"]
     print(f"Clean: {', '.join(clean)}.")
     for place in receipt.places:
@@ -160,6 +206,6 @@ def _tell_receipt(receipt: Receipt, beside: dict[str, int], file: Path | None, *
         print(f"Stays: {id_} ({why}).")
 
 
-def _place_line(place: Place) -> str:
+def _place_line(place: ErasureTarget) -> str:
     said = {"clean": "clean", "pending": "PENDING", "beyond": "stays"}[place.state]
     return f"{place.name}: {said}{f'. {place.detail}' if place.detail else ''}"

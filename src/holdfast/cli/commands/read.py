@@ -15,22 +15,32 @@ from .. import fast_recall, output
 from ..app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
 from ..hints import tell_why
 
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")]
-Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category; several times.")]
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")
+]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", help="Only this category; several times.")
+]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; several times.")]
 
 
 @app.command(rich_help_panel=READING)
 def recall(
-    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Any text; nothing: read a pipe.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many at most.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(metavar="QUESTION", help="Any text; nothing: read a pipe.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="How many at most.")
+    ] = None,
     kind: Kinds = None,
     category: Categories = None,
     tag: Tags = None,
     since: Annotated[str | None, typer.Option(help="Only what happened since.")] = None,
     until: Annotated[str | None, typer.Option(help="Only what happened before.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Answer with what was known then.")] = None,
-    tokens: Annotated[int | None, typer.Option(min=1, help="Stop before the hits outgrow this many tokens.")] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Stop before the hits outgrow this many tokens.")
+    ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
     format_: Annotated[
         str | None,
@@ -47,13 +57,26 @@ def recall(
 ) -> None:
     """Find what helps to answer a question, or to do what a ticket asks for.
 
-    With --format, what has nothing to do with the question is left out, and nothing at all is printed when nothing
-    has. --json has every field of each memory, --format json what a prompt needs of it.
+    With --format, what has nothing to do with the question is left out, and nothing at all is
+    printed when nothing has. --json has every field of each memory, --format json what a prompt
+    needs of it.
     """
     fast_recall.recall(
-        question, limit=limit, kind=kind, category=category, tag=tag, since=since, until=until, as_of=as_of,
-        tokens=tokens, why=why, format=format_, store=store, scope=scope, json=as_json,
-    )  # fmt: skip
+        question,
+        limit=limit,
+        kind=kind,
+        category=category,
+        tag=tag,
+        since=since,
+        until=until,
+        as_of=as_of,
+        tokens=tokens,
+        why=why,
+        format=format_,
+        store=store,
+        scope=scope,
+        json=as_json,
+    )
 
 
 @app.command("list", rich_help_panel=READING)
@@ -61,7 +84,9 @@ def list_(
     kind: Kinds = None,
     category: Categories = None,
     tag: Tags = None,
-    status: Annotated[list[str] | None, typer.Option(help="active, archived, superseded…; several times.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option(help="active, archived, superseded…; several times.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
     after: Annotated[int | None, typer.Option(help="Go on behind this number.")] = None,
     store: Store = None,
@@ -78,7 +103,9 @@ def list_(
             limit=limit,
             after=after,
         )
-        output.emit([output.memory_json(memory) for memory in found]) if as_json else output.memories(found)
+        output.emit(
+            [output.memory_json(memory) for memory in found]
+        ) if as_json else output.memories(found)
         if not found and not as_json:
             tell_why(hf)
 
@@ -89,7 +116,9 @@ def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = Fa
     with open_memory(store, scope, make=False) as hf:
         memory, links = hf.get(id_), hf.links(id_)
         if as_json:
-            output.emit(output.memory_json(memory, links=[output.edge_json(edge) for edge in links]))
+            output.emit(
+                output.memory_json(memory, links=[output.edge_json(edge) for edge in links])
+            )
             return
         print(plain(memory.content))
         print()
@@ -117,7 +146,10 @@ def _details(memory: Memory) -> list[tuple[str, object]]:
         ("read in", read_in(memory)),
         ("quote", memory.quote),
         ("tags", ", ".join(memory.tags)),
-        ("metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""),
+        (
+            "metadata",
+            json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else "",
+        ),
     ]
 
 
@@ -139,14 +171,22 @@ def _changes(before: object, after: object) -> str:
     if not isinstance(after, dict):
         return "removed"
     skipped = ("updated_at", "status_at")
-    return "; ".join(f"{name}: {before[name]} → {after[name]}" for name in after if name not in skipped)
+    return "; ".join(
+        f"{name}: {before[name]} → {after[name]}" for name in after if name not in skipped
+    )
 
 
 @app.command(rich_help_panel=READING)
 def why(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question that was asked.")],
-    expect: Annotated[str, typer.Option("--expect", help="Id or number of the memory you expected.")],
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many recall was asked for.")] = None,
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="The question that was asked.")
+    ],
+    expect: Annotated[
+        str, typer.Option("--expect", help="Id or number of the memory you expected.")
+    ],
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="How many recall was asked for.")
+    ] = None,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -163,7 +203,9 @@ def why(
 
 @app.command(rich_help_panel=READING)
 def log(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")
+    ] = 50,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -175,11 +217,15 @@ def log(
             output.emit([output.event_json(event) for event in events])
             return
         rows = [(when(e.at), e.run, e.actor, e.verb, e.noun, _target(e)) for e in events]
-        output.table(("when", "run", "by", "verb", "what", "text"), rows, empty="Nothing has happened yet.")
+        output.table(
+            ("when", "run", "by", "verb", "what", "text"), rows, empty="Nothing has happened yet."
+        )
 
 
 def _target(event: Event) -> str:
-    """What a journal entry is about: the id of a memory, or the key of another thing without its brackets."""
+    """What a journal entry is about: the id of a memory, or the key of another thing without its
+    brackets.
+    """
     from ...storage.schema import key_of  # here, for the database loads with it
 
     return " ".join(map(str, key_of(event.noun, event.target)))
@@ -187,11 +233,15 @@ def _target(event: Event) -> str:
 
 @app.command(rich_help_panel=READING)
 def context(
-    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="What the model will be asked.")] = None,
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="PROMPT", help="What the model will be asked.")
+    ] = None,
     session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="Budget for both blocks.")] = None,
     kind: Kinds = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many memories at most for the prompt.")] = 30,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, help="How many memories at most for the prompt.")
+    ] = 30,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -223,7 +273,10 @@ def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> N
                     for kind, counts in found["memories"].items()
                 ),
                 ("sessions", found["sessions"]),
-                *(("vectors", f"{count} of {found['active']} by {model}") for model, count in found["vectors"].items()),
+                *(
+                    ("vectors", f"{count} of {found['active']} by {model}")
+                    for model, count in found["vectors"].items()
+                ),
                 ("model", output.spending(found["spend"])),
                 *(("problem", f"{model}: {error}") for model, error in found["problems"].items()),
             ]

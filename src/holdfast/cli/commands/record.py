@@ -1,4 +1,6 @@
-"""Commands for records: decisions, procedures, principles, incidents and preferences, each a Markdown file."""
+"""Commands for records: decisions, procedures, principles, incidents and preferences, each a
+Markdown file.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from ...records.roots import PlaceName
 from ...text.terminal import plain
 from ...types import Memory
 from .. import output
-from ..app import WRITING, Json, Store, app, moment, text_or_stdin, way_back, when
+from ..app import WRITING, Json, Store, app, parse_time, text_or_stdin, undo_command, when
 from ..editor import edit, edited
 from ..record_roots import (
     GUIDES,
@@ -32,7 +34,9 @@ from ..record_roots import (
 if TYPE_CHECKING:
     from ...memory import Holdfast
 
-record_app = typer.Typer(help="Records: what is known for good, as Markdown files of a project or of your own.")
+record_app = typer.Typer(
+    help="Records: what is known for good, as Markdown files of a project or of your own."
+)
 app.add_typer(record_app, name="record", rich_help_panel=WRITING, no_args_is_help=True)
 
 UNCHANGED = "Nothing was changed."
@@ -43,19 +47,37 @@ SHEET = """
 ;; Lines that begin with ;; are left out. An empty text adds nothing.
 """
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a record.", autocompletion=complete_records)]
-Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of records.", autocompletion=complete_records)]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of a record.", autocompletion=complete_records)
+]
+Ids = Annotated[
+    list[str],
+    typer.Argument(metavar="ID…", help="Ids of records.", autocompletion=complete_records),
+]
 Text = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="The text; '-': from a pipe; nothing: a pipe, or your editor.")
+    str | None,
+    typer.Argument(
+        metavar="TEXT", help="The text; '-': from a pipe; nothing: a pipe, or your editor."
+    ),
 ]
 Title = Annotated[str | None, typer.Option(help="A short name for it.")]
-Keywords = Annotated[list[str] | None, typer.Option("--keyword", help="A word to find it by; several times.")]
-Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name for it; several times.")]
-Expires = Annotated[str | None, typer.Option(metavar="DATE", help="Not recalled after that; the file stays.")]
-Confidence = Annotated[float | None, typer.Option(min=0, max=1, help="How sure it is, from 0 to 1.")]
+Keywords = Annotated[
+    list[str] | None, typer.Option("--keyword", help="A word to find it by; several times.")
+]
+Aliases = Annotated[
+    list[str] | None, typer.Option("--alias", help="Another name for it; several times.")
+]
+Expires = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Not recalled after that; the file stays.")
+]
+Confidence = Annotated[
+    float | None, typer.Option(min=0, max=1, help="How sure it is, from 0 to 1.")
+]
 Evidence = Annotated[
     list[str] | None,
-    typer.Option("--evidence", metavar="FILE[:A-B]|URL|COMMIT", help="What it rests on; several times."),
+    typer.Option(
+        "--evidence", metavar="FILE[:A-B]|URL|COMMIT", help="What it rests on; several times."
+    ),
 ]
 
 
@@ -67,11 +89,16 @@ def add(
     ] = "",
     title: Title = None,
     place: Annotated[
-        PlaceName | None, typer.Option("--scope", help="Whose it is. Default: the project's inside one, else your own.")
+        PlaceName | None,
+        typer.Option(
+            "--scope", help="Whose it is. Default: the project's inside one, else your own."
+        ),
     ] = None,
     keyword: Keywords = None,
     alias: Aliases = None,
-    source: Annotated[str | None, typer.Option(help="Where it comes from: a ticket, a person, a link.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Where it comes from: a ticket, a person, a link.")
+    ] = None,
     expires: Expires = None,
     confidence: Confidence = None,
     evidence: Evidence = None,
@@ -90,7 +117,7 @@ def add(
             keywords=keyword or (),
             aliases=alias or (),
             source=source,
-            expires=moment(expires, end=True),
+            expires=parse_time(expires, end=True),
             confidence=confidence,
             evidence=evidence or (),
         )
@@ -106,7 +133,9 @@ def _check_category(category: str, *, effect: str = " Nothing was written.") -> 
 
 
 def _written(text: str | None, category: str) -> str:
-    """What a person wants to add: the text given, what is piped in, or what they write in their editor."""
+    """What a person wants to add: the text given, what is piped in, or what they write in their
+    editor.
+    """
     if text is not None or not sys.stdin.isatty():
         return text_or_stdin(text, what="text")
     sheet = SHEET.format(category=category, guide=GUIDES[category])
@@ -117,7 +146,9 @@ def _written(text: str | None, category: str) -> str:
 def _titled(text: str) -> tuple[str, str]:
     """A text and its title, where its first line is a heading."""
     first, _, rest = text.strip().partition("\n")
-    return (rest.strip(), first[2:].strip()) if first.startswith("# ") and rest.strip() else (text, "")
+    return (
+        (rest.strip(), first[2:].strip()) if first.startswith("# ") and rest.strip() else (text, "")
+    )
 
 
 @record_app.command()
@@ -128,7 +159,8 @@ def update(
     keyword: Keywords = None,
     alias: Aliases = None,
     expires: Annotated[
-        str | None, typer.Option(metavar="DATE|never", help="Not recalled after that; the file stays.")
+        str | None,
+        typer.Option(metavar="DATE|never", help="Not recalled after that; the file stays."),
     ] = None,
     confidence: Confidence = None,
     evidence: Evidence = None,
@@ -137,12 +169,13 @@ def update(
 ) -> None:
     """Change what a record says, or what is said about it.
 
-    What you give replaces what was there. With nothing but the id, your editor opens the whole file.
+    What you give replaces what was there. With nothing but the id, your editor opens the whole
+    file.
     """
     changes = {"title": title, "keywords": keyword, "aliases": alias, "confidence": confidence}
     wanted: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     if expires is not None:
-        wanted["expires"] = expires if expires == "never" else moment(expires, end=True)
+        wanted["expires"] = expires if expires == "never" else parse_time(expires, end=True)
     with open_records(store) as hf:
         record = record_of(hf, id_)
         if text is None and not wanted and evidence is None and sys.stdin.isatty():
@@ -172,7 +205,10 @@ def _edit(hf: Holdfast, record: Memory, *, as_json: bool) -> None:
 @record_app.command()
 def reclassify(
     id_: Id,
-    category: Annotated[str, typer.Argument(help=f"One of: {', '.join(GUIDES)}.", autocompletion=complete_categories)],
+    category: Annotated[
+        str,
+        typer.Argument(help=f"One of: {', '.join(GUIDES)}.", autocompletion=complete_categories),
+    ],
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -186,7 +222,9 @@ def reclassify(
 @record_app.command()
 def move(
     id_: Id,
-    place: Annotated[PlaceName, typer.Argument(metavar="project|assistant", help="Whose it is from now on.")],
+    place: Annotated[
+        PlaceName, typer.Argument(metavar="project|assistant", help="Whose it is from now on.")
+    ],
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -221,16 +259,21 @@ def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
             return
         for record in records:
             print(f"Deleted {record.id}: {plain(headline(record))}")
-        print(f"Undo with: {way_back(hf)}")
+        print(f"Undo with: {undo_command(hf)}")
 
 
 @record_app.command("list")
 def list_(
     category: Annotated[
-        list[str] | None, typer.Option(help="Only this one; several times.", autocompletion=complete_categories)
+        list[str] | None,
+        typer.Option(help="Only this one; several times.", autocompletion=complete_categories),
     ] = None,
-    place: Annotated[PlaceName | None, typer.Option("--scope", help="Only the project's, or only your own.")] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Those that are not in use any more.")] = False,
+    place: Annotated[
+        PlaceName | None, typer.Option("--scope", help="Only the project's, or only your own.")
+    ] = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those that are not in use any more.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -242,7 +285,10 @@ def list_(
         if as_json:
             output.emit([record_json(hf, record) for record in found])
             return
-        rows = [(one.id, place_of(hf, one).name, one.category, when(one.updated_at), headline(one)) for one in found]
+        rows = [
+            (one.id, place_of(hf, one).name, one.category, when(one.updated_at), headline(one))
+            for one in found
+        ]
         output.table(("id", "scope", "category", "updated", "text"), rows, empty="No records.")
 
 
@@ -252,7 +298,11 @@ def get(id_: Id, store: Store = None, as_json: Json = False) -> None:
     with open_records(store) as hf:
         record = record_of(hf, id_)
         if as_json:
-            output.emit(record_json(hf, record, links=[output.edge_json(edge) for edge in hf.links(record.id)]))
+            output.emit(
+                record_json(
+                    hf, record, links=[output.edge_json(edge) for edge in hf.links(record.id)]
+                )
+            )
             return
         print(plain(record.content))
         print()
@@ -284,10 +334,16 @@ def _details(hf: Holdfast, record: Memory) -> list[tuple[str, object]]:
 
 def _source(record: Memory) -> str:
     source = record.metadata.get("source") or ""
-    return source if isinstance(source, str) else ", ".join(f"{name} {value}" for name, value in source.items())
+    return (
+        source
+        if isinstance(source, str)
+        else ", ".join(f"{name} {value}" for name, value in source.items())
+    )
 
 
-def _told_each(hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+def _told_each(
+    hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool
+) -> None:
     """Changes records, all of which are there, and tells of each."""
     changes = (change(record.id) for record in [record_of(hf, id_) for id_ in ids])
     output.tell_each(
@@ -303,4 +359,4 @@ def _told(hf: Holdfast, record: Memory, said: str, *, as_json: bool) -> None:
         output.emit(record_json(hf, record, run=hf.last_run))
         return
     print(f"{said} {record.id}: {plain(headline(record))}")
-    print(f"{near(file_of(hf, record))}  Undo with: {way_back(hf)}")
+    print(f"{near(file_of(hf, record))}  Undo with: {undo_command(hf)}")

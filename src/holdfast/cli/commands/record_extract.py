@@ -22,16 +22,23 @@ MARKS = {"add": "+", "supersedes": "~", "conflicts": "!", "known": "=", "ignored
 def extract(
     sessions: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SESSION]…", help="Ids or files of indexed sessions; none: all that are new."),
+        typer.Argument(
+            metavar="[SESSION]…", help="Ids or files of indexed sessions; none: all that are new."
+        ),
     ] = None,
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Only show what would be written, with the words it rests on; a model is asked."),
+        typer.Option(
+            "--plan",
+            help="Only show what would be written, with the words it rests on; a model is asked.",
+        ),
     ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Turn indexed sessions of a project into records: decisions, procedures, principles, incidents, preferences."""
+    """Turn indexed sessions of a project into records: decisions, procedures, principles,
+    incidents, preferences.
+    """
     with open_memory(store, None, project=True) as hf, output.progress("reading sessions") as bar:
         before = hf.stats()["spend"]
         done = hf.extract(
@@ -41,7 +48,10 @@ def extract(
         )
         asked = {name: count - before[name] for name, count in hf.stats()["spend"].items()}
     for session, reason in done.failures.items():
-        print(f"Warning: {plain(session)} is read again the next time: {plain(reason)}", file=sys.stderr)
+        print(
+            f"Warning: {plain(session)} is read again the next time: {plain(reason)}",
+            file=sys.stderr,
+        )
     if as_json:
         output.emit(_as_json(done))
     else:
@@ -65,10 +75,15 @@ def _tell(done: Extracted, *, plan: bool) -> None:
 
 
 def _tell_note(one: Noted, *, quoted: bool) -> None:
-    """A note for people: what becomes of it, where it goes, what it says and, in a plan, the words it rests on."""
+    """A note for people: what becomes of it, where it goes, what it says and, in a plan, the words
+    it rests on.
+    """
     note = one.note
     where = note.category if note.place == "project" else f"{note.category} (assistant)"
-    print(f"{MARKS[one.decision]} {where}: {plain(shorten(note.title, 100))}{f'  {one.record}' if one.record else ''}")
+    print(
+        f"{MARKS[one.decision]} {where}: "
+        f"{plain(shorten(note.title, 100))}{f'  {one.record}' if one.record else ''}"
+    )
     if quoted:
         for line in plain(note.text).split("\n"):
             print(f"    {line}")

@@ -1,4 +1,6 @@
-"""record verify: whether what records rest on still stands, and records tied anew by a person who has looked."""
+"""record verify: whether what records rest on still stands, and records tied anew by a person who
+has looked.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ if TYPE_CHECKING:
     from ...context.brief import Verdict
 
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="ID…", help="Ids; nothing: all.", autocompletion=complete_records)
+    list[str] | None,
+    typer.Argument(metavar="ID…", help="Ids; nothing: all.", autocompletion=complete_records),
 ]
 
 
 Update = Annotated[
     bool,
-    typer.Option("--update", help="Ask about each that is not fresh, and tie what still holds to what is there now."),
+    typer.Option(
+        "--update",
+        help="Ask about each that is not fresh, and tie what still holds to what is there now.",
+    ),
 ]
 COLUMNS = ("id", "state", "cited", "now", "text")
 
@@ -34,13 +40,16 @@ COLUMNS = ("id", "state", "cited", "now", "text")
 def verify(
     ids: Ids = None,
     update: Update = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --update: ask nothing, all of them still hold.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --update: ask nothing, all of them still hold.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Show whether what records cite still says what it said.
 
-    FRESH stands where it did, MOVED is elsewhere now, STALE changed or is gone, UNVERIFIABLE cannot be compared.
+    FRESH stands where it did, MOVED is elsewhere now, STALE changed or is gone, UNVERIFIABLE cannot
+    be compared.
     """
     with open_records(store) as hf:
         records = [record_of(hf, id_) for id_ in ids] if ids else hf.records()
@@ -57,16 +66,28 @@ def _still_holds(record: Memory, verdicts: Sequence[Verdict], *, yes: bool) -> b
     """Whether a person says so of a record that rests on something that is not as it was."""
     doubts = [str(verdict) for verdict in verdicts if verdict.state != "FRESH"]
     return bool(doubts) and confirmed(
-        f"{record.id}: {plain(headline(record))}\n  {plain('; '.join(doubts))}\nDoes it still hold?", yes=yes
+        (
+            f"{record.id}: {plain(headline(record))}\n  {plain('; '.join(doubts))}\nDoes it still "
+            "hold?"
+        ),
+        yes=yes,
     )
 
 
-def _show(records: Sequence[Memory], found: Mapping[str, Sequence[Verdict]], *, as_json: bool) -> None:
+def _show(
+    records: Sequence[Memory], found: Mapping[str, Sequence[Verdict]], *, as_json: bool
+) -> None:
     pairs = [(record, verdict) for record in records for verdict in found.get(record.id, ())]
     if as_json:
-        output.emit([{"id": record.id, "title": record.title, **asdict(verdict)} for record, verdict in pairs])
+        output.emit(
+            [
+                {"id": record.id, "title": record.title, **asdict(verdict)}
+                for record, verdict in pairs
+            ]
+        )
         return
     rows = [
-        (one.id, verdict.state, verdict.cited, verdict.found or verdict.reason, headline(one)) for one, verdict in pairs
+        (one.id, verdict.state, verdict.cited, verdict.found or verdict.reason, headline(one))
+        for one, verdict in pairs
     ]
     output.table(COLUMNS, rows, empty="No record cites anything.")

@@ -1,4 +1,6 @@
-"""Deciding about memories that wait for a person: one by one, all at once in an editor, or by their ids."""
+"""Deciding about memories that wait for a person: one by one, all at once in an editor, or by their
+ids.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import typer
 from ...errors import HoldfastError, InvalidInput
 from ...text.terminal import plain, shorten
 from .. import output
-from ..app import WRITING, Ids, Json, Scope, Store, app, open_memory, way_back, when
+from ..app import WRITING, Ids, Json, Scope, Store, app, open_memory, undo_command, when
 from ..editor import edited
 from ..word_diff import marked, word_diff
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from ...memory import Holdfast
     from ...types import Memory
 
-review_app = typer.Typer(help="Decide about memories that wait for you: one by one, with what is known beside them.")
+review_app = typer.Typer(
+    help="Decide about memories that wait for you: one by one, with what is known beside them."
+)
 app.add_typer(review_app, name="review", rich_help_panel=WRITING)
 
 KEYS = "a approve   e edit, then approve   r reject   s skip   q quit   ? help"
@@ -43,20 +47,30 @@ Lines that begin with ;; are there to help you decide, and change nothing.
 NOTHING = "Nothing waits for you."
 UNDECIDED = "Nothing was decided."
 _HEAD = re.compile(r"\[(?P<word>\w+)\] (?P<id>\w+_\w+)\s*")
-_WORDS = {"approve": "approve", "a": "approve", "reject": "reject", "r": "reject", "keep": "keep", "k": "keep"}
+_WORDS = {
+    "approve": "approve",
+    "a": "approve",
+    "reject": "reject",
+    "r": "reject",
+    "keep": "keep",
+    "k": "keep",
+}
 
 
 @review_app.callback(invoke_without_command=True)
 def review(
     context: typer.Context,
-    listed: Annotated[bool, typer.Option("--list", help="Only show what waits; decide nothing.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Only show what waits; decide nothing.")
+    ] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
     """Walk through the memories that wait for you, each with the nearest one that is known.
 
-    Only a person decides: agents propose and never approve. What nobody decides on for 30 days is put away.
+    Only a person decides: agents propose and never approve. What nobody decides on for 30 days is
+    put away.
     """
     if context.invoked_subcommand is not None:
         return
@@ -70,7 +84,10 @@ def review(
         elif not waiting:
             print(NOTHING)
         elif not sys.stdin.isatty():
-            raise InvalidInput("Nobody can be asked here: use --list, and then review approve ID or review reject ID.")
+            raise InvalidInput(
+                "Nobody can be asked here: use --list, and then review approve ID or review "
+                "reject ID."
+            )
         else:
             _walk(hf, waiting)
 
@@ -89,7 +106,10 @@ def _json(hf: Holdfast, proposed: Memory) -> dict[str, Any]:
 def _list(waiting: Sequence[Memory]) -> None:
     from ...extraction.approval import grounds, proposer
 
-    rows = [(m.id, m.kind, proposer(m), when(m.status_at), shorten(m.content, 400), grounds(m)) for m in waiting]
+    rows = [
+        (m.id, m.kind, proposer(m), when(m.status_at), shorten(m.content, 400), grounds(m))
+        for m in waiting
+    ]
     output.table(("id", "kind", "by", "since", "text", "why"), rows, empty=NOTHING)
 
 
@@ -114,7 +134,13 @@ class _Screen:
         self.say(f"\n{place} · {proposed.id} · {kind}", "dim")
         self.say(proposed.content, "bold")
         for name, value in (
-            ("proposed by", f"{proposer(proposed) or 'somebody'}, {when(proposed.status_at or proposed.created_at)}"),
+            (
+                "proposed by",
+                (
+                    f"{proposer(proposed) or 'somebody'}, "
+                    f"{when(proposed.status_at or proposed.created_at)}"
+                ),
+            ),
             ("why", grounds(proposed)),
             ("quote", f"“{proposed.quote}”" if proposed.quote else ""),
         ):
@@ -162,7 +188,9 @@ def _decided(hf: Holdfast, screen: _Screen, proposed: Memory) -> bool | None:
         match _key():
             case "s":
                 return False
-            case "q" | "\x04" | "\x03" | "\0" | "":  # a Ctrl-D that came too early for us arrives as NUL
+            case (
+                "q" | "\x04" | "\x03" | "\0" | ""
+            ):  # a Ctrl-D that came too early for us arrives as NUL
                 return None
             case "a" | "e" | "r" as key:
                 if _carried_out(hf, screen, proposed, key):
@@ -181,7 +209,9 @@ def _key() -> str:
 
 
 def _pressed() -> str:
-    """The next key. What was typed before it was asked for counts, which `typer.getchar` throws away."""
+    """The next key. What was typed before it was asked for counts, which `typer.getchar` throws
+    away.
+    """
     try:
         import termios
         import tty
@@ -214,7 +244,7 @@ def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> b
     except (HoldfastError, EOFError, KeyboardInterrupt) as error:
         screen.say(f"{error}\n{KEYS}" if isinstance(error, HoldfastError) else KEYS)
         return False
-    screen.say(f"{said} Undo with: {way_back(hf)}", "green" if key != "r" else "yellow")
+    screen.say(f"{said} Undo with: {undo_command(hf)}", "green" if key != "r" else "yellow")
     return True
 
 
@@ -224,7 +254,9 @@ def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> b
 @review_app.command()
 def approve(
     ids: Ids,
-    text: Annotated[str | None, typer.Option("--text", help="Remember these words instead; for one id.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Remember these words instead; for one id.")
+    ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -259,7 +291,9 @@ def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
     return found
 
 
-def _told_each(hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool) -> None:
+def _told_each(
+    hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool
+) -> None:
     """Decides about memories, all of which wait, and tells of each."""
     output.tell_each(
         (decide(one.id) for one in _waiting(hf, ids)),
@@ -270,7 +304,7 @@ def _told_each(hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory]
 
 
 def _say(hf: Holdfast, memory: Memory, said: str) -> None:
-    print(f"{said} {memory.id}. Undo with: {way_back(hf)}")
+    print(f"{said} {memory.id}. Undo with: {undo_command(hf)}")
 
 
 # All at once
@@ -286,15 +320,17 @@ class Block(NamedTuple):
 
 @review_app.command("edit-all")
 def edit_all(store: Store = None, scope: Scope = None) -> None:
-    """Decide about everything that waits in your editor: approve, reject or keep before each, and the texts as you
-    want them."""
+    """Decide about everything that waits in your editor: approve, reject or keep before each, and
+    the texts as you want them."""
     with open_memory(store, scope, make=False) as hf:
         hf.expire_proposals()
         waiting = {one.id: one for one in hf.proposals()}
         if not waiting:
             print(NOTHING)
             return
-        wanted = edited(sheet([(one, hf.weigh(one.id)) for one in waiting.values()]), untouched=UNDECIDED)
+        wanted = edited(
+            sheet([(one, hf.weigh(one.id)) for one in waiting.values()]), untouched=UNDECIDED
+        )
         blocks = read_sheet(wanted, set(waiting))
         for block in blocks:
             if block.word == "approve":
@@ -321,21 +357,29 @@ def sheet(proposals: Sequence[tuple[Memory, Weighed]]) -> str:
 
 
 def _is_ours(line: str) -> bool:
-    """Whether a line of a text would be taken for one of the sheet's own, a backslash before it included."""
+    """Whether a line of a text would be taken for one of the sheet's own, a backslash before it
+    included.
+    """
     bare = line.lstrip("\\")
     return bare.startswith(";;") or _HEAD.fullmatch(bare) is not None
 
 
 def read_sheet(text: str, known: set[str]) -> list[Block]:
-    """What a person decided on a sheet; InvalidInput names what cannot be understood, and nothing is decided then."""
+    """What a person decided on a sheet; InvalidInput names what cannot be understood, and nothing
+    is decided then.
+    """
     blocks: list[Block] = []
     for line in text.split("\n"):
         if head := _HEAD.fullmatch(line):
             word = _WORDS.get(head["word"].lower())
             if word is None:
-                raise InvalidInput(f"{head['word']!r} is none of approve, reject and keep. Nothing was decided.")
+                raise InvalidInput(
+                    f"{head['word']!r} is none of approve, reject and keep. Nothing was decided."
+                )
             if head["id"] not in known:
-                raise InvalidInput(f"{head['id']} does not wait for a decision. Nothing was decided.")
+                raise InvalidInput(
+                    f"{head['id']} does not wait for a decision. Nothing was decided."
+                )
             blocks.append(Block(word, head["id"], ""))
         elif blocks and not line.startswith(";;"):
             own = line[1:] if line.startswith("\\") and _is_ours(line) else line

@@ -27,33 +27,46 @@ if TYPE_CHECKING:
 PORT = 8765
 INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast[server]'"
 serve_app = typer.Typer(invoke_without_command=True)
-keys_app = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API: each opens the memory of one owner.")
+keys_app = typer.Typer(
+    no_args_is_help=True, help="Keys of the HTTP API: each opens the memory of one owner."
+)
 app.add_typer(serve_app, name="serve", rich_help_panel=START)
 serve_app.add_typer(keys_app, name="keys")
 
 KeysFile = Annotated[
     Path | None,
-    typer.Option("--keys", metavar="FILE", help="File with the keys. Default: keys.jsonl beside config.toml."),
+    typer.Option(
+        "--keys", metavar="FILE", help="File with the keys. Default: keys.jsonl beside config.toml."
+    ),
 ]
 
 
 @serve_app.callback()
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; another one needs keys.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; another one needs keys.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
     keys: KeysFile = None,
     memory_mode: Annotated[
         str | None,
-        typer.Option("--memory-mode", metavar="MODE", help="How long it lasts: incognito (or guest), local, synced."),
+        typer.Option(
+            "--memory-mode",
+            metavar="MODE",
+            help="How long it lasts: incognito (or guest), local, synced.",
+        ),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show the Memory page in the browser.")] = False,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Show the Memory page in the browser.")
+    ] = False,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
     """Serve memory over HTTP, with a page to see, correct and forget what is known.
 
-    Without keys it answers on this machine only. `holdfast serve keys add OWNER` makes a key for one owner.
+    Without keys it answers on this machine only. `holdfast serve keys add OWNER` makes a key for
+    one owner.
     """
     if context.invoked_subcommand is not None:
         return
@@ -76,7 +89,9 @@ def serve(
         server = create_app(hf, opened_by, audit=audit, feedback=feedback)
         log_to_stderr()
         print(
-            f"Serving {hf.store.location} at {process.url_of(listener)}  Ctrl-C ends it.", file=sys.stderr, flush=True
+            f"Serving {hf.store.location} at {process.url_of(listener)}  Ctrl-C ends it.",
+            file=sys.stderr,
+            flush=True,
         )
         if open_:
             typer.launch(process.url_of(listener))
@@ -107,7 +122,9 @@ def key_file(path: Path | None) -> KeyFile:
 
 @keys_app.command("add")
 def add_key(
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory it opens: alice, or user:alice.")],
+    owner: Annotated[
+        str, typer.Argument(metavar="OWNER", help="Whose memory it opens: alice, or user:alice.")
+    ],
     keys: KeysFile = None,
     as_json: Json = False,
 ) -> None:
@@ -118,14 +135,19 @@ def add_key(
         output.emit({"owner": user, "key": key, "file": str(file.path)})
         return
     print(key)
-    print(f"It opens the memory of user:{user} and is not shown again. Keys are in {file.path}.", file=sys.stderr)
+    print(
+        f"It opens the memory of user:{user} and is not shown again. Keys are in {file.path}.",
+        file=sys.stderr,
+    )
 
 
 def _user(owner: str) -> str:
     """The user id that an owner is named by, also when it is written as a scope."""
     kind, _, key = owner.partition(":")
     if key and kind in SCOPE_KINDS and kind != "user":
-        raise InvalidInput(f"A key opens the memory of a user, and {owner} is none. No key was made.")
+        raise InvalidInput(
+            f"A key opens the memory of a user, and {owner} is none. No key was made."
+        )
     return key if key and kind == "user" else owner
 
 
@@ -134,7 +156,12 @@ def list_keys(keys: KeysFile = None, as_json: Json = False) -> None:
     """List the keys in force, without their secrets."""
     found = list(key_file(keys))
     if as_json:
-        output.emit([{"id": one.id, "owner": one.owner, "created_at": json_time(one.created_at)} for one in found])
+        output.emit(
+            [
+                {"id": one.id, "owner": one.owner, "created_at": json_time(one.created_at)}
+                for one in found
+            ]
+        )
         return
     rows = [(one.id, one.owner, when(one.created_at)) for one in found]
     output.table(("id", "owner", "made"), rows, empty="No keys: only this machine is answered.")

@@ -13,14 +13,19 @@ from .. import output
 from ..app import READING, WRITING, Id, Json, Scope, Store, app, json_time, open_memory, when
 
 if TYPE_CHECKING:
-    from ...extraction.policy import Judged
+    from ...extraction.policy import JudgedCandidate
     from ...memory import Holdfast
     from ...retrieval.provenance import Stored
     from ...types import Memory, Session
 
-session_app = typer.Typer(no_args_is_help=True, help="Conversations: which there are, how they stand, and their end.")
+session_app = typer.Typer(
+    no_args_is_help=True, help="Conversations: which there are, how they stand, and their end."
+)
 app.add_typer(session_app, name="session", rich_help_panel=READING)
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="Id of a conversation; see `holdfast session list`.")]
+SessionId = Annotated[
+    str,
+    typer.Argument(metavar="SESSION", help="Id of a conversation; see `holdfast session list`."),
+]
 Switch = Literal["on", "off"]
 
 
@@ -36,7 +41,9 @@ def why_stored(ref: Id, store: Store = None, scope: Scope = None, as_json: Json 
             output.emit(_stored_json(found))
             return
         memory = found.memory
-        output.fields((("id", memory.id), ("status", _status(memory)), ("text", shorten(memory.content, 400))))
+        output.fields(
+            (("id", memory.id), ("status", _status(memory)), ("text", shorten(memory.content, 400)))
+        )
         if found.decision is None:
             output.fields((("decision", found.summary),))
         else:
@@ -46,7 +53,10 @@ def why_stored(ref: Id, store: Store = None, scope: Scope = None, as_json: Json 
         output.fields(("quote", f"“{quote}”") for quote in found.quotes)
         for turn in found.sources:
             who = turn.author or turn.role or turn.kind
-            print(f"{'rests on':<12} {turn.id}  {when(turn.event_time)}  {plain(who)}: {shorten(turn.content, 300)}")
+            print(
+                f"{'rests on':<12} {turn.id}  {when(turn.event_time)}  {plain(who)}: "
+                f"{shorten(turn.content, 300)}"
+            )
         for one in found.dropped:
             what = f" a {one.kind}" if one.kind else ""
             print(plain(f"{'not stored':<12}{what} ({one.version}): {one.reason}"))
@@ -70,10 +80,14 @@ def _stored_json(found: Stored) -> dict[str, Any]:
 
 
 @app.command(rich_help_panel=WRITING)
-def consider(session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Read what was said in a conversation since the last time, and decide what of it is remembered, and when.
+def consider(
+    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+) -> None:
+    """Read what was said in a conversation since the last time, and decide what of it is
+    remembered, and when.
 
-    What is sure is stored at once; the rest is held until the conversation ends, waits for a person, or is dropped.
+    What is sure is stored at once; the rest is held until the conversation ends, waits for a
+    person, or is dropped.
     """
     with open_memory(store, scope, make=False) as hf:
         judged = hf.consider(session)
@@ -81,16 +95,19 @@ def consider(session: SessionId, store: Store = None, scope: Scope = None, as_js
         if as_json:
             output.emit({"decisions": [_judged_json(one) for one in judged], "problem": problem})
             return
-        rows = [(one.verdict.action, one.candidate.kind, one.verdict.reason, _quoted(one)) for one in judged]
+        rows = [
+            (one.verdict.action, one.candidate.kind, one.verdict.reason, _quoted(one))
+            for one in judged
+        ]
         empty = f"Nothing was written: {problem}" if problem else "Nothing new to remember."
         output.table(("action", "kind", "reason", "text"), rows, empty=empty)
 
 
-def _quoted(judged: Judged) -> str:
+def _quoted(judged: JudgedCandidate) -> str:
     return "" if judged.verdict.action == "drop" else judged.candidate.quote
 
 
-def _judged_json(judged: Judged) -> dict[str, Any]:
+def _judged_json(judged: JudgedCandidate) -> dict[str, Any]:
     return {
         "action": judged.verdict.action,
         "reason": judged.verdict.reason,
@@ -104,7 +121,9 @@ def _judged_json(judged: Judged) -> dict[str, Any]:
 
 @session_app.command("list")
 def list_sessions(
-    open_only: Annotated[bool, typer.Option("--open", help="Only those that have not ended.")] = False,
+    open_only: Annotated[
+        bool, typer.Option("--open", help="Only those that have not ended.")
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
     store: Store = None,
     scope: Scope = None,
@@ -116,29 +135,51 @@ def list_sessions(
         if as_json:
             output.emit([_session_json(one) for one in found])
             return
-        rows = [(one.id, one.agent, when(one.started_at), when(one.last_activity), _stands(one)) for one in found]
-        output.table(("id", "agent", "began", "last active", "text"), rows, empty="No conversations.")
+        rows = [
+            (one.id, one.agent, when(one.started_at), when(one.last_activity), _stands(one))
+            for one in found
+        ]
+        output.table(
+            ("id", "agent", "began", "last active", "text"), rows, empty="No conversations."
+        )
 
 
 @session_app.command("show")
-def show_session(session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Tell how a conversation stands: its turns, what is held, what was learned from it, its summary."""
+def show_session(
+    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+) -> None:
+    """Tell how a conversation stands: its turns, what is held, what was learned from it, its
+    summary.
+    """
     with open_memory(store, scope, make=False) as hf:
         known = _known(hf, session)
-        learned = [one for one in hf.list(statuses=("active", "held", "proposed")) if _is_of(one, session)]
+        learned = [
+            one for one in hf.list(statuses=("active", "held", "proposed")) if _is_of(one, session)
+        ]
         learned.reverse()
         if as_json:
-            output.emit({**_session_json(known), "memories": [output.memory_json(one) for one in learned]})
+            output.emit(
+                {**_session_json(known), "memories": [output.memory_json(one) for one in learned]}
+            )
             return
         output.fields(
-            (("id", known.id), ("agent", known.agent), ("began", when(known.started_at)), ("is", _stands(known)))
+            (
+                ("id", known.id),
+                ("agent", known.agent),
+                ("began", when(known.started_at)),
+                ("is", _stands(known)),
+            )
         )
         output.memories(learned)
 
 
 @session_app.command("end")
-def end_session(session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """End a conversation and learn from it now: what was held is kept or put away, and it gets its summary."""
+def end_session(
+    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+) -> None:
+    """End a conversation and learn from it now: what was held is kept or put away, and it gets its
+    summary.
+    """
     with open_memory(store, scope, make=False) as hf:
         _known(hf, session)
         ended, done = hf.end_session(session), hf.learn(session)
@@ -147,15 +188,21 @@ def end_session(session: SessionId, store: Store = None, scope: Scope = None, as
             return
         print(f"Session {plain(session)} {'has ended' if ended else 'had ended before'}.")
         summary = "a summary was written" if done.arcs else "no summary"
-        print(f"{counted(done.new, 'new memory')}, {counted(done.refused, 'held one')} not kept, {summary}.")
+        print(
+            f"{counted(done.new, 'new memory')}, {counted(done.refused, 'held one')} not kept, "
+            f"{summary}."
+        )
 
 
 @app.command(rich_help_panel=WRITING)
 def profile(
     recall: Annotated[
-        Switch | None, typer.Option("--recall", help="Whether memories are brought up without being asked for.")
+        Switch | None,
+        typer.Option("--recall", help="Whether memories are brought up without being asked for."),
     ] = None,
-    memory: Annotated[Switch | None, typer.Option("--memory", help="Whether anything is learned at all.")] = None,
+    memory: Annotated[
+        Switch | None, typer.Option("--memory", help="Whether anything is learned at all.")
+    ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -169,7 +216,10 @@ def profile(
             output.emit(told)
             return
         output.fields(
-            (("recall", "on" if told["proactive_recall"] else "off"), ("memory", "on" if told["enabled"] else "off"))
+            (
+                ("recall", "on" if told["proactive_recall"] else "off"),
+                ("memory", "on" if told["enabled"] else "off"),
+            )
         )
 
 
@@ -205,7 +255,8 @@ def _session_json(session: Session) -> dict[str, Any]:
         "last_activity": json_time(session.last_activity),
         "ended_at": json_time(session.ended_at),
         "end_reason": session.end_reason,
-        "learned": session.ended_at is not None and (session.consolidated_at or -1) >= session.last_activity,
+        "learned": session.ended_at is not None
+        and (session.consolidated_at or -1) >= session.last_activity,
         "outcome": session.outcome,
         "metadata": dict(session.metadata),
     }

@@ -1,4 +1,6 @@
-"""Commands for whole stores: set one up, bring it up to date, look at it, look after it, copy or spread it."""
+"""Commands for whole stores: set one up, bring it up to date, look at it, look after it, copy or
+spread it.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,19 @@ if TYPE_CHECKING:
     from ...replication.copy import Copied
     from ...storage.schema_status import Status
 
-stores = typer.Typer(help="Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database.")
+stores = typer.Typer(
+    help=(
+        "Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database."
+    )
+)
 app.add_typer(stores, name="store", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 
 _WHAT = "A file or a postgresql:// URL."
-Place = Annotated[str | None, typer.Argument(metavar="STORE", show_default=False, help=f"{_WHAT} Default: --store.")]
+StoreArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="STORE", show_default=False, help=f"{_WHAT} Default: --store."),
+]
 From = Annotated[str, typer.Argument(metavar="FROM", help=f"{_WHAT} It is only read.")]
 To = Annotated[str, typer.Argument(metavar="TO", help=f"{_WHAT} Made if it is not there.")]
 Only = Annotated[
@@ -43,8 +52,10 @@ Only = Annotated[
 
 
 @stores.command()
-def init(place: Place = None, store: Store = None, as_json: Json = False) -> None:
-    """Make the tables of a store, and on a server the roles; what is there already stays as it is."""
+def init(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+    """Make the tables of a store, and on a server the roles; what is there already stays as it
+    is.
+    """
     from ...storage import open_store
 
     where = _place(place, store)
@@ -54,18 +65,26 @@ def init(place: Place = None, store: Store = None, as_json: Json = False) -> Non
     if as_json:
         output.emit({"made": made, **_json(now)})
         return
-    print(f"{now.location} is ready, schema {now.version}." if made else f"{now.location} was ready already.")
+    print(
+        f"{now.location} is ready, schema {now.version}."
+        if made
+        else f"{now.location} was ready already."
+    )
     _tell_extension(now)
 
 
 @stores.command()
 def migrate(
-    place: Place = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and do nothing.")] = False,
+    place: StoreArgument = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Bring the tables of a store up to date, all or nothing; stop older versions of Holdfast that use it first."""
+    """Bring the tables of a store up to date, all or nothing; stop older versions of Holdfast that
+    use it first.
+    """
     where = _place(place, store)
     before = _existing(where)
     if not plan:
@@ -83,14 +102,21 @@ def migrate(
 
 
 @stores.command()
-def status(place: Place = None, store: Store = None, as_json: Json = False) -> None:
-    """Show what a store is, what is in it, and whether its tables are up to date; changes nothing."""
+def status(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+    """Show what a store is, what is in it, and whether its tables are up to date; changes
+    nothing.
+    """
     now = _status(_place(place, store))
     if as_json:
         output.emit(_json(now))
         return
     output.fields(
-        (("kind", now.kind), ("location", now.location), ("schema", _schema(now)), ("size", output.size(now.size)))
+        (
+            ("kind", now.kind),
+            ("location", now.location),
+            ("schema", _schema(now)),
+            ("size", output.size(now.size)),
+        )
     )
     if now.kind == "postgres":
         output.fields((("pgvector", _extension(now)), ("citus", "yes" if now.citus else "no")))
@@ -100,12 +126,20 @@ def status(place: Place = None, store: Store = None, as_json: Json = False) -> N
         return
     jobs = ", ".join(f"{count} {status}" for status, count in now.jobs.items()) or "none"
     counts = {"memories": "memory", "vectors": "vector", "journal": "event"}
-    output.fields((("scopes", now.scopes), *((name, now.rows[noun]) for name, noun in counts.items()), ("jobs", jobs)))
+    output.fields(
+        (
+            ("scopes", now.scopes),
+            *((name, now.rows[noun]) for name, noun in counts.items()),
+            ("jobs", jobs),
+        )
+    )
 
 
 @stores.command()
 def copy(source: From, target: To, scope: Only = None, as_json: Json = False) -> None:
-    """Copy a store into another, with history and vectors, and compare both; stopped, it goes on when run again."""
+    """Copy a store into another, with history and vectors, and compare both; stopped, it goes on
+    when run again.
+    """
     from ...replication.copy import copy_store
     from ...storage import open_store
     from ...storage.damage import Damages
@@ -120,7 +154,9 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
     with closing(open_store(source)) as from_, closing(open_store(target)) as to:
         places = from_.location, to.location
         with output.progress("copying", total) as bar:
-            done = copy_store(from_, to, scopes=scopes or None, progress=lambda rows: output.advance(bar, rows))
+            done = copy_store(
+                from_, to, scopes=scopes or None, progress=lambda rows: output.advance(bar, rows)
+            )
         left_out = from_.damaged(done.scopes if scopes else None)
     if as_json:
         output.emit(_copied_json(done, *places) | {"left_out": [str(one) for one in left_out]})
@@ -130,8 +166,10 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
 
 
 @stores.command()
-def tend(place: Place = None, store: Store = None, as_json: Json = False) -> None:
-    """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large; safe at any time."""
+def tend(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+    """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large;
+    safe at any time.
+    """
     from ...storage import open_store
 
     where = _place(place, store)
@@ -141,20 +179,26 @@ def tend(place: Place = None, store: Store = None, as_json: Json = False) -> Non
     if as_json:
         output.emit({"done": done})
     else:
-        print("\n".join(f"{one[0].upper()}{one[1:]}." for one in done) or "There was nothing to do.")
+        print(
+            "\n".join(f"{one[0].upper()}{one[1:]}." for one in done) or "There was nothing to do."
+        )
 
 
 @stores.command()
 def distribute(
-    place: Place = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Print the statements, and run nothing.")] = False,
+    place: StoreArgument = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the statements, and run nothing.")
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Spread the tables of a Postgres store over the machines of its Citus cluster, by scope."""
     where = _place(place, store)
     if not _is_server(where):
-        raise InvalidInput(f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL.")
+        raise InvalidInput(
+            f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL."
+        )
     from ...storage.postgres import citus
 
     done = citus.plan(where) if plan else citus.distribute(where)
@@ -185,7 +229,11 @@ def _tell_copied(done: Copied, place: str, source: str, target: str) -> None:
         f"{counted(others, 'other row')} from {source} to {target}; {already} already there."
     )
     print(f"Both sides are equal, SHA-256 {done.digest}.")
-    more = "" if place == target or not _is_server(place) else " (with password and options as in the URL you gave)"
+    more = (
+        ""
+        if place == target or not _is_server(place)
+        else " (with password and options as in the URL you gave)"
+    )
     print(f"Switch over with: HOLDFAST_STORE={target}{more}")
 
 
@@ -200,7 +248,9 @@ def _place(place: str | None, store: str | None) -> str:
         raise InvalidInput("Give the store once: after the command, or with --store.")
     chosen = place or store or config.load().store or str(config.default_store())
     if chosen == ":memory:":
-        raise InvalidInput("A store in memory ends with this command. Give the path of a file or a URL.")
+        raise InvalidInput(
+            "A store in memory ends with this command. Give the path of a file or a URL."
+        )
     if not _usable(chosen):
         open_store(chosen).close()  # says what is wrong with it
     return chosen
@@ -233,14 +283,18 @@ def _identity(place: str) -> str:
 
 def _is_new(place: str) -> bool:
     """Whether there is no store yet."""
-    return not (_is_server(place) or Path(place).expanduser().exists()) or not _status(place).version
+    return (
+        not (_is_server(place) or Path(place).expanduser().exists()) or not _status(place).version
+    )
 
 
 def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:
     """How a store stands that must be there."""
     found = _status(place, scopes)
     if not found.version:
-        raise NotFound(f"{found.location} has no Holdfast tables. Make them with `holdfast store init`.")
+        raise NotFound(
+            f"{found.location} has no Holdfast tables. Make them with `holdfast store init`."
+        )
     return found
 
 
@@ -279,7 +333,9 @@ def _json(now: Status) -> dict[str, Any]:
         "rows": now.rows if now.rows is None else dict(now.rows),
         "jobs": dict(now.jobs),
     }
-    return told | ({"pgvector": now.extension, "citus": now.citus} if now.kind == "postgres" else {})
+    return told | (
+        {"pgvector": now.extension, "citus": now.citus} if now.kind == "postgres" else {}
+    )
 
 
 def _schema(now: Status) -> str:
@@ -300,4 +356,8 @@ def _extension(now: Status) -> str:
 
     if now.vectors == "vector" or not now.version:
         return now.extension or ""
-    return "not in use yet: run `holdfast store migrate`" if USE_EXTENSION in now.pending else NO_EXTENSION
+    return (
+        "not in use yet: run `holdfast store migrate`"
+        if USE_EXTENSION in now.pending
+        else NO_EXTENSION
+    )

@@ -23,10 +23,14 @@ def sync(
     place: Annotated[
         str | None,
         typer.Argument(
-            metavar="PATH|URL", show_default=False, help="The other store, made if need be. Default: sync_with."
+            metavar="PATH|URL",
+            show_default=False,
+            help="The other store, made if need be. Default: sync_with.",
         ),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and do nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
+    ] = False,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -45,7 +49,10 @@ def sync(
     else:
         _tell(done, plan=plan)
         if is_new:
-            print(f"There was no store at {done.location}; {'it would be made' if plan else 'it was made for this'}.")
+            print(
+                f"There was no store at {done.location}; "
+                f"{'it would be made' if plan else 'it was made for this'}."
+            )
     output.left_out(done.left_out, doctor)
 
 
@@ -63,14 +70,22 @@ def _json(done: Synced, *, plan: bool) -> dict[str, Any]:
 
 def _tell(done: Synced, *, plan: bool) -> None:
     if done.nothing:
-        print(f"Nothing to do: {', '.join(map(str, done.scopes))} is the same here and in {done.location}.")
+        print(
+            f"Nothing to do: {', '.join(map(str, done.scopes))} is the same here and in "
+            f"{done.location}."
+        )
         return
     would = "Would receive" if plan else "Received"
     print(
-        f"{would} {_counted(done.received)} from {done.location}, {'send' if plan else 'sent'} {_counted(done.sent)}."
+        f"{would} {_counted(done.received)} from {done.location}, {'send' if plan else 'sent'} "
+        f"{_counted(done.sent)}."
     )
     for later, earlier in done.conflicts:
-        print(f"{later} and {earlier} contradict each other. Both stand: correct or forget one of them.")
+        print(
+            f"{later} and {earlier} contradict each other. Both stand: correct or forget one "
+            "of "
+            "them."
+        )
 
 
 def _counted(changes: Mapping[str, int]) -> str:

@@ -26,10 +26,14 @@ Known = dict[str, Memory]
 
 @app.command("watch", rich_help_panel=UPKEEP)
 def watch_(store: Store = None, as_json: Json = False) -> None:
-    """Follow the records of this project and your own as their files change, and tell what did. Ctrl-C ends it."""
+    """Follow the records of this project and your own as their files change, and tell what did.
+    Ctrl-C ends it.
+    """
     stop = threading.Event()
     with open_records(store) as hf, ended_by_signals(stop):
-        folders = [place.root.resolve() for place in hf.places]  # as the system reports what lies in them
+        folders = [
+            place.root.resolve() for place in hf.places
+        ]  # as the system reports what lies in them
         known, told = _known(hf), set[str]()
         for turn, _ in enumerate(moments_of_change(folders, stop)):
             known = _follow(hf, known, told, as_json=as_json)
@@ -40,13 +44,19 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
 
 def _greet(folders: Sequence[Path], count: int) -> None:
     places = " and ".join(str(folder) for folder in folders)
-    print(f"Watching {counted(count, 'record')} in {places}. Ctrl-C ends it.", file=sys.stderr, flush=True)
+    print(
+        f"Watching {counted(count, 'record')} in {places}. Ctrl-C ends it.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterator[None]:
-    """One item when the folders begin to be watched, and one whenever something in them may have changed since.
+    """One item when the folders begin to be watched, and one whenever something in them may have
+    changed since.
 
-    A folder may go away and come back, as it does when another branch is checked out: it is then watched anew.
+    A folder may go away and come back, as it does when another branch is checked out: it is then
+    watched anew.
     """
     from watchfiles import Change, watch
 
@@ -57,18 +67,25 @@ def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterato
             while not _there(folders) and not stop.wait(LOOK / 1000):
                 pass
             continue
-        for changes in watch(*watched, watch_filter=None, rust_timeout=LOOK, yield_on_timeout=True, stop_event=stop):
-            # The first item comes once the system watches the folders: nothing that changes after it is missed.
+        for changes in watch(
+            *watched, watch_filter=None, rust_timeout=LOOK, yield_on_timeout=True, stop_event=stop
+        ):
+            # The first item comes once the system watches the folders: nothing that changes after
+            # it is missed.
             if fresh or changes:
                 yield
             fresh = False
-            gone = any(change is Change.deleted and Path(name) in watched for change, name in changes)
+            gone = any(
+                change is Change.deleted and Path(name) in watched for change, name in changes
+            )
             if gone or _there(folders) != watched:
                 break
 
 
 def _there(folders: Sequence[Path]) -> dict[Path, int]:
-    """The folders that are there, each with its number on disk: one of the same name may be another."""
+    """The folders that are there, each with its number on disk: one of the same name may be
+    another.
+    """
     found = {}
     for folder in folders:
         with suppress(OSError):
@@ -81,11 +98,15 @@ def _known(hf: Holdfast) -> Known:
 
 
 def _follow(hf: Holdfast, before: Known, told: set[str], *, as_json: bool) -> Known:
-    """Brings memory to what the files say, and tells what is new compared with `before`, whoever noticed it first."""
+    """Brings memory to what the files say, and tells what is new compared with `before`, whoever
+    noticed it first.
+    """
     try:
         warnings = hf.follow_files().warnings
         now = _known(hf)
-    except StoreError as error:  # another process writes for long, or the disk is full: it may be over next time
+    except (
+        StoreError
+    ) as error:  # another process writes for long, or the disk is full: it may be over next time
         print(plain(f"Error: {error}"), file=sys.stderr, flush=True)
         return before
     for warning in warnings:
@@ -113,9 +134,16 @@ def differences(before: Known, now: Known) -> Iterator[tuple[str, Memory]]:
 def _says(record: Memory) -> tuple[Any, ...]:
     """What a person can change of a record; how often it was recalled is not among it."""
     return (
-        record.scope, record.category, record.title, record.content, record.status, record.tags, record.valid_until,
-        record.confidence, record.metadata,
-    )  # fmt: skip
+        record.scope,
+        record.category,
+        record.title,
+        record.content,
+        record.status,
+        record.tags,
+        record.valid_until,
+        record.confidence,
+        record.metadata,
+    )
 
 
 def _tell(hf: Holdfast, change: str, record: Memory, *, as_json: bool) -> None:
@@ -123,4 +151,10 @@ def _tell(hf: Holdfast, change: str, record: Memory, *, as_json: bool) -> None:
         document = json.dumps({"change": change, **record_json(hf, record)}, ensure_ascii=False)
         print(escaped(document), flush=True)
     else:
-        print(f"{when(hf.clock())}  {change:<7}  {record.id}  {record.category}  {plain(headline(record))}", flush=True)
+        print(
+            (
+                f"{when(hf.clock())}  {change:<7}  {record.id}  {record.category}  "
+                f"{plain(headline(record))}"
+            ),
+            flush=True,
+        )

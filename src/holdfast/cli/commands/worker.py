@@ -40,7 +40,10 @@ Scopes = Annotated[
 def work(
     once: Annotated[bool, typer.Option("--once", help="Do what is due now, then stop.")] = False,
     interval: Annotated[
-        float, typer.Option("--interval", min=0.01, metavar="SECONDS", help="How often to look for new work.")
+        float,
+        typer.Option(
+            "--interval", min=0.01, metavar="SECONDS", help="How often to look for new work."
+        ),
     ] = 5.0,
     store: Store = None,
     scope: Scopes = None,
@@ -57,7 +60,11 @@ def work(
             if not aside(partial(drain, worker, told)) and not as_json:
                 print("Nothing is due.")
             return
-        print(f"Working on {hf.store.location} as {worker.name}. Ctrl-C ends it.", file=sys.stderr, flush=True)
+        print(
+            f"Working on {hf.store.location} as {worker.name}. Ctrl-C ends it.",
+            file=sys.stderr,
+            flush=True,
+        )
         aside(partial(keep_working, worker, interval=interval, told=told))
         print("Stopped.", file=sys.stderr)
 
@@ -65,7 +72,10 @@ def work(
 @contextmanager
 def ended_by_signals(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the work after the step it is in."""
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
@@ -74,7 +84,9 @@ def ended_by_signals(stop: threading.Event) -> Iterator[None]:
 
 
 def aside(run: Callable[[], T]) -> T:
-    """Runs it in a thread of its own: a signal that arrives in this one can then set an event the other waits for."""
+    """Runs it in a thread of its own: a signal that arrives in this one can then set an event the
+    other waits for.
+    """
     with ThreadPoolExecutor(1, "holdfast-work") as thread:
         result = thread.submit(run)
         # In short waits: a signal that arrives just before one is noticed only after it.
@@ -92,7 +104,11 @@ def tell(job: Job) -> None:
     if job.status == "done":
         said = f"Done: {what}."
     elif job.status == "error":
-        following = f"Next try after {when(job.retry_at)}." if job.retries_left > 0 else "No try is left for now."
+        following = (
+            f"Next try after {when(job.retry_at)}."
+            if job.retries_left > 0
+            else "No try is left for now."
+        )
         said = f"Failed: {what}. {job.error} {following}"
     else:
         said = f"{'Given back' if job.status == 'pending' else 'Lost to another worker'}: {what}."
@@ -103,18 +119,37 @@ def tell(job: Job) -> None:
 def jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """List maintenance jobs: what waits, who works on what, what failed and why."""
     with open_memory(store, scope, make=False) as hf:
-        found = [_as_it_stands(job, hf.clock()) for job in hf.store.jobs(hf.scopes if scope else None)]
+        found = [
+            _as_it_stands(job, hf.clock()) for job in hf.store.jobs(hf.scopes if scope else None)
+        ]
         if as_json:
             output.emit([_job_json(job) for job in found])
             return
         rows = [
             (
-                str(job.scope), job.kind, job.key, job.status, str(job.retries_left),
-                when(job.lease_until), when(job.retry_at), job.worker, job.error,
+                str(job.scope),
+                job.kind,
+                job.key,
+                job.status,
+                str(job.retries_left),
+                when(job.lease_until),
+                when(job.retry_at),
+                job.worker,
+                job.error,
             )
             for job in found
-        ]  # fmt: skip
-        columns = ("scope", "kind", "key", "status", "tries left", "held until", "next try", "worker", "text")
+        ]
+        columns = (
+            "scope",
+            "kind",
+            "key",
+            "status",
+            "tries left",
+            "held until",
+            "next try",
+            "worker",
+            "text",
+        )
         output.table(columns, rows, empty="No jobs.")
 
 
@@ -140,7 +175,9 @@ def _job_json(job: Job) -> dict[str, Any]:
 
 
 def worker_here(hf: Holdfast, *, everywhere: bool, stop: threading.Event) -> Worker:
-    """A worker with the language model of the settings, if there is one, for these scopes or for all there are."""
+    """A worker with the language model of the settings, if there is one, for these scopes or for
+    all there are.
+    """
     from ...memory.asking import model_of, worker_of
 
     return worker_of(hf, None if everywhere else hf.scopes, complete=model_of(hf), stop=stop)

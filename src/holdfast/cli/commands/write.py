@@ -13,13 +13,26 @@ from ...errors import InvalidInput
 from ...text.terminal import counted
 from ...types import KINDS, Memory
 from .. import output
-from ..app import WRITING, Id, Ids, Json, Scope, Store, app, moment, open_memory, text_or_stdin, way_back
+from ..app import (
+    WRITING,
+    Id,
+    Ids,
+    Json,
+    Scope,
+    Store,
+    app,
+    open_memory,
+    parse_time,
+    text_or_stdin,
+    undo_command,
+)
 
 if TYPE_CHECKING:
     from ...memory import Holdfast
 
 Text = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe.")
+    str | None,
+    typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe."),
 ]
 
 
@@ -31,11 +44,13 @@ def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
 
 
 def _undoing(hf: Holdfast) -> str:
-    """How to take the last run back; one that found everything as it should be has nothing to be taken back."""
+    """How to take the last run back; one that found everything as it should be has nothing to be
+    taken back.
+    """
     if hf.mode == "incognito":
         return "Memory is incognito: it ends with this command."
     if hf.store.events(hf.scopes, run=hf.last_run, limit=1):
-        return f"Undo with: {way_back(hf)}"
+        return f"Undo with: {undo_command(hf)}"
     return "It was so already: nothing was changed."
 
 
@@ -65,9 +80,9 @@ def remember(
             title=title,
             tags=tuple(tag or ()),
             author=author,
-            event_time=moment(event_time),
-            valid_from=moment(valid_from),
-            valid_until=moment(valid_until, end=True),
+            event_time=parse_time(event_time),
+            valid_from=parse_time(valid_from),
+            valid_until=parse_time(valid_until, end=True),
             confidence=confidence,
             metadata=_object(metadata),
             source="cli",
@@ -79,7 +94,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InvalidInput(f"--metadata is not JSON: {error}. Write it like '{{\"ticket\": 12}}'.") from error
+        raise InvalidInput(
+            f"--metadata is not JSON: {error}. Write it like '{{\"ticket\": 12}}'."
+        ) from error
     if not isinstance(value, dict):
         raise InvalidInput("--metadata must be a JSON object, like '{\"ticket\": 12}'.")
     return value
@@ -88,7 +105,8 @@ def _object(text: str) -> dict[str, Any]:
 @app.command(rich_help_panel=WRITING)
 def capture(
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="One turn; nothing: JSON lines from a pipe.")
+        str | None,
+        typer.Argument(metavar="TEXT", help="One turn; nothing: JSON lines from a pipe."),
     ] = None,
     session: Annotated[str | None, typer.Option(help="Which conversation.")] = None,
     role: Annotated[str, typer.Option(help="user, assistant, tool…")] = "user",
@@ -109,8 +127,10 @@ def capture(
         elif text is None or session is None:
             raise InvalidInput("Give --session and the text of a turn, or pipe JSON lines in.")
         else:
-            at = moment(event_time)
-            turns = [{"session": session, "role": role, "text": text, "author": author, "event_time": at}]
+            at = parse_time(event_time)
+            turns = [
+                {"session": session, "role": role, "text": text, "author": author, "event_time": at}
+            ]
         stored = hf.capture_many(turns)
         if as_json:
             output.emit([output.memory_json(memory, run=hf.last_run) for memory in stored])
@@ -126,11 +146,13 @@ def _lines(session: str | None) -> Iterator[dict[str, Any]]:
         try:
             turn = json.loads(line)
         except json.JSONDecodeError as error:
-            raise InvalidInput(f"Line {number} is not JSON ({error}). Nothing was stored.") from error
+            raise InvalidInput(
+                f"Line {number} is not JSON ({error}). Nothing was stored."
+            ) from error
         if not isinstance(turn, dict):
             raise InvalidInput(f"Line {number} is not a JSON object. Nothing was stored.")
         if isinstance(turn.get("event_time"), str):
-            turn["event_time"] = moment(turn["event_time"])
+            turn["event_time"] = parse_time(turn["event_time"])
         yield ({"session": session} if session else {}) | turn
 
 
@@ -183,7 +205,9 @@ def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = F
 
 @app.command(rich_help_panel=WRITING)
 def undo(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Run to take back; nothing: the latest.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Run to take back; nothing: the latest.")
+    ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -195,4 +219,4 @@ def undo(
             output.emit({"run": hf.last_run, "undone": events[0].run, "changes": len(events)})
         else:
             undone = f"{events[0].verb} ({events[0].run}): {counted(len(events), 'change')}"
-            print(f"Undid {undone}. Redo with: {way_back(hf)}")
+            print(f"Undid {undone}. Redo with: {undo_command(hf)}")

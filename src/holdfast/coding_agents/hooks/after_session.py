@@ -1,9 +1,10 @@
-"""After an execution: its transcript is indexed and read for what is worth keeping, when nobody waits any more.
+"""After an execution: its transcript is indexed and read for what is worth keeping, when nobody
+waits any more.
 
-A hook only starts this (`starting.py`). It goes on in a process of its own, which outlives the host, has no terminal,
-and leaves nothing but memories. In one project there is one at a time, by a job's lease in the store: whoever comes
-while another works leaves a note of the transcript, and the other reads that too before it ends. Files of records that
-changed are followed on the way.
+A hook only starts this (`starting.py`). It goes on in a process of its own, which outlives the
+host, has no terminal, and leaves nothing but memories. In one project there is one at a time, by a
+job's lease in the store: whoever comes while another works leaves a note of the transcript, and the
+other reads that too before it ends. Files of records that changed are followed on the way.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from ...types import Job, Micros, Scope
 
 TURN, TRANSCRIPT = "hook", "transcript"
-"""The jobs: whose turn it is in a project, and what is to be read; the key of the second is a path."""
+"""The jobs: whose turn it is in a project, and what is to be read; the key of the second is a
+path.
+"""
 LEASE: Micros = 600_000_000  # a model may take minutes for a long session
 RETRY: Micros = 60_000_000
 
@@ -33,14 +36,16 @@ def last_turn(store: Store, scope: Scope) -> Micros:
 
 
 def finish_here(folder: Path, transcript: str, *, event: str) -> None:
-    """Reads a transcript, or only follows files, in the project around a folder. What happens is in the log."""
-    from .log import note, told  # noqa: PLC0415 (hooks that recall load this file, and need none of it)
+    """Reads a transcript, or only follows files, in the project around a folder. What happens is in
+    the log.
+    """
+    from .log import describe_error, note  # noqa: PLC0415
 
     facts: dict[str, Any] = {}
     try:
         outcome = _finished(folder, transcript, facts, event=event)
     except Exception as error:  # nobody is there to be told
-        outcome, facts["error"] = "failed", told(error)
+        outcome, facts["error"] = "failed", describe_error(error)
     note(event="finish", after=event, outcome=outcome, **facts)
 
 
@@ -51,7 +56,8 @@ def _finished(folder: Path, transcript: str, facts: dict[str, Any], *, event: st
             return "off"
         project = on[0].kind == "project"
         facts["project"] = on[0].key if project else None
-        # A host stops after every turn. Rules read a session in no time; a model is asked when it is over, or cut down.
+        # A host stops after every turn. Rules read a session in no time; a model is asked when it
+        # is over, or cut down.
         extract = event != "Stop" or not hf.settings.model
         facts |= finish(hf.scoped(*on), transcript if project else "", extract=extract)
         if project and event == OVER:
@@ -60,7 +66,9 @@ def _finished(folder: Path, transcript: str, facts: dict[str, Any], *, event: st
 
 
 def open_here(folder: Path) -> Holdfast:
-    """The memory of the project around a folder, if there is one, and of the person; of nobody else."""
+    """The memory of the project around a folder, if there is one, and of the person; of nobody
+    else.
+    """
     from ...memory import Holdfast  # noqa: PLC0415
 
     places = places_here(folder)
@@ -69,7 +77,8 @@ def open_here(folder: Path) -> Holdfast:
 
 
 def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[str, Any]:
-    """Reads a transcript, and those that others left for us, into the first scope; how much came of it.
+    """Reads a transcript, and those that others left for us, into the first scope; how much came of
+    it.
 
     Nothing is done when another process has its turn: it will do this too.
     """
@@ -89,13 +98,16 @@ def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[
 
 
 def _claim(hf: Holdfast, scope: Scope, kind: str) -> Job | None:
-    from ...extraction.job_types import worker_name  # noqa: PLC0415 (heavy, and hooks that recall load this file)
+    # Heavy, and hooks that recall load this file.
+    from ...extraction.job_types import worker_name  # noqa: PLC0415
 
-    return hf.store.claim([kind], scopes=(scope,), worker=worker_name(), now=hf.clock(), lease=LEASE)
+    return hf.store.claim(
+        [kind], scopes=(scope,), worker=worker_name(), now=hf.clock(), lease=LEASE
+    )
 
 
 def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> None:
-    from .log import told  # noqa: PLC0415
+    from .log import describe_error  # noqa: PLC0415
 
     try:
         indexed = hf.index([job.key])
@@ -104,11 +116,15 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
         if extract:
             facts["records"] += len(hf.extract().records)
         if indexed.failed:  # the reason may repeat what was said, which is not for a log
-            raise InvalidInput(f"A session could not be stored. `holdfast index {job.key}` says why.")
+            raise InvalidInput(
+                f"A session could not be stored. `holdfast index {job.key}` says why."
+            )
         _done(hf, job)
-    except Exception as error:  # one transcript that cannot be read must not keep the others from being read
-        facts["error"] = told(error)
-        hf.store.fail(job, error=told(error), retry_at=hf.clock() + RETRY)
+    except (
+        Exception
+    ) as error:  # one transcript that cannot be read must not keep the others from being read
+        facts["error"] = describe_error(error)
+        hf.store.fail(job, error=describe_error(error), retry_at=hf.clock() + RETRY)
 
 
 def _done(hf: Holdfast, job: Job) -> None:

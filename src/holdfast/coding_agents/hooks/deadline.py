@@ -1,7 +1,8 @@
-"""One answer and no more, in time: from the work if it is quick enough, else from a timer what is ready by then.
+"""One answer and no more, in time: from the work if it is quick enough, else from a timer what is
+ready by then.
 
-The host waits for the process to end, so giving the answer and ending are one step. The timer is a thread: it
-runs while the work waits for a pipe, a disk or a lock.
+The host waits for the process to end, so giving the answer and ending are one step. The timer is a
+thread: it runs while the work waits for a pipe, a disk or a lock.
 """
 
 from __future__ import annotations
@@ -16,21 +17,26 @@ from pathlib import Path
 
 from .events import EMPTY, TIMEOUT
 
-# Seconds from the start of the process to its end. A third of what the host waits is left for starting the process and
-# hearing its answer: on a crowded machine both take their time.
+# Seconds from the start of the process to its end. A third of what the host waits is left for
+# starting the process and hearing its answer: on a crowded machine both take their time.
 TIME = TIMEOUT * 2 / 3
 LAST_STEPS = 0.05  # of these, for writing the answer and the log, though that takes one millisecond
-TURN = 0.0005  # seconds that the work may go on when the timer wants to run; it does so some times in a row
+# seconds that the work may go on when the timer wants to run; it does so some times in a row
+TURN = 0.0005
 UNLIKELY = 30.0  # seconds for a process to start: clocks that tell so do not belong together
 STDOUT = 1  # the descriptor, whatever has become of `sys.stdout`
 LEAST = 0.01  # a timer gets this even when starting took longer than all of it
 
 
 class Answer:
-    """The one answer of this process. Whoever gives it first ends the process; the other one ends with it."""
+    """The one answer of this process. Whoever gives it first ends the process; the other one ends
+    with it.
+    """
 
     def __init__(self, note: Callable[[str], None]) -> None:
-        """`note` is told what became of it ("late", "gone" or what the giver says) after the host has it."""
+        """`note` is told what became of it ("late", "gone" or what the giver says) after the host
+        has it.
+        """
         self._given = threading.Lock()
         self._note = note
         self._ready = EMPTY
@@ -49,7 +55,9 @@ class Answer:
         os._exit(0)
 
     def prepare(self, text: str) -> None:
-        """Sets what is answered when the time is over before the work is; at first that is the empty answer."""
+        """Sets what is answered when the time is over before the work is; at first that is the
+        empty answer.
+        """
         self._ready = text
 
     def watch(self, seconds: float) -> None:
@@ -72,9 +80,12 @@ def time_left() -> float:
 
 
 def age() -> float:
-    """How long ago this process started, in seconds; where the system does not tell, how long it has computed."""
+    """How long ago this process started, in seconds; where the system does not tell, how long it
+    has computed.
+    """
     try:
-        # Field 22, counted behind the name of the program, which may hold anything; in ticks since the machine started.
+        # Field 22, counted behind the name of the program, which may hold anything; in ticks since
+        # the machine started.
         started = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
         since = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):

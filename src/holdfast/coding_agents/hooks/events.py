@@ -1,9 +1,10 @@
-"""What Claude Code and Codex tell a hook, and what they take for an answer. Both speak the same JSON.
+"""What Claude Code and Codex tell a hook, and what they take for an answer. Both speak the same
+JSON.
 
-A host sends one object on stdin: `session_id`, `transcript_path` (Codex may send null), `cwd`, `hook_event_name`, and
-what the event adds, such as `source` for SessionStart and `prompt` for UserPromptSubmit. It takes one object from
-stdout. Codex refuses an object with a key that it does not know for the event, so an answer without context is the
-empty object.
+A host sends one object on stdin: `session_id`, `transcript_path` (Codex may send null), `cwd`,
+`hook_event_name`, and what the event adds, such as `source` for SessionStart and `prompt` for
+UserPromptSubmit. It takes one object from stdout. Codex refuses an object with a key that it does
+not know for the event, so an answer without context is the empty object.
 """
 
 from __future__ import annotations
@@ -19,14 +20,23 @@ AFTER = ("PreCompact", "Stop", OVER)
 """Events after which the transcript is worth reading."""
 EVENTS = (START, PROMPT, *AFTER)
 """The events that we are installed for."""
-EXEC = "exec"  # no event of a host: `holdfast exec` does the same before a command, and is in no hurry
+EXEC = (
+    "exec"  # no event of a host: `holdfast exec` does the same before a command, and is in no hurry
+)
 EMPTY = "{}"
-TIMEOUT = 3  # seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session
+TIMEOUT = (
+    3  # seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session
+)
 SHOWS_MESSAGES = ("claude-code",)
-"""Tools that show `systemMessage` to the person, whatever the event. Codex refuses keys that it does not expect."""
-WAS_LATE = "Holdfast was late, so this was not told all that may help. `holdfast hook status` says how often that is."
-# Claude Code puts what is longer than 10,000 characters into a file, Codex what is longer than 2,500 tokens, and the
-# model sees a preview of it.
+"""Tools that show `systemMessage` to the person, whatever the event. Codex refuses keys that it
+does not expect.
+"""
+WAS_LATE = (
+    "Holdfast was late, so this was not told all that may help. `holdfast hook status` "
+    "says how often that is."
+)
+# Claude Code puts what is longer than 10,000 characters into a file, Codex what is longer than
+# 2,500 tokens, and the model sees a preview of it.
 MOST_CHARACTERS = 9_500
 MOST_TOKENS = 2_000
 
@@ -70,7 +80,9 @@ def answer_with(event: str, context: str) -> str:
 
 
 def late_answer(event: str, context: str, tool: str) -> str:
-    """The answer when the rest was not ready in time: `context`, and for tools that show it a word to the person."""
+    """The answer when the rest was not ready in time: `context`, and for tools that show it a word
+    to the person.
+    """
     told = _with_context(event, context)
     return json.dumps({**told, "systemMessage": WAS_LATE} if tool in SHOWS_MESSAGES else told)
 

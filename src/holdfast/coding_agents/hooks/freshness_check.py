@@ -1,8 +1,8 @@
 """Whether records that are to be told are still what their files say.
 
-Only these files are looked at: a project may have ten thousand, and a host waits. One that was not touched since a
-process of ours last followed them all is believed. That happens at the end of every turn, and whenever this finds
-something that was changed.
+Only these files are looked at: a project may have ten thousand, and a host waits. One that was not
+touched since a process of ours last followed them all is believed. That happens at the end of every
+turn, and whenever this finds something that was changed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,23 @@ from pathlib import Path
 
 from ...errors import InvalidInput
 from ...records.atomic_files import read, root_of
-from ...records.roots import CATEGORIES, Place
+from ...records.roots import CATEGORIES, RecordRoot
 from ...storage.protocol import KnownFile, Store
 from ...types import Memory, Micros, Scope
 from .after_session import last_turn
 
 UNSURE: Micros = 2_000_000  # two changes within this may have the same time on some disks
-AGAIN: Micros = 60_000_000  # when a file that could not be followed is tried again, though nobody touched it
+AGAIN: Micros = (
+    60_000_000  # when a file that could not be followed is tried again, though nobody touched it
+)
 
 
 class Files:
-    """The files of records in some places, compared with what is known of them. Turns are noted for the first place."""
+    """The files of records in some places, compared with what is known of them. Turns are noted for
+    the first place.
+    """
 
-    def __init__(self, store: Store, places: Sequence[Place]) -> None:
+    def __init__(self, store: Store, places: Sequence[RecordRoot]) -> None:
         self._store = store
         self._places = {place.scope: place for place in places}
         self._last = last_turn(store, places[0].scope)
@@ -49,8 +53,10 @@ class Files:
         latest = max([*self._behind.values(), *map(_changed_at, folders)])
         return latest > self._last or (bool(self._behind) and now - self._last > AGAIN)
 
-    def _changed(self, place: Place, path: str) -> Micros | None:
-        """When a file was changed since it was followed; None when it was not. One that is gone has just changed."""
+    def _changed(self, place: RecordRoot, path: str) -> Micros | None:
+        """When a file was changed since it was followed; None when it was not. One that is gone has
+        just changed.
+        """
         try:
             seen = os.lstat(place.root / path)
         except OSError:
@@ -64,14 +70,14 @@ class Files:
         same = (known.size, known.mtime) == (seen.st_size, seen.st_mtime_ns)
         return None if same or _holds(place, known) else at
 
-    def _files(self, place: Place) -> Mapping[str, KnownFile]:
+    def _files(self, place: RecordRoot) -> Mapping[str, KnownFile]:
         if place.scope not in self._known:
             every = self._store.files(place.scope, root_of(self._store, place.root))
             self._known[place.scope] = {one.path: one for one in every}
         return self._known[place.scope]
 
 
-def _holds(place: Place, known: KnownFile) -> bool:
+def _holds(place: RecordRoot, known: KnownFile) -> bool:
     """Whether a file that was touched holds what it held."""
     try:
         content = read(place.root / known.path)
@@ -80,7 +86,7 @@ def _holds(place: Place, known: KnownFile) -> bool:
     return content is not None and content.hash == known.hash
 
 
-def _folders(place: Place) -> Iterator[Path]:
+def _folders(place: RecordRoot) -> Iterator[Path]:
     yield place.records
     yield from (place.records / category for category in CATEGORIES)
 

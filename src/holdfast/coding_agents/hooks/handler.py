@@ -1,7 +1,8 @@
-"""`holdfast hook run EVENT`: a host's JSON on stdin, one answer on stdout, exit code 0, in time, whatever happens.
+"""`holdfast hook run EVENT`: a host's JSON on stdin, one answer on stdout, exit code 0, in time,
+whatever happens.
 
-The timer starts before anything else is loaded. What the hook did goes to the log; the host hears of no error, for
-memory that fails must not stop anybody's work.
+The timer starts before anything else is loaded. What the hook did goes to the log; the host hears
+of no error, for memory that fails must not stop anybody's work.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ CHUNK = 1 << 20
 
 
 class Noted:
-    """What the log is told. Nothing, while it is not loaded: the timer must never wait for an import."""
+    """What the log is told. Nothing, while it is not loaded: the timer must never wait for an
+    import.
+    """
 
     def __init__(self, event: str, tool: str) -> None:
         self.facts: dict[str, Any] = {"event": event, "tool": tool}
@@ -57,7 +60,9 @@ def main(args: Sequence[str]) -> None:
         _hush()
         if event not in AFTER:  # there, what goes on afterwards is started before anything else
             noted.load()
-        text, outcome = respond(heard(event), noted, answer, tool=tool, project_level="--project" in args)
+        text, outcome = respond(
+            heard(event), noted, answer, tool=tool, project_level="--project" in args
+        )
     except BaseException as error:  # a host is told nothing, and must not be kept waiting
         outcome = "failed"
         noted.failed(error)
@@ -72,7 +77,9 @@ def option(args: Sequence[str], name: str) -> str:
 
 
 def heard(event: str) -> Call:
-    """What the host says on stdin. A host that keeps the pipe open is heard as soon as its object is complete."""
+    """What the host says on stdin. A host that keeps the pipe open is heard as soon as its object
+    is complete.
+    """
     data = b""
     while chunk := os.read(0, CHUNK):
         data += chunk
@@ -84,15 +91,20 @@ def heard(event: str) -> Call:
     return read_call(data, event)
 
 
-def respond(call: Call, noted: Noted, answer: Answer, *, tool: str, project_level: bool) -> tuple[str, str]:
-    """The answer to a call, and what became of it in a word; `answer` is told what can be given if it gets late."""
+def respond(
+    call: Call, noted: Noted, answer: Answer, *, tool: str, project_level: bool
+) -> tuple[str, str]:
+    """The answer to a call, and what became of it in a word; `answer` is told what can be given if
+    it gets late.
+    """
     noted.facts |= {"session": call.session, "said": len(call.prompt), "source": call.source}
     if call.event not in (START, PROMPT, *AFTER):
         return EMPTY, "not ours"
     if project_level and _told_already(tool):
         return EMPTY, "left to the person's own hook"
     if call.event in AFTER:
-        from .spawn import begin  # noqa: PLC0415 (each event loads what it needs)
+        # Each event loads what it needs.
+        from .spawn import begin  # noqa: PLC0415
 
         return EMPTY, begin(call)
     from .inject import recalled, standing_in  # noqa: PLC0415
@@ -114,5 +126,7 @@ def _told_already(tool: str) -> bool:
 
 
 def _hush() -> None:
-    """Whatever is written to stderr from here on, a warning of a library perhaps, is not shown to anybody."""
+    """Whatever is written to stderr from here on, a warning of a library perhaps, is not shown to
+    anybody.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

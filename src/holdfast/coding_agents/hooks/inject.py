@@ -1,8 +1,10 @@
-"""What memory has to say to a host: what stands in its project when a session starts, and what helps with a prompt.
+"""What memory has to say to a host: what stands in its project when a session starts, and what
+helps with a prompt.
 
-The store is opened, read and left: nothing is written, no model but the quick one is used, and there is no thread.
-Files of records that changed since they were last followed are not believed: what they said is left out, and a process
-of its own follows them, so that the next prompt has what they say now.
+The store is opened, read and left: nothing is written, no model but the quick one is used, and
+there is no thread. Files of records that changed since they were last followed are not believed:
+what they said is left out, and a process of its own follows them, so that the next prompt has what
+they say now.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ... import config, retention_mode
 from ...context.project_rules import standing
 from ...errors import HoldfastError
-from ...records.roots import Place, places_here
+from ...records.roots import RecordRoot, places_here
 from ...storage import Filter, Store, open_store
 from ...text.fences import fence
 from ...types import Hit, Memory, Micros, system_clock
@@ -29,7 +31,8 @@ from .spawn import start_process
 if TYPE_CHECKING:
     from ...context.brief import Verdict
 
-LONGEST = 4_000  # characters of a prompt that are asked for, at its beginning and at its end: between are pastes
+# characters of a prompt that are asked for, at its beginning and at its end: between are pastes
+LONGEST = 4_000
 QUICK = "static"  # the embedding model that can be there in time
 LOADING = 0.1  # seconds to load it, with some to spare
 GIT = 0.03  # seconds for each question to git
@@ -53,7 +56,7 @@ class Here:
 
     store: Store
     settings: config.Settings
-    places: tuple[Place, ...]
+    places: tuple[RecordRoot, ...]
     now: Micros
     files: Files
 
@@ -88,22 +91,28 @@ def standing_in(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
 def _taught(here: Here, call: Call, facts: dict[str, Any]) -> str:
     try:
         return taught(here.store, Path(call.cwd or "."), tokens=here.tokens)
-    except (HoldfastError, OSError) as error:  # a mistake in holdfast.yaml costs this block, and no other
-        from .log import told  # noqa: PLC0415
+    except (
+        HoldfastError,
+        OSError,
+    ) as error:  # a mistake in holdfast.yaml costs this block, and no other
+        from .log import describe_error  # noqa: PLC0415
 
-        facts["error"] = told(error)
+        facts["error"] = describe_error(error)
         return ""
 
 
 def recalled(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> str:
-    """The block for a prompt: what helps with it, without what stands already and what this very session said."""
+    """The block for a prompt: what helps with it, without what stands already and what this very
+    session said.
+    """
     here = look_around(call, facts, ready)
     if here is None or not call.prompt.strip():
         return ""
     block, told = here.standing()
     facts["ids"] = [memory.id for memory in told]
     ready(_with_note(block))
-    from ...context.brief import brief, fitting  # noqa: PLC0415 (a session that starts does without all of recall)
+    # A session that starts does without all of recall.
+    from ...context.brief import brief, fitting  # noqa: PLC0415
 
     hits = fitting(_hits(here, call, {memory.id for memory in told}))
     facts["ids"] = [hit.memory.id for hit in hits]
@@ -117,14 +126,19 @@ def _marks(here: Here, hits: list[Hit]) -> dict[str, tuple[Verdict, ...]]:
     citing = [hit.memory for hit in hits if hit.memory.metadata.get("evidence")]
     if not citing:
         return {}
-    from ...records.freshness import freshness  # noqa: PLC0415 (few records cite)
+    # Few records cite.
+    from ...records.freshness import freshness  # noqa: PLC0415
 
     return freshness(citing, here.places, patience=min(GIT, time_left() / 4))
 
 
 def _with_note(block: str) -> str:
-    """What stands, if there is any, with a word on why it is all there is. Fenced, so that nobody learns from it."""
-    return "\n\n".join(one for one in (block, fence(LATE, block_id="late", label="late memory")) if one)
+    """What stands, if there is any, with a word on why it is all there is. Fenced, so that nobody
+    learns from it.
+    """
+    return "\n\n".join(
+        one for one in (block, fence(LATE, block_id="late", label="late memory")) if one
+    )
 
 
 def _hits(here: Here, call: Call, told: Collection[str]) -> list[Hit]:
@@ -133,12 +147,18 @@ def _hits(here: Here, call: Call, told: Collection[str]) -> list[Hit]:
 
     settings = here.settings
     where = replace(here.where, excluded_sessions=(call.session,)) if call.session else here.where
-    engine = Engine(here.store, Tiers(_models(settings, call), environ={}), system_clock, fusion=settings.fusion)
-    found = recall(engine, Question(asked(call.prompt), where, limit=settings.recall_limit + len(told))).hits
+    engine = Engine(
+        here.store, Tiers(_models(settings, call), environ={}), system_clock, fusion=settings.fusion
+    )
+    found = recall(
+        engine, Question(asked(call.prompt), where, limit=settings.recall_limit + len(told))
+    ).hits
     new = [
         hit
         for hit in found
-        if hit.memory.id not in told and here.files.stands(hit.memory) and not _learned_from(hit.memory, call.session)
+        if hit.memory.id not in told
+        and here.files.stands(hit.memory)
+        and not _learned_from(hit.memory, call.session)
     ]
     return new[: settings.recall_limit]
 
@@ -150,7 +170,9 @@ def _learned_from(record: Memory, session: str) -> bool:
 
 
 def _models(settings: config.Settings, call: Call) -> list[str]:
-    """The quick model, if it is in use and there is time to load it. Words alone find nearly as much."""
+    """The quick model, if it is in use and there is time to load it. Words alone find nearly as
+    much.
+    """
     there = QUICK in settings.embedding_models.split(",")
     return [QUICK] if there and (call.event == EXEC or time_left() > LOADING) else []
 
@@ -160,7 +182,7 @@ def asked(prompt: str) -> str:
     return prompt if len(prompt) <= 2 * LONGEST else f"{prompt[:LONGEST]}\n{prompt[-LONGEST:]}"
 
 
-def _near(place: Place, call: Call) -> str:
+def _near(place: RecordRoot, call: Call) -> str:
     """The folder of a place, as the agent would write it."""
     folder = Path(call.cwd or ".").resolve()
     return str(place.root.relative_to(folder) if place.root.is_relative_to(folder) else place.root)
@@ -180,23 +202,30 @@ def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     ready(_with_note(""))  # before the store, which may be locked or far away
     places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
-    store, now = open_store(settings.store or config.default_store(), replica=settings.replica), system_clock()
+    store, now = (
+        open_store(settings.store or config.default_store(), replica=settings.replica),
+        system_clock(),
+    )
     on = tuple(place for place in places if store.profile(place.scope).get("enabled", True))
     return Here(store, settings, on, now, Files(store, on)) if on else None
 
 
 def before_execution(folder: Path, ticket: str) -> str:
-    """What memory says before a command runs: what stands, and what helps with the ticket. Empty when it fails."""
-    from .log import note, told  # noqa: PLC0415
+    """What memory says before a command runs: what stands, and what helps with the ticket. Empty
+    when it fails.
+    """
+    from .log import describe_error, note  # noqa: PLC0415
 
     call, text = Call(EXEC, cwd=str(folder), prompt=ticket), ""
     facts: dict[str, Any] = {}
     try:
         with open_here(folder) as hf:
             hf.follow_files()  # nobody waits for an answer, so it can be the latest
-        text = "\n\n".join(block for block in (standing_in(call, facts), recalled(call, facts)) if block)
+        text = "\n\n".join(
+            block for block in (standing_in(call, facts), recalled(call, facts)) if block
+        )
         outcome = "told" if text else "nothing"
     except Exception as error:  # memory that fails must not keep a command from running
-        outcome, facts["error"] = "failed", told(error)
+        outcome, facts["error"] = "failed", describe_error(error)
     note(event=EXEC, outcome=outcome, said=len(ticket), given=len(text), **facts)
     return text

@@ -1,7 +1,8 @@
-"""Our entries in a tool's own hook configuration: put in, found, taken out. Nothing else in the file changes.
+"""Our entries in a tool's own hook configuration: put in, found, taken out. Nothing else in the
+file changes.
 
-What is written is worked out from the text of the file alone, so taking it out needs no backup: it gives the file as
-it was, and no file where there was none.
+What is written is worked out from the text of the file alone, so taking it out needs no backup: it
+gives the file as it was, and no file where there was none.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ OURS = re.compile(r"holdfast[\"']?(?:\.exe[\"']?)? hook run (\w+)")
 
 
 def plan_install(target: Target) -> Change:
-    """What installing would do; nothing, when all our entries are there. InvalidInput for a file that is broken."""
+    """What installing would do; nothing, when all our entries are there. InvalidInput for a file
+    that is broken.
+    """
     before = read(target.file)
     return Change(target.file, before, with_ours(before, target))
 
@@ -44,7 +47,9 @@ def with_ours(text: str | None, target: Target) -> str | None:
 
 
 def without_ours(text: str | None, target: Target) -> str | None:
-    """The text of a file without our entries; None when nothing else was in it, and the file is one that we made."""
+    """The text of a file without our entries; None when nothing else was in it, and the file is one
+    that we made.
+    """
     if text is None or not (ours := found(text, target)):
         return text
     if target.file.suffix == ".toml":
@@ -59,7 +64,13 @@ def without_ours(text: str | None, target: Target) -> str | None:
 def entries_for(target: Target) -> dict[str, list[dict[str, Any]]]:
     """What we want a tool to run, by event."""
     return {
-        event: [{"type": "command", "command": command(target.tool, target.level, event), "timeout": TIMEOUT}]
+        event: [
+            {
+                "type": "command",
+                "command": command(target.tool, target.level, event),
+                "timeout": TIMEOUT,
+            }
+        ]
         for event in EVENTS
     }
 
@@ -77,10 +88,15 @@ def _hooks(text: str | None, target: Target) -> dict[str, Any]:
     value = parse_toml(text, str(file)) if toml else json_edit.parse(text, str(file))
     hooks = value.get("hooks", {}) if isinstance(value, dict) else None
     if not isinstance(hooks, dict):
-        raise InvalidInput(f"{file} is not as {TOOLS[target.tool]} wants it: {_shape(value)}. Nothing was changed.")
+        raise InvalidInput(
+            f"{file} is not as {TOOLS[target.tool]} wants it: {_shape(value)}. Nothing was changed."
+        )
     for event, groups in hooks.items():
         if event in EVENTS and not isinstance(groups, list):
-            raise InvalidInput(f"In {file} hooks.{event} is no list. Nothing was changed. Correct it and try again.")
+            raise InvalidInput(
+                f"In {file} hooks.{event} is no list. Nothing was changed. Correct it and try "
+                "again."
+            )
     return hooks
 
 
@@ -92,7 +108,10 @@ def _handlers(hooks: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]
     """Our own handlers, by event."""
     for event, groups in hooks.items():
         if event in EVENTS:
-            yield event, [handler for group in groups for handler in _of_group(group) if _is_ours(handler)]
+            yield (
+                event,
+                [handler for group in groups for handler in _of_group(group) if _is_ours(handler)],
+            )
 
 
 def _of_group(group: Any) -> list[Any]:
@@ -121,7 +140,9 @@ def _with(text: str | None, wanted: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _one_less(text: str, event: str) -> str | None:
-    """`text` without one of our handlers, and without what it leaves empty; None when there is none."""
+    """`text` without one of our handlers, and without what it leaves empty; None when there is
+    none.
+    """
     root = text.index("{")
     hooks = json_edit.member(text, root, "hooks")
     groups = None if hooks is None else json_edit.member(text, hooks, event)
@@ -133,6 +154,11 @@ def _one_less(text: str, event: str) -> str | None:
             continue
         for place, handler in enumerate(json_edit.entries(text, at)):
             if _is_ours(json.loads(text[handler.value : handler.end])):
-                path: list[tuple[int, str | int]] = [(root, "hooks"), (hooks, event), (groups, number), (at, place)]
+                path: list[tuple[int, str | int]] = [
+                    (root, "hooks"),
+                    (hooks, event),
+                    (groups, number),
+                    (at, place),
+                ]
                 return json_edit.prune(text, path, ours_from=3)
     return None

@@ -11,7 +11,8 @@ from .events import TOOLS
 
 Level = Literal["user", "project"]
 LEVELS: tuple[Level, ...] = ("user", "project")
-# The folder of each tool, the variable that moves the person's own, and its files, the usual one first.
+# The folder of each tool, the variable that moves the person's own, and its files, the usual one
+# first.
 HOMES = {
     "claude-code": (".claude", "CLAUDE_CONFIG_DIR", ("settings.json",)),
     "codex": (".codex", "CODEX_HOME", ("hooks.json", "config.toml")),
@@ -28,11 +29,16 @@ class Target(NamedTuple):
     @property
     def name(self) -> str:
         """What it is, for people."""
-        return f"{TOOLS[self.tool]}, {'every project of yours' if self.level == 'user' else 'this project'}"
+        return (
+            f"{TOOLS[self.tool]}, "
+            f"{'every project of yours' if self.level == 'user' else 'this project'}"
+        )
 
 
 def target(tool: str, level: Level, project: Path) -> Target:
-    """The file for hooks of a tool: that of the person, or that of the project in the folder `project`."""
+    """The file for hooks of a tool: that of the person, or that of the project in the folder
+    `project`.
+    """
     usual, *others = files(tool, level, project)
     if usual.exists():
         return Target(tool, level, usual)
@@ -49,7 +55,9 @@ def files(tool: str, level: Level, project: Path) -> list[Path]:
 
 
 def _has_hooks(file: Path) -> bool:
-    """Whether a config.toml defines hooks of its own; in `hooks.state` Codex only notes which ones it may run."""
+    """Whether a config.toml defines hooks of its own; in `hooks.state` Codex only notes which ones
+    it may run.
+    """
     try:
         hooks = tomllib.loads(file.read_text("utf-8")).get("hooks", {})
     except (OSError, ValueError):
@@ -71,12 +79,14 @@ def installed_for_person(tool: str) -> bool:
 def command(tool: str, level: Level, event: str) -> str:
     """What a tool is to run for an event.
 
-    A person's own file names the program by its path, which needs no PATH. A project's file is for everybody who has
-    it: where Holdfast is not installed nothing happens, and who has hooks of their own is not told everything twice.
+    A person's own file names the program by its path, which needs no PATH. A project's file is for
+    everybody who has it: where Holdfast is not installed nothing happens, and who has hooks of
+    their own is not told everything twice.
     """
     call = f"hook run {event} --tool {tool}"
     if level == "project":
         return f"command -v holdfast >/dev/null && holdfast {call} --project || true"
-    import shlex  # noqa: PLC0415 (only who installs needs it, and every hook loads this file)
+    # Only who installs needs it, and every hook loads this file.
+    import shlex  # noqa: PLC0415
 
     return f"{shlex.join(config.program())} {call}"

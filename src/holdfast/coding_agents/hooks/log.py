@@ -1,4 +1,6 @@
-"""What hooks did, a JSON object a line, beside the memory file: lengths, ids, times, errors; never what was said."""
+"""What hooks did, a JSON object a line, beside the memory file: lengths, ids, times, errors; never
+what was said.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ LARGEST = 1_000_000  # bytes; then the file makes room for a new one, and the on
 def note(**what: Any) -> None:
     """Adds a line. A log that cannot be written is no reason for anything else to fail."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    line = json.dumps({"at": at, **{name: value for name, value in what.items() if value not in ("", None, ())}})
+    line = json.dumps(
+        {"at": at, **{name: value for name, value in what.items() if value not in ("", None, ())}}
+    )
     with suppress(OSError):
         _append(f"{line}\n".encode())
 
 
-def told(error: BaseException) -> str:
-    """An error for the log. The message of one that is not ours may repeat what was said, so only its name is kept."""
+def describe_error(error: BaseException) -> str:
+    """An error for the log. The message of one that is not ours may repeat what was said, so only
+    its name is kept.
+    """
     if isinstance(error, HoldfastError):
         return f"{type(error).__name__}: {error}"
     if isinstance(error, OSError):

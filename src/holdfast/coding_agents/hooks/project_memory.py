@@ -1,6 +1,8 @@
-"""What past sessions of a project taught: told to a host whose session starts, built when one has ended.
+"""What past sessions of a project taught: told to a host whose session starts, built when one has
+ended.
 
-Only where holdfast.yaml has it enabled. Most projects have no such file, and then nothing is loaded for it.
+Only where holdfast.yaml has it enabled. Most projects have no such file, and then nothing is loaded
+for it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ AROUND = 250  # tokens of what is said around a summary
 
 
 def taught(store: Store, folder: Path, *, tokens: int) -> str:
-    """The Memory Guidance block of the project around a folder, within so many tokens; empty where there is none."""
+    """The Memory Guidance block of the project around a folder, within so many tokens; empty where
+    there is none.
+    """
     if not _may_be_enabled(folder):
         return ""
     from ...projects.discovery import project_around  # noqa: PLC0415
@@ -29,7 +33,9 @@ def taught(store: Store, folder: Path, *, tokens: int) -> str:
 
 
 def build(hf: Holdfast, folder: Path) -> dict[str, Any]:
-    """Builds the memory of the project around a folder, if that is enabled; what came of it, for the log."""
+    """Builds the memory of the project around a folder, if that is enabled; what came of it, for
+    the log.
+    """
     if not _may_be_enabled(folder):
         return {}
     from ...memory.project import project_at  # noqa: PLC0415

@@ -37,7 +37,13 @@ class Installed:
         """In a word or two: installed, partly, not installed, or cannot be told."""
         if self.problem and not self.events:
             return "cannot be told"
-        return "not installed" if not self.events else "installed" if self.events == EVENTS else "partly"
+        return (
+            "not installed"
+            if not self.events
+            else "installed"
+            if self.events == EVENTS
+            else "partly"
+        )
 
 
 def installed(project: Path) -> list[Installed]:
@@ -71,7 +77,11 @@ class Lateness(NamedTuple):
 
 def lateness(tool: str = "") -> Lateness:
     """How late hooks were lately, of one tool or of all."""
-    calls = (one for one in log.entries() if one.get("event") in (START, PROMPT) and tool in ("", one.get("tool")))
+    calls = (
+        one
+        for one in log.entries()
+        if one.get("event") in (START, PROMPT) and tool in ("", one.get("tool"))
+    )
     recent = list(islice(calls, RECENT))
     return Lateness(sum(one.get("outcome") == "late" for one in recent), len(recent))
 
@@ -85,7 +95,9 @@ def _look(tool: str, level: Level, project: Path) -> Installed:
     events = tuple(event for event in EVENTS if event in ours)
     problem = _missing(ours) if events else ""
     if events and not problem and ours != entries_for(there):
-        problem = f"its entries are not what this version writes: holdfast hook install {tool} --{level}"
+        problem = (
+            f"its entries are not what this version writes: holdfast hook install {tool} --{level}"
+        )
     return Installed(tool, level, there.file, events, problem)
 
 

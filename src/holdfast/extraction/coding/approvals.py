@@ -1,7 +1,8 @@
-"""Decisions by approval: an agent lays out choices or recommends one, and the person says which, or yes.
+"""Decisions by approval: an agent lays out choices or recommends one, and the person says which, or
+yes.
 
-An agent's proposal alone is nothing: it takes a person's word. And a yes to the next step of the work ("shall I run the
-tests?") decides nothing that lasts: the proposal has to be a choice.
+An agent's proposal alone is nothing: it takes a person's word. And a yes to the next step of the
+work ("shall I run the tests?") decides nothing that lasts: the proposal has to be a choice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from .cue_words import Words
 from .note import LONGEST_QUOTE, Note
 from .statements import decision
 
-_MARKS = re.compile(r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE)
+_MARKS = re.compile(
+    r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE
+)
 _NAME = re.compile(r"[A-Z0-9`_./]")
 _LONGEST_PICK = 60  # characters of an answer that only names what it picks
 _LONGEST_ANSWER = 300  # characters; a longer one is a task of its own
@@ -66,7 +69,11 @@ def _chosen(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
 
 def _options(said: Said) -> Iterator[_Proposal]:
     for words in said.words:
-        found = [match for line in said.text.split("\n") if (match := words.begins("proposal.option", line))]
+        found = [
+            match
+            for line in said.text.split("\n")
+            if (match := words.begins("proposal.option", line))
+        ]
         for match in found:
             what = _MARKS.sub("", match["said"]).strip(" *_")
             if "?" not in what:  # otherwise it is something to answer, not to choose
@@ -81,7 +88,9 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
         opening = words.begins("proposal.picks", answer.own)
         rest = answer.own[opening.end() :] if opening else answer.own
         for option, ordinal in zip(options, words.ordinals, strict=False):
-            if (which := ordinal.match(rest)) and words.begins("proposal.ends", rest[which.end() :]):
+            if (which := ordinal.match(rest)) and words.begins(
+                "proposal.ends", rest[which.end() :]
+            ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
     if _asks(answer) or not (len(first) <= _LONGEST_PICK or _says_which(answer)):
@@ -106,7 +115,11 @@ def _is_named(option: _Proposal, options: Sequence[_Proposal], answer: str) -> b
 def _names(what: str) -> set[str]:
     """Words of an option that look like names: capitals inside a line, digits, code."""
     heading = re.split(r"\s[–—-]\s|:\s|\.\s|,\s", what, maxsplit=1)[0]
-    return {name.lower() for word in heading.split() if len(name := word.strip("`,.()")) > 2 and _NAME.search(word)}
+    return {
+        name.lower()
+        for word in heading.split()
+        if len(name := word.strip("`,.()")) > 2 and _NAME.search(word)
+    }
 
 
 def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
@@ -119,13 +132,18 @@ def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
                 suggests = words.says("proposal.suggests", sentence.text)
                 if suggests and words.says("proposal.choice", sentence.text):
                     what = sentence.text[suggests.end() :].strip(" ,:")
-                    return _Proposal(what, one.verbatim(sentence.text), one, words) if what else None
+                    return (
+                        _Proposal(what, one.verbatim(sentence.text), one, words) if what else None
+                    )
     return None
 
 
 def _agrees(answer: Said) -> bool:
     first = answer.own.strip()
-    return any(words.begins("proposal.yes", first) and not words.says("proposal.but", first) for words in answer.words)
+    return any(
+        words.begins("proposal.yes", first) and not words.says("proposal.but", first)
+        for words in answer.words
+    )
 
 
 def _asks(answer: Said) -> bool:

@@ -1,7 +1,8 @@
-"""A coding session as the note finder sees it: what was said, sentence by sentence, and what was run, with its outcome.
+"""A coding session as the note finder sees it: what was said, sentence by sentence, and what was
+run, with its outcome.
 
-Turns of tools hold one call each, condensed: `Bash: make test`, then `ok` or `failed, exit 2`, then how the output
-began and ended.
+Turns of tools hold one call each, condensed: `Bash: make test`, then `ok` or `failed, exit 2`, then
+how the output began and ended.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ _SHELL = later(r"bash|shell|terminal|exec|command|powershell|\bsh\b|\brun\b", re
 _EDIT = later(r"edit|write|patch|replace|create|insert|notebook", re.IGNORECASE)
 # What a command prints when it went wrong, though a pipe behind it may have ended well.
 _WENT_WRONG = later(
-    r"^(?:E  |Traceback \(most recent|error(?:\[\w+\])?: |npm ERR!|npm error|FAILED |fatal: |panic: |BUILD FAILED"
-    r"|\[ERROR\])|\b[1-9]\d* (?:failed|failing|errors?)\b(?! ?[:=] ?0)|^\s*Tests:.*\bfailed\b|\bcommand not found\b",
+    r"^(?:E  |Traceback \(most recent|error(?:\[\w+\])?: |npm ERR!|npm error|FAILED |fatal: "
+    r"|panic: |BUILD FAILED"
+    r"|\[ERROR\])|\b[1-9]\d* (?:failed|failing|errors?)\b(?! ?[:=] "
+    r"?0)|^\s*Tests:.*\bfailed\b|\bcommand not found\b",
     re.MULTILINE,
 )
 _WENT_WELL = later(
-    r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b", re.IGNORECASE
+    r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b",
+    re.IGNORECASE,
 )
 
 
@@ -135,7 +139,9 @@ def read(turns: Sequence[Memory]) -> Session:
 def _run(turn: Memory, place: int) -> Run:
     first, _, rest = turn.content.partition("\n")
     call = _CALL.match(first)
-    tool, argument = (call["tool"], call["argument"].strip()) if call else ("", first.removeprefix("$ "))
+    tool, argument = (
+        (call["tool"], call["argument"].strip()) if call else ("", first.removeprefix("$ "))
+    )
     line, _, below = rest.partition("\n")
     outcome = _OUTCOME.match(line)
     output = below if outcome else rest

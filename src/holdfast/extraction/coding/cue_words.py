@@ -1,19 +1,24 @@
 """What the note finder knows of each language: words and patterns, kept as data in `cues/`.
 
 A cue file holds
-- `statement`: how decisions, principles and preferences are said, as `..languages` describes; what conversations
-  always know of standing instructions and decisions is added to them;
-- `decided`: `opening` is what comes before what was decided, `because` begins a reason, `following` one that is a
-  sentence of its own, `over` stands between what was chosen and what was not;
-- `proposal`: how an agent proposes (`suggests`), lists choices (`option`) and asks (`asks`), how a person agrees
-  (`yes`), objects (`but`) and picks (`picks`, with `ordinals` for "the second" and what `ends` it); `choice` is what
-  makes a proposal one that is worth noting rather than the next step of the work;
-- `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is `unresolved`;
-- `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in one sentence
-  (`inline`);
-- `undo`: `bare` takes back what was said last, `named` what it names, `back` goes back to what was there before;
-- `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about how to talk;
-- `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what commands are for.
+- `statement`: how decisions, principles and preferences are said, as `..languages` describes; what
+  conversations always know of standing instructions and decisions is added to them;
+- `decided`: `opening` is what comes before what was decided, `because` begins a reason, `following`
+  one that is a sentence of its own, `over` stands between what was chosen and what was not;
+- `proposal`: how an agent proposes (`suggests`), lists choices (`option`) and asks (`asks`), how a
+  person agrees (`yes`), objects (`but`) and picks (`picks`, with `ordinals` for "the second" and
+  what `ends` it); `choice` is what makes a proposal one that is worth noting rather than the next
+  step of the work;
+- `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is
+  `unresolved`;
+- `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in
+  one sentence (`inline`);
+- `undo`: `bare` takes back what was said last, `named` what it names, `back` goes back to what was
+  there before;
+- `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
+  how to talk;
+- `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
+  commands are for.
 """
 
 from __future__ import annotations
@@ -60,8 +65,10 @@ class Words:
         """Whether a sentence only supposes, asks or wishes."""
         known = self.language
         return bool(
-            known.warns("unsure", text) or known.warns("unsure_clause", text) or known.begins("question", text)
-        )  # fmt: skip
+            known.warns("unsure", text)
+            or known.warns("unsure_clause", text)
+            or known.begins("question", text)
+        )
 
 
 def words_of(text: str) -> list[Words]:
@@ -70,7 +77,9 @@ def words_of(text: str) -> list[Words]:
 
 
 def spoken(text: str) -> list[Language]:
-    """The same as languages with the statements of work, for the extractor that reads statements."""
+    """The same as languages with the statements of work, for the extractor that reads
+    statements.
+    """
     return [each.language for each in words_of(text)]
 
 
@@ -97,10 +106,20 @@ def words(code: str) -> Words:
 
 def _at_work(known: Language, cues: list[Mapping[str, Any]], pieces: Mapping[str, str]) -> Language:
     own = tuple(statement_of(each, pieces) for each in cues)
-    usual = tuple(replace(each, category=_SAME[each.category]) for each in known.statements if _is_of_work(each))
+    usual = tuple(
+        replace(each, category=_SAME[each.category])
+        for each in known.statements
+        if _is_of_work(each)
+    )
     every = own + usual
-    # Records of a project speak of "we" where a person's memory names them, so nothing is retold here.
-    return replace(known, retold=False, statements=every, of_others=tuple(each for each in every if not each.mine))
+    # Records of a project speak of "we" where a person's memory names them, so nothing is retold
+    # here.
+    return replace(
+        known,
+        retold=False,
+        statements=every,
+        of_others=tuple(each for each in every if not each.mine),
+    )
 
 
 def _is_of_work(statement: Statement) -> bool:

@@ -8,32 +8,44 @@ from ...text.lazy_regex import later
 
 LONGEST = 180  # characters of an error; what follows is detail
 
-# The most telling first. A test that only says that two values differ tells what it is about, not what is wrong.
+# The most telling first. A test that only says that two values differ tells what it is about, not
+# what is wrong.
 _TELLING = tuple(
     later(pattern, re.MULTILINE)
     for pattern in (
         r"^E?\s{0,12}(?:[\w.]+\.)?(?!Assertion)[A-Z]\w*(?:Error|Exception|Interrupt|Exit|NotFound|DoesNotExist|Warning)"
         r": \S.*",
-        r"^\s{0,8}error(?:\[\w+\])?: (?!could not compile|aborting|test failed|process|script|command failed"
+        r"^\s{0,8}error(?:\[\w+\])?: (?!could not compile|aborting|test "
+        r"failed|process|script|command failed"
         r"|failed with exit|recipe).*",
         r"^.{0,160}\berror TS\d+: .*",
-        r"^npm (?:ERR!|error) (?!code ELIFECYCLE|errno|A complete log|Test failed|path|command|Lifecycle)\S.{8,}",
-        r"^\s{0,4}(?:\S{1,40} )?(?:ERR_\w+|ENOENT|EACCES|ECONNREFUSED|EADDRINUSE|ENOSPC|ETIMEDOUT)\b.*",
-        r"^.{0,120}\b(?:command not found|No such file or directory|Permission denied|Connection refused"
+        (
+            r"^npm (?:ERR!|error) (?!code ELIFECYCLE|errno|A complete log|Test "
+            r"failed|path|command|Lifecycle)\S.{8,}"
+        ),
+        (
+            r"^\s{0,4}(?:\S{1,40} "
+            r")?(?:ERR_\w+|ENOENT|EACCES|ECONNREFUSED|EADDRINUSE|ENOSPC|ETIMEDOUT)\b.*"
+        ),
+        r"^.{0,120}\b(?:command not found|No such file or directory|Permission denied|Connection "
+        r"refused"
         r"|address already in use|No space left on device|not recognized as)\b.*",
         r"^(?:fatal|FATAL|panic|Fatal error): .*",
         r"^thread '.{1,80}' (?:\(\d+\) )?panicked at .*",
         r"^\s{0,4}(?:\S{1,60} )?(?:Uncaught |Unhandled )?(?!Assertion)(?:[A-Z]\w+)?Error: \S.*",
         r"^(?:\[?ERROR\]?|Error|✖|✘|×|FAILED|ERROR)[:\s]\s?(?!: ).{6,}",
         r"^make(?:\[\d+\])?: \*\*\* (?!\[).*",
-        r"^.{0,120}\b(?:cannot|could not|couldn't|unable to|failed to|undefined reference|is not defined|not found"
+        r"^.{0,120}\b(?:cannot|could not|couldn't|unable to|failed to|undefined reference|is not "
+        r"defined|not found"
         r"|denied|unauthorized|timed out|must be|invalid)\b.*",
         r"^E\s{1,12}\S.*",
         r"^FAILED .*",
     )
 )
 _PREFIX = later(r"^(?:E\s{1,12}|npm (?:ERR!|error) |\[?ERROR\]?:? |FAILED )\s*")
-_ASSERTED = later(r"^(?:E\s+)?(?:AssertionError|assert\b)|^FAILED .*AssertionError|^expect\(|^Expected\b")
+_ASSERTED = later(
+    r"^(?:E\s+)?(?:AssertionError|assert\b)|^FAILED .*AssertionError|^expect\(|^Expected\b"
+)
 
 
 def telling_line(output: str) -> str:
@@ -44,8 +56,10 @@ def telling_line(output: str) -> str:
     return ""
 
 
-def told(line: str) -> str:
-    """An error line for people: without the marks of the program that printed it, and without a full stop."""
+def describe_error_line(line: str) -> str:
+    """An error line for people: without the marks of the program that printed it, and without a
+    full stop.
+    """
     return _PREFIX.sub("", line).strip().rstrip(".:")
 
 

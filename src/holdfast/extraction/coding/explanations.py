@@ -14,8 +14,10 @@ _LONGEST = 200  # characters of a cause or a fix; more is a story
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence that gives a cause or a fix: what it says without its opening, and as it stands in its turn."""
+class Explanation:
+    """A sentence that gives a cause or a fix: what it says without its opening, and as it stands in
+    its turn.
+    """
 
     said: Said
     words: Words
@@ -23,18 +25,20 @@ class Told:
     sentence: str
 
 
-def cause(said: Sequence[Said]) -> Told | None:
+def cause(said: Sequence[Said]) -> Explanation | None:
     """The last cause that was told: the first ones are often guesses."""
     return _last(said, "incident.cause")
 
 
-def fix(said: Sequence[Said]) -> Told | None:
+def fix(said: Sequence[Said]) -> Explanation | None:
     """The last fix that was told as done."""
     return _last(said, "incident.fix") or _last(said, "incident.did", agent_only=True)
 
 
-def repair(said: Sequence[Said]) -> Told | None:
-    """The last repair that an agent announced; whether it was made, and helped, is for the caller to know."""
+def repair(said: Sequence[Said]) -> Explanation | None:
+    """The last repair that an agent announced; whether it was made, and helped, is for the caller
+    to know.
+    """
     return _last(said, "incident.repair", agent_only=True)
 
 
@@ -48,30 +52,36 @@ def unresolved(said: Sequence[Said]) -> bool:
     )
 
 
-def _last(said: Sequence[Said], cue: str, *, agent_only: bool = False) -> Told | None:
+def _last(said: Sequence[Said], cue: str, *, agent_only: bool = False) -> Explanation | None:
     """The last sentence that opens like this and is no question, nor a guess."""
     for one in reversed(said):
         if agent_only and one.by_user:
             continue
-        found = [told for sentence in one.sentences if not sentence.asks and (told := _told(one, sentence.text, cue))]
+        found = [
+            told
+            for sentence in one.sentences
+            if not sentence.asks and (told := _told(one, sentence.text, cue))
+        ]
         if found:
             return found[-1]
     return None
 
 
-def _told(said: Said, sentence: str, cue: str) -> Told | None:
+def _told(said: Said, sentence: str, cue: str) -> Explanation | None:
     for words in said.words:
         # Somebody else's account, a guess, or what would be: none of them is known.
         if words.says("incident.guess", sentence) or words.language.begins("reported", sentence):
             continue
         for what in _openings(words, sentence, cue):
             if len(what.split()) >= (2 if words.language.spaced else 1) and len(what) <= _LONGEST:
-                return Told(said, words, what, sentence)
+                return Explanation(said, words, what, sentence)
     return None
 
 
 def _openings(words: Words, sentence: str, cue: str) -> Iterator[str]:
-    """What stands behind each opening of this kind: "Fixed: the cause was …, and I fixed it by …" has two."""
+    """What stands behind each opening of this kind: "Fixed: the cause was …, and I fixed it by …"
+    has two.
+    """
     rest = sentence
     while opening := words.says(cue, rest):
         rest = rest[opening.end() :]
@@ -81,7 +91,9 @@ def _openings(words: Words, sentence: str, cue: str) -> Iterator[str]:
 
 
 def _without_the_rest(words: Words, what: str, cue: str) -> str:
-    """A cause up to where its sentence comes to the fix, and a fix up to where it comes to the cause."""
+    """A cause up to where its sentence comes to the fix, and a fix up to where it comes to the
+    cause.
+    """
     other = "incident.fix" if cue == "incident.cause" else "incident.cause"
     turn = words.says(other, what)
     return _TURNING.sub("", what[: turn.start()]) if turn else what

@@ -1,4 +1,6 @@
-"""The notes of a session without a model: every finder in turn, then what was undone and what may not be kept."""
+"""The notes of a session without a model: every finder in turn, then what was undone and what may
+not be kept.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from .statements import stated
 
 
 def find_notes(turns: Sequence[Memory]) -> list[Note]:
-    """What the turns of one session teach that lasts, in the order in which it was said; none is the usual answer."""
+    """What the turns of one session teach that lasts, in the order in which it was said; none is
+    the usual answer.
+    """
     session = read(turns)
     found = [*stated(turns), *approved(session), *incidents(session), *procedures(session)]
     return once(checked(standing(found, session), turns), turns)
@@ -29,12 +33,16 @@ def checked(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
     return [
         note
         for note in notes
-        if is_sound(note) and note.source in texts and grounded(as_candidate(note), texts[note.source])
+        if is_sound(note)
+        and note.source in texts
+        and grounded(as_candidate(note), texts[note.source])
     ]
 
 
 def once(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
-    """The notes in the order of their turns, without those that repeat another: the later word stands."""
+    """The notes in the order of their turns, without those that repeat another: the later word
+    stands.
+    """
     places = {turn.id: place for place, turn in enumerate(turns)}
     kept: list[Note] = []
     for note in sorted(notes, key=lambda each: places[each.source])[::-1]:
@@ -54,4 +62,6 @@ def _repeats(note: Note, kept: Sequence[Note]) -> bool:
 
 def as_candidate(note: Note) -> Candidate:
     """A note as a statement that can be compared with others."""
-    return Candidate(content=note.text, quote=note.quote, source=note.source, confidence=note.confidence)
+    return Candidate(
+        content=note.text, quote=note.quote, source=note.source, confidence=note.confidence
+    )

@@ -1,7 +1,8 @@
 """Incidents: what went wrong, why, and what made it work again.
 
-Two things show that something was resolved: the command that had failed passes later, or somebody tells both the cause
-and the fix in so many words. A failure without an end, a red test on its way to green, a guess: none of them is kept.
+Two things show that something was resolved: the command that had failed passes later, or somebody
+tells both the cause and the fix in so many words. A failure without an end, a red test on its way
+to green, a guess: none of them is kept.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 
 from . import explanations
 from .coding_session import Run, Said, Session
-from .error_lines import is_assertion, told
-from .explanations import Told
+from .error_lines import describe_error_line, is_assertion
+from .explanations import Explanation
 from .note import LONGEST_TEXT, Note, sentence, title_of, within
 from .shell_commands import covers, is_trivial, program, purpose, repairs, wraps
 
@@ -23,7 +24,9 @@ _SOON = 3  # runs within which another way to call the same thing is tried
 
 
 def incidents(session: Session) -> Iterator[Note]:
-    """The resolved failures of a session: those that a later run proves, then those that are only told."""
+    """The resolved failures of a session: those that a later run proves, then those that are only
+    told.
+    """
     proven: list[Note] = []
     over: set[int] = set()
     for failure in (run for run in session.runs if run.failed and run.command and run.error):
@@ -42,18 +45,22 @@ def incidents(session: Session) -> Iterator[Note]:
 
 @dataclass(frozen=True, slots=True)
 class _Resolved:
-    """A failure, the run that shows it to be over, and what is known of the way from one to the other."""
+    """A failure, the run that shows it to be over, and what is known of the way from one to the
+    other.
+    """
 
     failure: Run
     passed: Run
-    cause: Told | None
-    fix: Told | None
+    cause: Explanation | None
+    fix: Explanation | None
     helped: Sequence[Run]
     """The commands in between that can have been the fix."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether more is known than that it failed and passed; of a failed assertion it has to be why."""
+        """Whether more is known than that it failed and passed; of a failed assertion it has to be
+        why.
+        """
         if is_assertion(self.failure.error):
             return self.cause is not None
         return bool(self.cause or self.fix or self.helped)
@@ -73,10 +80,14 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
 
 
 def _passing(session: Session, failure: Run) -> Run | None:
-    """The first later run that shows a failed command to pass, unless it fails the same way afterwards."""
+    """The first later run that shows a failed command to pass, unless it fails the same way
+    afterwards.
+    """
     if is_trivial(failure.command):
         return None
-    later = [run for run in session.runs_of(program(failure.command)) if run.place > failure.place][:_MOST_TRIES]
+    later = [run for run in session.runs_of(program(failure.command)) if run.place > failure.place][
+        :_MOST_TRIES
+    ]
     same = [run for run in later if covers(run.command, failure.command, failure.output)]
     passed = next((run for run in same if run.failed is False), None)
     back = passed and any(run.error == failure.error for run in same if run.place > passed.place)
@@ -84,15 +95,21 @@ def _passing(session: Session, failure: Run) -> Run | None:
 
 
 def _fails_again(session: Session, failure: Run, passed: Run) -> bool:
-    """Whether it fails the same way once more before it passes: that failure is nearer to the fix."""
+    """Whether it fails the same way once more before it passes: that failure is nearer to the
+    fix.
+    """
     between = (run for run in session.runs if failure.place < run.place < passed.place)
     return any((run.command, run.error) == (failure.command, failure.error) for run in between)
 
 
 def _after(session: Session, passed: Run) -> list[Said]:
-    """What the agent says about it once it passes: until a person speaks, or something else is run."""
+    """What the agent says about it once it passes: until a person speaks, or something else is
+    run.
+    """
     after: list[Said] = []
-    stop = min((run.place for run in session.runs if run.place > passed.place), default=len(session))
+    stop = min(
+        (run.place for run in session.runs if run.place > passed.place), default=len(session)
+    )
     for one in session.between(passed.place, stop):
         if one.by_user:
             break
@@ -111,15 +128,23 @@ def _repairs(between: Sequence[Run]) -> list[Run]:
 def _note(session: Session, resolved: _Resolved) -> Note:
     cause, fix, helped, failure = resolved.cause, resolved.fix, resolved.helped, resolved.failure
     told_as = next((one.words for one in (cause, fix) if one), session.words).told
-    failed = told_as["failed"].format(command=_code(failure.command), error=told(failure.error))
+    failed = told_as["failed"].format(
+        command=_code(failure.command), error=describe_error_line(failure.error)
+    )
     parts = [failed]
     if cause is not None:
         parts.append(told_as["cause"].format(cause=sentence(cause.what)))
     if fix is not None:
         parts.append(told_as["fix"].format(fix=sentence(fix.what)))
     elif helped:
-        parts.append(told_as["ran"].format(commands=", ".join(_code(run.command) for run in helped)))
-    rests = [failure.turn, *(one.said.turn for one in (cause, fix) if one), *(run.turn for run in helped)]
+        parts.append(
+            told_as["ran"].format(commands=", ".join(_code(run.command) for run in helped))
+        )
+    rests = [
+        failure.turn,
+        *(one.said.turn for one in (cause, fix) if one),
+        *(run.turn for run in helped),
+    ]
     return Note(
         category="incidents",
         title=title_of(failed),
@@ -131,26 +156,45 @@ def _note(session: Session, resolved: _Resolved) -> Note:
 
 
 def _another_way(session: Session, failure: Run) -> Iterator[Note]:
-    """The note of a command that does not work here, where another way to call the same thing does."""
-    if purpose(failure.command) is None or any(run.edited for run in session.runs if run.place < failure.place):
+    """The note of a command that does not work here, where another way to call the same thing
+    does.
+    """
+    if purpose(failure.command) is None or any(
+        run.edited for run in session.runs if run.place < failure.place
+    ):
         return
     soon = [run for run in session.runs if run.place > failure.place and run.command][:_SOON]
-    works = next((run for run in soon if run.failed is False and wraps(run.command, failure.command)), None)
+    works = next(
+        (run for run in soon if run.failed is False and wraps(run.command, failure.command)), None
+    )
     if works is not None:
         text = session.words.told["instead"].format(
-            command=_code(failure.command), error=told(failure.error), works=_code(works.command)
+            command=_code(failure.command),
+            error=describe_error_line(failure.error),
+            works=_code(works.command),
         )
         turns = (failure.turn.id, works.turn.id)
-        yield Note("incidents", title_of(text), within(text, LONGEST_TEXT), failure.error, turns, confidence=0.8)
+        yield Note(
+            "incidents",
+            title_of(text),
+            within(text, LONGEST_TEXT),
+            failure.error,
+            turns,
+            confidence=0.8,
+        )
 
 
 # By what was told
 
 
 def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
-    """Failures whose cause and fix were told in one turn, or in two of one speaker that follow each other."""
+    """Failures whose cause and fix were told in one turn, or in two of one speaker that follow each
+    other.
+    """
     for place, one in enumerate(session.said):
-        following = [each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user]
+        following = [
+            each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
+        ]
         cause = explanations.cause([one])
         fix = explanations.fix([one]) or explanations.fix(following)
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
@@ -165,12 +209,17 @@ def _reaction(session: Session, said: Said) -> list[Said]:
     return [one for one in session.between(said.place, len(session)) if one.by_user][:2]
 
 
-def _told_note(cause: Told, fix: Told) -> Note:
+def _told_note(cause: Explanation, fix: Explanation) -> Note:
     told_as = cause.words.told
-    text = f"{told_as['cause'].format(cause=sentence(cause.what))} {told_as['fix'].format(fix=sentence(fix.what))}"
+    text = (
+        f"{told_as['cause'].format(cause=sentence(cause.what))} "
+        f"{told_as['fix'].format(fix=sentence(fix.what))}"
+    )
     quote = cause.said.verbatim(cause.sentence)
     turns = tuple(dict.fromkeys((cause.said.turn.id, fix.said.turn.id)))
-    return Note("incidents", title_of(cause.what), within(text, LONGEST_TEXT), quote, turns, confidence=0.7)
+    return Note(
+        "incidents", title_of(cause.what), within(text, LONGEST_TEXT), quote, turns, confidence=0.7
+    )
 
 
 def _code(command: str) -> str:

@@ -1,7 +1,9 @@
-"""The notes of a session by a language model: one call for each page of turns, nothing believed that they do not say.
+"""The notes of a session by a language model: one call for each page of turns, nothing believed
+that they do not say.
 
-An answer that is not quite JSON is mended where that is possible, and read line by line where it is not. A note whose
-quote does not occur in the session is dropped; so is one that is too long to be a note, or holds a secret.
+An answer that is not quite JSON is mended where that is possible, and read line by line where it is
+not. A note whose quote does not occur in the session is dropped; so is one that is too long to be a
+note, or holds a secret.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from .reversals import standing
 log = logging.getLogger(__name__)
 
 MOST = 20  # notes of one page
-PAGE_TOKENS = 12_000  # of turns in one call: small models have little room, and lose the middle of long texts
+PAGE_TOKENS = (
+    12_000  # of turns in one call: small models have little room, and lose the middle of long texts
+)
 LONGEST_TURN = 4_000  # characters that are shown of one turn
 _LINE = re.compile(
     r"^\W{0,6}(?P<category>decisions?|procedures?|principles?|incidents?|preferences?)\W{1,4}(?P<text>.{8,400}?)"
@@ -84,7 +88,15 @@ def _note(element: Mapping[str, Any], turns: Sequence[Memory]) -> Note | None:
     place: Home = "assistant" if line(element.get("place")).lower() == "assistant" else "project"
     title = title_of(line(element.get("title")) or text.split("\n", 1)[0])
     rests = (source.id, *(one for one in _others(element.get("turns"), turns) if one != source.id))
-    return Note(category, title, within(text, LONGEST_TEXT), quote, rests, confidence(element.get("confidence")), place)
+    return Note(
+        category,
+        title,
+        within(text, LONGEST_TEXT),
+        quote,
+        rests,
+        confidence(element.get("confidence")),
+        place,
+    )
 
 
 def _category(element: Mapping[str, Any]) -> Category | None:
@@ -94,7 +106,11 @@ def _category(element: Mapping[str, Any]) -> Category | None:
 
 def _others(numbers: Any, turns: Sequence[Memory]) -> list[str]:
     listed = numbers if isinstance(numbers, list) else []
-    return [turns[number - 1].id for number in listed if isinstance(number, int) and 0 < number <= len(turns)]
+    return [
+        turns[number - 1].id
+        for number in listed
+        if isinstance(number, int) and 0 < number <= len(turns)
+    ]
 
 
 def _text(element: Mapping[str, Any], key: str) -> str:

@@ -1,4 +1,6 @@
-"""What a note is: one durable thing that a coding session taught, told in a sentence or a short list."""
+"""What a note is: one durable thing that a coding session taught, told in a sentence or a short
+list.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _EDGES = " \t\n,;:–—-"
 class Note:
     """Something worth knowing in later sessions of a project, and the words it rests on.
 
-    It can be understood without the session: `text` is a sentence or a short list, never a piece of the transcript.
+    It can be understood without the session: `text` is a sentence or a short list, never a piece of
+    the transcript.
     """
 
     category: Category
@@ -48,7 +51,8 @@ def is_sound(note: Note) -> bool:
     """Whether a note may be kept: it says something, it is short, and no secret is or was in it."""
     said = "\n".join((note.title, note.text, note.quote))
     return (
-        sum(map(str.isalpha, note.text)) >= (FEWEST_LETTERS if note.text.isascii() else FEWEST_LETTERS // 2)
+        sum(map(str.isalpha, note.text))
+        >= (FEWEST_LETTERS if note.text.isascii() else FEWEST_LETTERS // 2)
         and len(note.text) <= LONGEST_TEXT
         and "[REDACTED:" not in said
         and "\ufffc" not in said  # where somebody else's words were left out
@@ -90,7 +94,11 @@ def within(text: str, longest: int) -> str:
         return text
     head = text[: longest - 1]
     stop = max(head.rfind(". "), head.rfind("。"), head.rfind("\n"))
-    return head[: stop + 1].rstrip() if stop > longest // 3 else f"{_CUT.sub('', head).rstrip(_EDGES)}…"
+    return (
+        head[: stop + 1].rstrip()
+        if stop > longest // 3
+        else f"{_CUT.sub('', head).rstrip(_EDGES)}…"
+    )
 
 
 def _is_east_asian(character: str) -> bool:

@@ -1,7 +1,8 @@
-"""Procedures: steps that somebody gives for a goal, and commands by which a project is tested, built and run.
+"""Procedures: steps that somebody gives for a goal, and commands by which a project is tested,
+built and run.
 
-A person's steps are believed. An agent's are taken when it was asked how, or when its commands were run and passed:
-its lists are mostly plans and summaries.
+A person's steps are believed. An agent's are taken when it was asked how, or when its commands were
+run and passed: its lists are mostly plans and summaries.
 """
 
 from __future__ import annotations
@@ -34,11 +35,15 @@ class _Steps:
 
 
 def procedures(session: Session) -> Iterator[Note]:
-    """The procedures of a session: those that were told, then commands that passed again and again."""
+    """The procedures of a session: those that were told, then commands that passed again and
+    again.
+    """
     told = [note for one in session.said for note in _told(session, one)]
     yield from told
     given = {bare(command) for note in told for command in _COMMAND.findall(note.text)}
-    yield from (note for note in _recurring(session) if not given & set(_COMMAND.findall(note.text)))
+    yield from (
+        note for note in _recurring(session) if not given & set(_COMMAND.findall(note.text))
+    )
 
 
 # Steps
@@ -70,7 +75,9 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
 
 
 def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The items of the list, or the lines of the code, that follow a heading; each with the lines down to it."""
+    """The items of the list, or the lines of the code, that follow a heading; each with the lines
+    down to it.
+    """
     code = False
     for count, line in enumerate(lines, start=1):
         if _FENCE.match(line):
@@ -90,16 +97,26 @@ def _inline(words: Words, said: Said) -> Iterator[_Steps]:
     """Goals and commands in one sentence: "to reset the database, run `make db-reset`"."""
     for sentence in said.sentences:
         found = None if sentence.asks else words.says("procedure.inline", sentence.text)
-        if found and not words.says("procedure.plan", found["goal"]) and not words.doubts(sentence.text):
-            yield _Steps(found["goal"], (found["do"].strip(),), said.verbatim(sentence.text)[:LONGEST_QUOTE])
+        if (
+            found
+            and not words.says("procedure.plan", found["goal"])
+            and not words.doubts(sentence.text)
+        ):
+            yield _Steps(
+                found["goal"], (found["do"].strip(),), said.verbatim(sentence.text)[:LONGEST_QUOTE]
+            )
 
 
 def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
-    """Whether an agent's steps are more than a proposal: somebody asked how, or they were run and passed."""
+    """Whether an agent's steps are more than a proposal: somebody asked how, or they were run and
+    passed.
+    """
     commands = {bare(command) for step in steps.steps for command in _COMMAND.findall(step)}
     if not commands:
         return False
-    asked = next((one for one in reversed(session.said) if one.by_user and one.place < said.place), None)
+    asked = next(
+        (one for one in reversed(session.said) if one.by_user and one.place < said.place), None
+    )
     if asked and any(words.says("procedure.how", asked.own) for words in asked.words):
         return True
     passed = {run.command for run in session.runs if run.failed is False}
@@ -111,9 +128,21 @@ def _note(words: Words, said: Said, steps: _Steps) -> Note:
     if len(steps.steps) == 1:
         text = f"{heading}: {steps.steps[0]}"
     else:
-        text = "\n".join((f"{heading}:", *(f"{number}. {step}" for number, step in enumerate(steps.steps, start=1))))
+        text = "\n".join(
+            (
+                f"{heading}:",
+                *(f"{number}. {step}" for number, step in enumerate(steps.steps, start=1)),
+            )
+        )
     confidence = 0.9 if said.by_user else 0.7
-    return Note("procedures", title_of(heading), within(text, LONGEST_TEXT), steps.quote, (said.turn.id,), confidence)
+    return Note(
+        "procedures",
+        title_of(heading),
+        within(text, LONGEST_TEXT),
+        steps.quote,
+        (said.turn.id,),
+        confidence,
+    )
 
 
 def _clean(step: str) -> str:
@@ -124,7 +153,9 @@ def _clean(step: str) -> str:
 
 
 def _recurring(session: Session) -> Iterator[Note]:
-    """One note for each purpose that a command served more than once, the most frequent of its kind."""
+    """One note for each purpose that a command served more than once, the most frequent of its
+    kind.
+    """
     passed = [run for run in session.runs if run.command and run.failed is False]
     counts = Counter(run.command for run in passed if not is_narrow(run.command))
     found: set[str] = set()
@@ -137,4 +168,6 @@ def _recurring(session: Session) -> Iterator[Note]:
         text = told["recurs"].format(purpose=goal, command=f"`{command}`")
         turns = tuple(run.turn.id for run in passed if run.command == command)
         confidence = min(0.9, 0.6 + 0.1 * count)
-        yield Note("procedures", title_of(told["goal"].format(goal=goal)), text, command, turns, confidence)
+        yield Note(
+            "procedures", title_of(told["goal"].format(goal=goal)), text, command, turns, confidence
+        )

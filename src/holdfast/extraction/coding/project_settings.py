@@ -21,7 +21,9 @@ HOUR = DAY // 24
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """The keys under `memories:`, with their defaults. In a file they may be written like `maxRolloutAgeDays` too."""
+    """The keys under `memories:`, with their defaults. In a file they may be written like
+    `maxRolloutAgeDays` too.
+    """
 
     enabled: bool = False
     """Whether memory is built and injected without being asked for. Commands work regardless."""
@@ -67,7 +69,9 @@ class Building:
     default: Complete | None = None
     """The model that reads sessions; None: rules do."""
     smol: Complete | None = None
-    """The model that puts them together; None: the one that reads them, or the composer that needs none."""
+    """The model that puts them together; None: the one that reads them, or the composer that needs
+    none.
+    """
     prompts: Path | None = None
     """A folder whose prompts stand in for ours."""
     skipped: frozenset[str] = frozenset()
@@ -88,13 +92,18 @@ def unlimited(settings: ProjectSettings) -> ProjectSettings:
     """The same settings, but for the limits of age and number."""
     most = 10**6
     return replace(
-        settings, max_rollout_age_days=most, min_rollout_idle_hours=0, max_rollouts_per_startup=most,
+        settings,
+        max_rollout_age_days=most,
+        min_rollout_idle_hours=0,
+        max_rollouts_per_startup=most,
         thread_scan_limit=most,
-    )  # fmt: skip
+    )
 
 
 def settings_from(values: Mapping[str, Any], where: str) -> ProjectSettings:
-    """The settings that a file gives; InvalidInput names a key that does not exist, or a value that cannot be."""
+    """The settings that a file gives; InvalidInput names a key that does not exist, or a value that
+    cannot be.
+    """
     known = {one.name: one for one in fields(ProjectSettings)}
     chosen: dict[str, Any] = {}
     for written, value in values.items():
@@ -114,7 +123,9 @@ def _checked(name: str, value: Any, default: Any, where: str) -> Any:
     if isinstance(default, float):
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1:
             return float(value)
-        raise InvalidInput(f"memories.{name} must be a share above 0, up to 1, not {value!r} ({where}).")
+        raise InvalidInput(
+            f"memories.{name} must be a share above 0, up to 1, not {value!r} ({where})."
+        )
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise InvalidInput(f"memories.{name} must be a whole number, not {value!r} ({where}).")

@@ -1,4 +1,5 @@
-"""What a session takes back: "actually, let's not", "revert that", "go back to npm", or a decision for the opposite.
+"""What a session takes back: "actually, let's not", "revert that", "go back to npm", or a decision
+for the opposite.
 
 A statement that was undone later in the session is no note; what takes it back may be one.
 """
@@ -21,10 +22,16 @@ Places = Mapping[str, int]
 
 def standing(notes: Sequence[Note], session: Session) -> list[Note]:
     """The notes that the rest of the session did not take back."""
-    places = {one.turn.id: one.place for one in session.said} | {one.turn.id: one.place for one in session.runs}
+    places = {one.turn.id: one.place for one in session.said} | {
+        one.turn.id: one.place for one in session.runs
+    }
     left = list(notes)
     for said in session.said:
-        before = [note for note in left if note.category in _STATED and places[note.turns[-1]] < said.place]
+        before = [
+            note
+            for note in left
+            if note.category in _STATED and places[note.turns[-1]] < said.place
+        ]
         gone = list(_taken_back(said, before, places))
         left = [note for note in left if note not in gone]
     return [note for note in left if not any(_replaces(later, note, places) for later in left)]
@@ -47,9 +54,13 @@ def _is_bare(said: Said, sentence: Sentence) -> bool:
 
 
 def _is_named(said: Said, sentence: Sentence, note: Note) -> bool:
-    """Whether a sentence takes something back and names what a note chose, or what it chose against."""
+    """Whether a sentence takes something back and names what a note chose, or what it chose
+    against.
+    """
     for words in said.words:
-        opening = words.begins("undo.named", sentence.text) or words.says("undo.back", sentence.text)
+        opening = words.begins("undo.named", sentence.text) or words.says(
+            "undo.back", sentence.text
+        )
         if opening is None:
             continue
         about = terms(sentence.text[opening.end() :]) or terms(sentence.text)

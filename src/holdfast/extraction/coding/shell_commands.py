@@ -1,4 +1,6 @@
-"""Commands: when two are the same, what one is for, and which of them say something about a project."""
+"""Commands: when two are the same, what one is for, and which of them say something about a
+project.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _LONGEST_BARED = 1_000  # characters; nobody types more than that around a comma
 
 @lru_cache(maxsize=4096)
 def bare(command: str) -> str:
-    """A command without what stands around it: folders, variables, pipes that only shorten its output.
+    """A command without what stands around it: folders, variables, pipes that only shorten its
+    output.
 
     >>> bare("cd api && DEBUG=1 pytest -q 2>&1 | tail -20")
     'pytest -q'
@@ -43,21 +46,28 @@ def bare(command: str) -> str:
 
 
 def covers(later: str, earlier: str, output: str = "") -> bool:
-    """Whether a later command, when it passes, shows that an earlier one would pass too; both are bare.
+    """Whether a later command, when it passes, shows that an earlier one would pass too; both are
+    bare.
 
-    It is the same, the same on less narrow terms, or the same on those files that the earlier one's output names.
+    It is the same, the same on less narrow terms, or the same on those files that the earlier one's
+    output names.
     """
     if later == earlier:
         return True
     ours, theirs = later.split(), earlier.split()
-    if program(later) != program(earlier) or purpose(later) != purpose(earlier) or purpose(later) is None:
+    if (
+        program(later) != program(earlier)
+        or purpose(later) != purpose(earlier)
+        or purpose(later) is None
+    ):
         return False
     more = {word.split("::")[0] for word in ours if not _FLAG.match(word)} - set(theirs)
     return all(word in output for word in more)
 
 
 def wraps(later: str, earlier: str) -> bool:
-    """Whether a later command is an earlier one with something before it: `uv run pytest` for `pytest`.
+    """Whether a later command is an earlier one with something before it: `uv run pytest` for
+    `pytest`.
 
     >>> wraps("uv run pytest -q", "pytest -q"), wraps("pnpm test", "npm test"), wraps("make test", "make lint")
     (True, True, False)
@@ -65,7 +75,9 @@ def wraps(later: str, earlier: str) -> bool:
     if later == earlier:
         return False
     ours, theirs = later.split(), earlier.split()
-    return later.endswith(f" {earlier}") or (len(ours) > 1 and ours[1:] == theirs[1:] and ours[0] != theirs[0])
+    return later.endswith(f" {earlier}") or (
+        len(ours) > 1 and ours[1:] == theirs[1:] and ours[0] != theirs[0]
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -82,7 +94,9 @@ def purpose(command: str) -> str | None:
 
 def is_trivial(command: str) -> bool:
     """Whether a bare command only looks, or moves about."""
-    return bool(_words()["trivial"].match(command)) and not any(one.match(command) for one in _purposes().values())
+    return bool(_words()["trivial"].match(command)) and not any(
+        one.match(command) for one in _purposes().values()
+    )
 
 
 def is_narrow(command: str) -> bool:

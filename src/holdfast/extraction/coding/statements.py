@@ -1,4 +1,6 @@
-"""Decisions, principles and preferences that people state: what they decided, what always holds, how they like it."""
+"""Decisions, principles and preferences that people state: what they decided, what always holds,
+how they like it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 
 
 def stated(turns: Sequence[Memory]) -> Iterator[Note]:
-    """The notes that people's own statements are, and the few statements of agents about what they have done."""
+    """The notes that people's own statements are, and the few statements of agents about what they
+    have done.
+    """
     for found in RuleExtractor(spoken).extract([turn for turn in turns if turn.role != "tool"]):
         note = _note(found, next(turn for turn in turns if turn.id == found.source))
         if note is not None:
@@ -40,25 +44,46 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
         told = decision(words, what, found.quote, (turn.id,), found.confidence)
-        return with_reason(words, told, _next_sentence(found.quote, turn)) if _says_what(what) else None
+        return (
+            with_reason(words, told, _next_sentence(found.quote, turn))
+            if _says_what(what)
+            else None
+        )
     if found.category == "preferences" or words.says("place.manner", said):
         return _preference(words, said, found, turn)
     if words.says("incident.cause", said):
         return None  # what went wrong is an incident, or nothing
     text = sentence(said)
-    return Note("principles", title_of(text), within(text, LONGEST_TEXT), found.quote, (turn.id,), found.confidence)
+    return Note(
+        "principles",
+        title_of(text),
+        within(text, LONGEST_TEXT),
+        found.quote,
+        (turn.id,),
+        found.confidence,
+    )
 
 
 def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
-    """Whether a project wants to know: also what somebody asked to be remembered, but nothing about people."""
+    """Whether a project wants to know: also what somebody asked to be remembered, but nothing about
+    people.
+    """
     asked_for = found.confidence == 1.0 and turn.role in PEOPLE
-    return found.category in ("decisions", "principles", "preferences") or (asked_for and found.triple is None)
+    return found.category in ("decisions", "principles", "preferences") or (
+        asked_for and found.triple is None
+    )
 
 
-def decision(words: Words, what: str, quote: str, turns: tuple[str, ...], confidence: float) -> Note:
+def decision(
+    words: Words, what: str, quote: str, turns: tuple[str, ...], confidence: float
+) -> Note:
     """The note of a decision: what was decided and, where that was said, why."""
     turning = words.says("decided.because", what) if words.told["because"] else None
-    chosen, why = (what[: turning.start()], what[turning.end() :]) if turning and turning.start() else (what, "")
+    chosen, why = (
+        (what[: turning.start()], what[turning.end() :])
+        if turning and turning.start()
+        else (what, "")
+    )
     text = words.told["decided"].format(what=chosen.strip(_EDGES))
     if why.strip(_EDGES):
         text += " " + words.told["because"].format(why=why.strip(_EDGES))
@@ -66,7 +91,9 @@ def decision(words: Words, what: str, quote: str, turns: tuple[str, ...], confid
 
 
 def with_reason(words: Words, note: Note, following: str) -> Note:
-    """The note of a decision with the reason that the next sentence gives, where it says that it is one."""
+    """The note of a decision with the reason that the next sentence gives, where it says that it is
+    one.
+    """
     reason = words.begins("decided.following", following)
     why = following[reason.end() :].strip(_EDGES) if reason else ""
     if not why or not words.told["because"] or words.says("decided.because", note.quote):
@@ -83,10 +110,18 @@ def _says_what(what: str) -> bool:
 def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note:
     text = sentence(retell(said, turn.author) if words.code == "en" else said)
     # How somebody is talked to is about them, whatever the project is.
-    everywhere = words.says("place.everywhere", _around(found.quote, turn)) or words.says("place.manner", said)
+    everywhere = words.says("place.everywhere", _around(found.quote, turn)) or words.says(
+        "place.manner", said
+    )
     place: Home = "assistant" if everywhere else "project"
     return Note(
-        "preferences", title_of(text), within(text, LONGEST_TEXT), found.quote, (turn.id,), found.confidence, place
+        "preferences",
+        title_of(text),
+        within(text, LONGEST_TEXT),
+        found.quote,
+        (turn.id,),
+        found.confidence,
+        place,
     )
 
 

@@ -10,11 +10,15 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def prompt(name: str, **slots: str) -> str:
-    """The prompt of this name with its slots filled; ValueError when one is missing or left over."""
+    """The prompt of this name with its slots filled; ValueError when one is missing or left
+    over.
+    """
     text = _text(name)
     wanted = set(_SLOT.findall(text))
     if wanted != set(slots):
-        raise ValueError(f"The prompt {name!r} has the slots {sorted(wanted)}, but was given {sorted(slots)}.")
+        raise ValueError(
+            f"The prompt {name!r} has the slots {sorted(wanted)}, but was given {sorted(slots)}."
+        )
     return _SLOT.sub(lambda slot: slots[slot[1]], text)
 
 

@@ -1,22 +1,25 @@
-"""The dedup ladder: whether two statements say the same, and how that was seen. The first rung that holds wins.
+"""The dedup ladder: whether two statements say the same, and how that was seen. The first rung that
+holds wins.
 
 1. **text**: the same normalised text (`store.rows.content_hash`).
 2. **triple**: the same subject, predicate and object, and at least 0.85 of their terms in common.
-3. **words**: neither has a triple, both have at least five words, at least 0.75 of their terms are in common, and
-   what only one of them says carries no weight ("really", "currently").
-4. **meaning**: the caller brings a similarity of their vectors of at least 0.92, and again what only one of them
-   says carries no weight. Vectors know what a text is about better than what it says about it: "every morning" and
-   "every evening" are neighbours.
+3. **words**: neither has a triple, both have at least five words, at least 0.75 of their terms are
+   in common, and what only one of them says carries no weight ("really", "currently").
+4. **meaning**: the caller brings a similarity of their vectors of at least 0.92, and again what
+   only one of them says carries no weight. Vectors know what a text is about better than what it
+   says about it: "every morning" and "every evening" are neighbours.
 
-Past the first rung, texts that differ in a negation, a number, a name or an opposite never match (`text.contrast`),
-nor do the same words in exchanged roles ("Ann manages Bob"), under another preposition or in another tense
-(`text.wording`). Nor do two triples that differ, or texts of many pages: the ladder is for statements.
+Past the first rung, texts that differ in a negation, a number, a name or an opposite never match
+(`text.contrast`), nor do the same words in exchanged roles ("Ann manages Bob"), under another
+preposition or in another tense (`text.wording`). Nor do two triples that differ, or texts of many
+pages: the ladder is for statements.
 
-What is in common is the Jaccard index of two sets of terms. A term is a stem of the tokenizer, or one character
-where a script has no spaces. Stop words of the text's language, negations and Japanese endings are no terms; a
-number, date or time is one term however it is written. Terms are equal too if they differ only in an ending
-("allergic", "allergy"), in spelling ("colour", "color") or as short and long form ("bike", "bicycle"). The five
-words of rung 3 are counted as written, stop words included.
+What is in common is the Jaccard index of two sets of terms. A term is a stem of the tokenizer, or
+one character where a script has no spaces. Stop words of the text's language, negations and
+Japanese endings are no terms; a number, date or time is one term however it is written. Terms are
+equal too if they differ only in an ending ("allergic", "allergy"), in spelling ("colour", "color")
+or as short and long form ("bike", "bicycle"). The five words of rung 3 are counted as written, stop
+words included.
 """
 
 from __future__ import annotations
@@ -66,7 +69,8 @@ class Match:
 
 
 def duplicate(new: Statement, known: Statement, *, similarity: float | None = None) -> Match | None:
-    """How `new` repeats `known`; None when it says something of its own. It does not matter which comes first.
+    """How `new` repeats `known`; None when it says something of its own. It does not matter which
+    comes first.
 
     `similarity` is the cosine of the two texts' vectors, None where there is none.
     """
@@ -81,7 +85,11 @@ def duplicate(new: Statement, known: Statement, *, similarity: float | None = No
         return None
     ours, theirs = _read(new.content), _read(known.content)
     match = _alike(ours, theirs, relation, similarity if near else None)
-    if match is None or differ(ours.particulars, theirs.particulars) or told_otherwise(ours.wording, theirs.wording):
+    if (
+        match is None
+        or differ(ours.particulars, theirs.particulars)
+        or told_otherwise(ours.wording, theirs.wording)
+    ):
         return None
     return match
 
@@ -89,7 +97,9 @@ def duplicate(new: Statement, known: Statement, *, similarity: float | None = No
 def first_duplicate(
     new: Statement, known: Iterable[S], *, similarity: Callable[[S], float | None] | None = None
 ) -> tuple[S, Match] | None:
-    """The statement that `new` repeats most plainly: by the first rung, then the best score, then in order."""
+    """The statement that `new` repeats most plainly: by the first rung, then the best score, then
+    in order.
+    """
     best: tuple[S, Match] | None = None
     for statement in known:
         match = duplicate(new, statement, similarity=similarity(statement) if similarity else None)
@@ -111,7 +121,9 @@ def _plainness(match: Match) -> tuple[int, float]:
     return -RUNGS.index(match.rung), match.score
 
 
-def _relation(ours: Triple | None, theirs: Triple | None) -> Literal["untyped", "same", "other", "one-sided"]:
+def _relation(
+    ours: Triple | None, theirs: Triple | None
+) -> Literal["untyped", "same", "other", "one-sided"]:
     if ours is None and theirs is None:
         return "untyped"
     if ours is None or theirs is None:
@@ -124,7 +136,9 @@ def folded(triple: Triple) -> tuple[str, str, str]:
     return fold(triple.subject), fold(triple.predicate), fold(triple.object)
 
 
-def _alike(ours: _Reading, theirs: _Reading, relation: str, similarity: float | None) -> Match | None:
+def _alike(
+    ours: _Reading, theirs: _Reading, relation: str, similarity: float | None
+) -> Match | None:
     """The first rung past the text that holds, before anything that speaks against it is looked at.
 
     `similarity` is None unless it is high enough.
@@ -134,13 +148,20 @@ def _alike(ours: _Reading, theirs: _Reading, relation: str, similarity: float | 
     share, weightless = in_common(ours.wording, theirs.wording)
     if relation == "same" and share >= SAME_TRIPLE:
         return Match("triple", share)
-    if relation == "untyped" and share >= SAME_WORDS and weightless and min(ours.words, theirs.words) >= FEWEST_WORDS:
+    if (
+        relation == "untyped"
+        and share >= SAME_WORDS
+        and weightless
+        and min(ours.words, theirs.words) >= FEWEST_WORDS
+    ):
         return Match("words", share)
     return Match("meaning", min(similarity, 1.0)) if similarity is not None and weightless else None
 
 
 def _at_a_glance(new: str, known: str) -> bool:
-    """Whether two texts share so much that they are worth reading: hardly any two do, and reading takes longer."""
+    """Whether two texts share so much that they are worth reading: hardly any two do, and reading
+    takes longer.
+    """
     ours, theirs = _stems(new), _stems(known)
     return 3 * len(ours & theirs) >= min(len(ours), len(theirs))
 

@@ -1,8 +1,9 @@
-"""How a new statement stands to what is known, by a model: it says the same, takes its place, or stands beside it.
+"""How a new statement stands to what is known, by a model: it says the same, takes its place, or
+stands beside it.
 
-What is plainly the same is seen without a model. It is asked about statements of the same matter only (the same
-category, subject and predicate, or rules that share words), all of them in one call. When it is not sure that something
-has changed, both stand.
+What is plainly the same is seen without a model. It is asked about statements of the same matter
+only (the same category, subject and predicate, or rules that share words), all of them in one call.
+When it is not sure that something has changed, both stand.
 """
 
 from __future__ import annotations
@@ -44,13 +45,21 @@ def _same_matter(new: Candidate, known: Memory) -> bool:
     if new.triple is None or known.triple is None or new.category != known.category:
         return False
     return (fold(new.triple.subject), fold(new.triple.predicate), new.triple.object_type) == (
-        fold(known.triple.subject), fold(known.triple.predicate), known.triple.object_type,
-    )  # fmt: skip
+        fold(known.triple.subject),
+        fold(known.triple.predicate),
+        known.triple.object_type,
+    )
 
 
 def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
-    """What to do with each candidate; what the model raises is raised, and so is an answer that points to nothing."""
-    asked = [number for number, one in enumerate(matters) if one.known and not isinstance(one.decision, Bump | Ignore)]
+    """What to do with each candidate; what the model raises is raised, and so is an answer that
+    points to nothing.
+    """
+    asked = [
+        number
+        for number, one in enumerate(matters)
+        if one.known and not isinstance(one.decision, Bump | Ignore)
+    ]
     if not asked:
         return [one.decision for one in matters]
     answer = complete(prompt("compare_statements", statements="\n".join(_told(matters, asked))))
@@ -65,8 +74,14 @@ def _told(matters: Sequence[Matter], asked: Sequence[int]) -> list[str]:
     lines = []
     for place, number in enumerate(asked, start=1):
         one = matters[number]
-        lines.append(f"New {place}: {neutralise(one.candidate.content)} (said: {neutralise(one.candidate.quote)})")
-        lines += [f"    remembered {index}: {neutralise(known.content)}" for index, known in enumerate(one.known, 1)]
+        lines.append(
+            f"New {place}: {neutralise(one.candidate.content)} (said: "
+            f"{neutralise(one.candidate.quote)})"
+        )
+        lines += [
+            f"    remembered {index}: {neutralise(known.content)}"
+            for index, known in enumerate(one.known, 1)
+        ]
     return lines
 
 
@@ -78,7 +93,9 @@ def _decision(matter: Matter, verdict: Mapping[str, Any] | None) -> Decision:
         return Add(matter.candidate)
     index = verdict.get("index")
     if not isinstance(index, int) or not 0 < index <= len(matter.known):
-        raise ModelFailed(f"The model compared with statement {index!r}, but there are {len(matter.known)}.")
+        raise ModelFailed(
+            f"The model compared with statement {index!r}, but there are {len(matter.known)}."
+        )
     known, reason = matter.known[index - 1], str(verdict.get("reason", "")) or "changed"
     if decision == "bump":
         return Bump(matter.candidate, known)

@@ -15,7 +15,8 @@ from .row_types import loaded
 
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What comes of reading a history that is none."""
-# What tells one part of a message from another; later versions of the framework add fields to messages they pass on.
+# What tells one part of a message from another; later versions of the framework add fields to
+# messages they pass on.
 _TELLING = ("part_kind", "content", "args", "tool_name", "tool_call_id", "timestamp")
 
 
@@ -34,7 +35,9 @@ def read_history(session: Any, agent: str, text: str | None) -> list[Said]:
     if not isinstance(messages, list):
         raise ValueError("no list of messages")
     stored = kept(messages)
-    list(prompts(stored))  # a conversation without what everybody looks for first would fail them all
+    list(
+        prompts(stored)
+    )  # a conversation without what everybody looks for first would fail them all
     return [Said(message, _mark(message)) for message in stored]
 
 
@@ -60,7 +63,9 @@ class OldConversation:
     _marks: list[bytes] = field(default_factory=list)
 
     def add(self, history: Sequence[Said], at: Micros) -> None:
-        """Adds what is new in a history; it begins with messages that are known, however many were kept of them."""
+        """Adds what is new in a history; it begins with messages that are known, however many were
+        kept of them.
+        """
         self.started_at, self.last_activity = min(self.started_at, at), max(self.last_activity, at)
         known = _overlap(self._marks, [one.mark for one in history])
         self.messages += [(one.body, at) for one in history[known:]]
@@ -68,7 +73,9 @@ class OldConversation:
 
 
 def _overlap(known: Sequence[bytes], history: Sequence[bytes]) -> int:
-    """How many messages at the end of the known ones are also those at the beginning of a history, at most."""
+    """How many messages at the end of the known ones are also those at the beginning of a history,
+    at most.
+    """
     for count in range(min(len(known), len(history)), 0, -1):
         # The first one alone nearly always says no, and costs nothing.
         if known[-count] == history[0] and known[-count:] == history[:count]:

@@ -31,7 +31,9 @@ _LONGEST_CATEGORY = 200
 
 
 class OldMemory(NamedTuple):
-    """A memory of the database: its number there, what it becomes here, and whether its words came along unchanged."""
+    """A memory of the database: its number there, what it becomes here, and whether its words came
+    along unchanged.
+    """
 
     number: int
     memory: Memory
@@ -39,11 +41,19 @@ class OldMemory(NamedTuple):
 
 
 class Database:
-    """An open database. What cannot be used as it is gets a remark; a text over the limit is TooLarge."""
+    """An open database. What cannot be used as it is gets a remark; a text over the limit is
+    TooLarge.
+    """
 
-    def __init__(self, connection: apsw.Connection, memory: RoleMemory, remarks: Remarks, progress: Progress) -> None:
+    def __init__(
+        self, connection: apsw.Connection, memory: RoleMemory, remarks: Remarks, progress: Progress
+    ) -> None:
         self._connection, self._progress, self.remarks = connection, progress, remarks
-        self._scope, self._max_bytes, self._now = memory.scope, memory.settings.max_content_bytes, memory.clock()
+        self._scope, self._max_bytes, self._now = (
+            memory.scope,
+            memory.settings.max_content_bytes,
+            memory.clock(),
+        )
         self.blank = 0
         """How many memories without text have been met."""
         meta = {key: value for _, key, value in rows(connection, "store_meta", "key", "value")}
@@ -63,7 +73,14 @@ class Database:
 
     def memories(self) -> list[OldMemory]:
         """The memories, oldest first."""
-        columns = ("content", "category", "created_at", "memory_type", "metadata_json", "consolidated_at")
+        columns = (
+            "content",
+            "category",
+            "created_at",
+            "memory_type",
+            "metadata_json",
+            "consolidated_at",
+        )
         found = []
         for number, *values in rows(self._connection, "memories", *columns):
             if (old := self._memory(number, *values)) is not None:
@@ -97,7 +114,10 @@ class Database:
         )
         try:
             built = commit.build(
-                draft, self._scope, at=self._now if created is None else created, max_bytes=self._max_bytes
+                draft,
+                self._scope,
+                at=self._now if created is None else created,
+                max_bytes=self._max_bytes,
             )
         except Nothing:
             self._leave_out(number)
@@ -117,13 +137,17 @@ class Database:
     def _kind(self, number: int, type_: str | None) -> Kind:
         kind = _KINDS.get(type_ or "semantic")
         if kind is None:
-            self.remarks.note("Memories of unknown type were taken as semantic", f"{number} ({type_})")
+            self.remarks.note(
+                "Memories of unknown type were taken as semantic", f"{number} ({type_})"
+            )
         return kind or "fact"
 
     def _category(self, number: int, category: str | None) -> str:
         line = " ".join((category or "").split())
         if len(line) > _LONGEST_CATEGORY:
-            self.remarks.note(f"Categories were cut to {_LONGEST_CATEGORY} characters, of memories", number)
+            self.remarks.note(
+                f"Categories were cut to {_LONGEST_CATEGORY} characters, of memories", number
+            )
         return line[:_LONGEST_CATEGORY]
 
     def _metadata(self, number: int, text: str | None) -> dict[str, Any]:
@@ -137,7 +161,9 @@ class Database:
         return {}
 
     def _read_at(self, row: str, text: str | None) -> dict[str, Any]:
-        """When consolidation was over it, as fields; with an unreadable time it was there all the same."""
+        """When consolidation was over it, as fields; with an unreadable time it was there all the
+        same.
+        """
         if not text:
             return {}
         at = self._time(text, row)
@@ -149,7 +175,9 @@ class Database:
         """The conversations that have messages, in the order in which they were first saved."""
         found: dict[tuple[str, str], OldConversation] = {}
         columns = ("session_id", "agent_name", "timestamp", "messages_json")
-        for number, session, agent, timestamp, messages in rows(self._connection, "sessions", *columns):
+        for number, session, agent, timestamp, messages in rows(
+            self._connection, "sessions", *columns
+        ):
             self._progress(1)
             try:
                 history = read_history(session, agent or "", messages)
@@ -166,7 +194,9 @@ class Database:
 
     def vectors(self) -> Iterator[tuple[int, bytes]]:
         """Memories by their numbers, and their vectors as bytes."""
-        if not self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'memories_vec'").fetchall():
+        if not self._connection.execute(
+            "SELECT 1 FROM sqlite_schema WHERE name = 'memories_vec'"
+        ).fetchall():
             return
         self._connection.enable_load_extension(True)
         self._connection.load_extension(sqlite_vec.loadable_path())
@@ -178,21 +208,30 @@ class Database:
         """The vector of a memory; None, and a remark, when it is none."""
         vector = _unit(packed, self._dimensions)
         if vector is None:
-            self.remarks.note("Vectors of another length, of zeros or not finite were left out, of memories", number)
+            self.remarks.note(
+                "Vectors of another length, of zeros or not finite were left out, of memories",
+                number,
+            )
         return vector
 
 
 def _id(kind: Kind, created_at: Micros, number: int, content: str) -> str:
     """The id of a memory: the same at each import, and in the order of creation like any other."""
     digest = hashlib.sha256(f"{number}\n{content}".encode()).hexdigest()[:16]
-    return new_id(ID_PREFIXES[kind], created_at)[:-8] + digest  # in place of the eight that are chance
+    return (
+        new_id(ID_PREFIXES[kind], created_at)[:-8] + digest
+    )  # in place of the eight that are chance
 
 
 def _unit(packed: bytes, dimensions: int) -> Vector | None:
-    """A vector of length one; None for one of another size, of zeros, or with values that are not finite."""
+    """A vector of length one; None for one of another size, of zeros, or with values that are not
+    finite.
+    """
     if not packed or len(packed) != 4 * dimensions:
         return None
-    vector = np.frombuffer(packed, "<f4").astype(np.float64)  # wide enough for the square of any float32
+    vector = np.frombuffer(packed, "<f4").astype(
+        np.float64
+    )  # wide enough for the square of any float32
     length = float(np.linalg.norm(vector))
     if not length or not np.isfinite(length):
         return None

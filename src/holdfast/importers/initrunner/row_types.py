@@ -10,26 +10,34 @@ import apsw
 
 from ...ingest.sanitize import clean
 
-# Levels of JSON in JSON. Whether more can be written and read again depends on who calls whom; the framework that
-# conversations go back to reads no more than these.
+# Levels of JSON in JSON. Whether more can be written and read again depends on who calls whom; the
+# framework that conversations go back to reads no more than these.
 _DEEPEST = 200
 
 
 def columns(connection: apsw.Connection, table: str) -> set[str]:
     """The names of a table's columns; none when there is no such table."""
-    return {str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+    return {
+        str(name)
+        for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    }
 
 
 def rows(connection: apsw.Connection, table: str, *wanted: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table in the order they came in: their number, and these columns as text or None.
+    """The rows of a table in the order they came in: their number, and these columns as text or
+    None.
 
     A column that is not there is None everywhere, and a table that is not there has no rows.
     """
     there = columns(connection, table)
     # As bytes, because a single broken letter would otherwise keep a row from being read at all.
-    selected = ", ".join(f"CAST({column} AS BLOB)" if column in there else "NULL" for column in wanted)
+    selected = ", ".join(
+        f"CAST({column} AS BLOB)" if column in there else "NULL" for column in wanted
+    )
     if there:
-        for number, *values in connection.execute(f"SELECT rowid, {selected} FROM {table} ORDER BY rowid"):
+        for number, *values in connection.execute(
+            f"SELECT rowid, {selected} FROM {table} ORDER BY rowid"
+        ):
             yield number, *map(_text, values)
 
 

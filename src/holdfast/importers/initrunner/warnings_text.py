@@ -1,4 +1,6 @@
-"""What is odd about a database, for a person: one line for each oddity, with the rows that have it."""
+"""What is odd about a database, for a person: one line for each oddity, with the rows that have
+it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Remarks:
     @property
     def lines(self) -> tuple[str, ...]:
         """All of it, in the order in which it was first met."""
-        return tuple(f"{oddity}: {_listed(rows)}." if rows else oddity for oddity, rows in self._rows.items())
+        return tuple(
+            f"{oddity}: {_listed(rows)}." if rows else oddity for oddity, rows in self._rows.items()
+        )
 
 
 def _listed(rows: Sequence[str]) -> str:

@@ -66,7 +66,9 @@ def _name(writer: Writer, scope: Scope, conversation: OldConversation) -> str:
     return other_name(conversation.session, conversation.agent)
 
 
-def _store_conversation(writer: Writer, scope: Scope, name: str, conversation: OldConversation) -> None:
+def _store_conversation(
+    writer: Writer, scope: Scope, name: str, conversation: OldConversation
+) -> None:
     writer.put_session(
         Session(
             name,
@@ -107,7 +109,9 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
     return added, seqs
 
 
-def _restored(writer: Writer, wanted: Sequence[OldMemory], *, numbers: bool) -> tuple[int, dict[int, int]]:
+def _restored(
+    writer: Writer, wanted: Sequence[OldMemory], *, numbers: bool
+) -> tuple[int, dict[int, int]]:
     added, seqs = 0, {}
     for number, one, _ in wanted:
         there = writer.memory(one.scope, one.id)
@@ -137,18 +141,28 @@ def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]
     try:
         if not database.model:
             if next(rows, None) is not None:
-                database.remarks.say(f"The database does not say which model made its vectors: not taken. {REEMBED}")
+                database.remarks.say(
+                    f"The database does not say which model made its vectors: not taken. {REEMBED}"
+                )
             return 0
         while some := list(islice(rows, VECTOR_STEP)):
-            ours = {seqs[number]: database.vector(number, packed) for number, packed in some if number in seqs}
+            ours = {
+                seqs[number]: database.vector(number, packed)
+                for number, packed in some
+                if number in seqs
+            }
             count += _store_vectors(memory.hf.store, memory.scope, database.model, ours)
     except (apsw.Error, HoldfastError) as error:
         database.remarks.say(f"Not all vectors could be taken: {error} {REEMBED}")
     return count
 
 
-def _store_vectors(store: Store, scope: Scope, model: str, vectors: Mapping[int, Vector | None]) -> int:
+def _store_vectors(
+    store: Store, scope: Scope, model: str, vectors: Mapping[int, Vector | None]
+) -> int:
     there = store.vectors([scope], model, list(vectors))
-    new = {seq: vector for seq, vector in vectors.items() if vector is not None and seq not in there}
+    new = {
+        seq: vector for seq, vector in vectors.items() if vector is not None and seq not in there
+    }
     store.add_vectors([scope], model, new)
     return len(new)

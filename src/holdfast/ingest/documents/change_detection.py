@@ -1,4 +1,6 @@
-"""Files as the disk shows them: whether they are worth a look, and whether they are as they were."""
+"""Files as the disk shows them: whether they are worth a look, and whether they are as they
+were.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _TALKS, _PACKED = frozenset((".jsonl",)), frozenset((".db", ".gz", ".zst"))
 
 
 def can_be_indexed(path: Path) -> bool:
-    """Whether a file that nobody named is worth a look: by its name, and a packed one by what is in it."""
+    """Whether a file that nobody named is worth a look: by its name, and a packed one by what is in
+    it.
+    """
     suffix = path.suffix.lower()
     if suffix in _PACKED:
         return transcripts.reader_for(path) is not None
@@ -30,7 +34,9 @@ def can_be_indexed(path: Path) -> bool:
 
 
 def looked_at(source: Source) -> KnownFile:
-    """A file as the file system shows it, not read yet. What waits in the log of a database belongs to it."""
+    """A file as the file system shows it, not read yet. What waits in the log of a database belongs
+    to it.
+    """
     if source.name != clean(source.name):
         raise InvalidInput("its name is not UTF-8")
     status = source.path.stat()
@@ -49,7 +55,9 @@ def changed_at(source: Source) -> Micros:
 
 
 def read(file: KnownFile, path: Path) -> KnownFile:
-    """The same with the hash of what it holds, and with the time of its last change only if that is sure."""
+    """The same with the hash of what it holds, and with the time of its last change only if that is
+    sure.
+    """
     return file._replace(mtime=sure(file.mtime), hash=_hash(path))
 
 

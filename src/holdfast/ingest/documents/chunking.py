@@ -1,7 +1,9 @@
-"""A text cut into chunks that can be found and read on their own: at headings, then paragraphs, then lines.
+"""A text cut into chunks that can be found and read on their own: at headings, then paragraphs,
+then lines.
 
-A chunk is a stretch of whole lines, so it can be shown where it stands. What belongs to a chunk is decided within its
-section, so an edit changes the chunks around it and leaves the others as they are.
+A chunk is a stretch of whole lines, so it can be shown where it stands. What belongs to a chunk is
+decided within its section, so an edit changes the chunks around it and leaves the others as they
+are.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a text: its words, the headings it stands under, and its first and last line, counted from 1."""
+    """A stretch of a text: its words, the headings it stands under, and its first and last line,
+    counted from 1.
+    """
 
     text: str
     headings: tuple[str, ...]
@@ -32,7 +36,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines that belong together: a paragraph, a piece of code, or a heading, which has a level and a title."""
+    """Lines that belong together: a paragraph, a piece of code, or a heading, which has a level and
+    a title.
+    """
 
     first: int
     last: int
@@ -59,7 +65,9 @@ def chunks(text: str) -> list[Chunk]:
                     under = [*(one for one in under if one.level < block.level), block]
                 elif titles is None:
                     titles = _titles(under)
-            made += _cut(lines, group[0].first, group[-1].last, _titles(under) if titles is None else titles)
+            made += _cut(
+                lines, group[0].first, group[-1].last, _titles(under) if titles is None else titles
+            )
     return made
 
 
@@ -121,7 +129,9 @@ def _length(blocks: Sequence[_Block]) -> int:
 
 
 def _packed(section: Sequence[_Block]) -> Iterator[list[_Block]]:
-    """The blocks of each chunk of a section: as many as fit; a heading goes with what follows it."""
+    """The blocks of each chunk of a section: as many as fit; a heading goes with what follows
+    it.
+    """
     group: list[_Block] = []
     for block in section:
         text = max((place for place, one in enumerate(group, start=1) if not one.level), default=0)
@@ -148,8 +158,12 @@ def _cut(lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]) -
     yield from _cut_line(lines, start, last, titles)
 
 
-def _cut_line(lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]) -> Iterator[Chunk]:
-    """Chunks of lines that fit, or of one line that is too long and is cut at sentences, words, or anywhere."""
+def _cut_line(
+    lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]
+) -> Iterator[Chunk]:
+    """Chunks of lines that fit, or of one line that is too long and is cut at sentences, words, or
+    anywhere.
+    """
     text = "\n".join(lines[first : last + 1])
     while text.strip():
         end = len(text) if len(text) <= HARDLY_MORE else _good_end(text)
@@ -158,7 +172,9 @@ def _cut_line(lines: Sequence[str], first: int, last: int, titles: tuple[str, ..
 
 
 def _good_end(text: str) -> int:
-    """Where to cut a text that is too long: behind the last sentence, or else the last word, of what fits."""
+    """Where to cut a text that is too long: behind the last sentence, or else the last word, of
+    what fits.
+    """
     for end in (_SENTENCE_END, _SPACE):
         if found := [match.end() for match in end.finditer(text, SIZE // 2, SIZE)]:
             return found[-1]

@@ -40,8 +40,8 @@ class Indexed:
     """Those that went, because their file says something else now, or is gone."""
     warnings: list[Warned] = field(default_factory=list)
     failed: list[Warned] = field(default_factory=list)
-    """Sessions and transcripts that could not be stored, by the path of their file; the others are. They are tried
-    again the next time."""
+    """Sessions and transcripts that could not be stored, by the path of their file; the others are.
+    They are tried again the next time."""
     sessions: list[str] = field(default_factory=list)
     """Ids of the sessions that are new or went on."""
     changes: dict[str, str] = field(default_factory=dict)

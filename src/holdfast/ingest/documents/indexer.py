@@ -1,7 +1,8 @@
-"""Files indexed one after another: each read only if it has changed, and stored whole, in one transaction.
+"""Files indexed one after another: each read only if it has changed, and stored whole, in one
+transaction.
 
-Stopped anywhere, every file is wholly there as it was before or as it is now, and the next run goes on behind the last
-one that was done. Two runs at once do what one does.
+Stopped anywhere, every file is wholly there as it was before or as it is now, and the next run goes
+on behind the last one that was done. Two runs at once do what one does.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ from .upsert import Changed, key_of
 ELSEWHERE = "elsewhere:"
 """Before a hash: a transcript of another project's sessions, which only who names it wants here."""
 FAILED = "failed:"
-"""Before a hash: a transcript of which a session could not be stored. The next time it is read from its start."""
+"""Before a hash: a transcript of which a session could not be stored. The next time it is read from
+its start.
+"""
 CURRENT = "2:"
-"""Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing there."""
+"""Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing
+there.
+"""
 MOST_TRANSCRIPT_BYTES = 500_000_000  # read line by line, so this is about time: minutes
 _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
@@ -68,7 +73,8 @@ class Indexer:
     def unlearn(self, name: str) -> None:
         """Takes a file for a new one unless all of it is here.
 
-        An undo took its sessions back, and knows of no files; or an earlier version read it, and lost branches.
+        An undo took its sessions back, and knows of no files; or an earlier version read it, and
+        lost branches.
         """
         known = self.known.get(name)
         if known is not None and (name not in self._by_path or not known.hash.startswith(CURRENT)):
@@ -89,11 +95,15 @@ class Indexer:
         self.done.failed.append(Warned(name, reason))
 
     def drop(self, name: str, *, turns: bool) -> None:
-        """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of a session."""
+        """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of
+        a session.
+        """
 
         def work(writer: Writer) -> Changed:
             writer.drop_files(self._scope, ROOT, [name])
-            return self._drop_pieces(writer, name) + (self._drop_turns(writer, name) if turns else Changed())
+            return self._drop_pieces(writer, name) + (
+                self._drop_turns(writer, name) if turns else Changed()
+            )
 
         self.done.note(name, "gone", self._write(work))
 
@@ -149,7 +159,9 @@ class Indexer:
             self.warn(source.name, f"it holds a secret ({kind}), which was left out")
 
     def _transcript(self, source: Source, seen: KnownFile, reader: Reader) -> None:
-        """Each session of a file is put in a transaction of its own; with the last one the file is known."""
+        """Each session of a file is put in a transaction of its own; with the last one the file is
+        known.
+        """
         if self._plan:
             self._note(source, Changed())
             return
@@ -158,7 +170,9 @@ class Indexer:
             if source.named or self._belongs(transcript):
                 stored += self._session(source, transcript, reader)
             else:
-                deque(transcript.entries, maxlen=0)  # a reader goes on when all of one session is read
+                deque(
+                    transcript.entries, maxlen=0
+                )  # a reader goes on when all of one session is read
         changed = sum(stored, Changed())
         known = bool(stored) or source.name in self._by_path
         mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE
@@ -173,13 +187,21 @@ class Indexer:
             self._note(source, changed)
 
     def _session(self, source: Source, transcript: Transcript, reader: Reader) -> list[Changed]:
-        """Stores a session, and says what that did. One that cannot be stored is reported, and the next ones are not
-        affected by it."""
+        """Stores a session, and says what that did. One that cannot be stored is reported, and the
+        next ones are not affected by it."""
         try:
             changed = self._put(source, transcript)
-        except session_documents.Unsure:  # only a file of one session is continued, so this is all that it holds
-            return [one for whole in reader.read(source.path) for one in self._session(source, whole, reader)]
-        except Exception as error:  # whatever a file holds, it is no reason to lose the other sessions
+        except (
+            session_documents.Unsure
+        ):  # only a file of one session is continued, so this is all that it holds
+            return [
+                one
+                for whole in reader.read(source.path)
+                for one in self._session(source, whole, reader)
+            ]
+        except (
+            Exception
+        ) as error:  # whatever a file holds, it is no reason to lose the other sessions
             self._check_store(error)
             self.fail(source.name, f"session {transcript.id} could not be stored ({reason(error)})")
             return []
@@ -191,13 +213,17 @@ class Indexer:
 
     def _put(self, source: Source, transcript: Transcript) -> Changed:
         at = self._author.at
-        told = session_documents.told(transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes)
+        told = session_documents.session_document(
+            transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes
+        )
         return self._write(lambda writer: session_documents.put(writer, told, at=at))
 
     def _check_store(self, error: Exception) -> None:
         """Raises the error again if it is the store that fails, and not what was to be stored."""
         if isinstance(error, StoreError):
-            if type(error) is not StoreError:  # it says itself what is wrong with the store as a whole
+            if (
+                type(error) is not StoreError
+            ):  # it says itself what is wrong with the store as a whole
                 raise error
             self._store.session(self._scope, "")  # raises where nothing can be read any more
 
@@ -205,7 +231,10 @@ class Indexer:
         return upsert.drop(writer, self._scope, key_of(name), kind="document")
 
     def _drop_turns(self, writer: Writer, name: str) -> Changed:
-        return sum((session_documents.drop(writer, one, name) for one in self._by_path.get(name, ())), Changed())
+        return sum(
+            (session_documents.drop(writer, one, name) for one in self._by_path.get(name, ())),
+            Changed(),
+        )
 
     def _cursor(self, name: str) -> Cursor | None:
         """How far a file was read, by what was read last of it."""

@@ -16,14 +16,19 @@ from .upsert import SOURCE, fixed_id, key_of
 
 TEXTS = frozenset((".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".org", ".adoc"))
 TICKETS = frozenset((".json",))
-MOST_BYTES = 5_000_000  # a longer text is data: nobody wrote it, and nobody would read what recall brings up of it
+# a longer text is data: nobody wrote it, and nobody would read what recall brings up of it
+MOST_BYTES = 5_000_000
 
 
 def pieces(path: Path, data: bytes) -> list[Piece]:
-    """What a file says, in pieces. InvalidInput, with the reason, when it is nothing that can be indexed."""
+    """What a file says, in pieces. InvalidInput, with the reason, when it is nothing that can be
+    indexed.
+    """
     suffix = path.suffix.lower()
     if suffix not in TEXTS | TICKETS:
-        raise InvalidInput("it is no transcript, and neither Markdown, plain text nor JSON by its name")
+        raise InvalidInput(
+            "it is no transcript, and neither Markdown, plain text nor JSON by its name"
+        )
     if b"\0" in data[:8192]:
         raise InvalidInput("it is a binary file")
     try:
@@ -37,7 +42,9 @@ def pieces(path: Path, data: bytes) -> list[Piece]:
 def memories(
     found: Sequence[Piece], name: str, scope: Scope, *, written: Micros, at: Micros, max_bytes: int
 ) -> Memories:
-    """The pieces of the file `name` as memories, in order; `written` is when it was, unless it says so itself."""
+    """The pieces of the file `name` as memories, in order; `written` is when it was, unless it says
+    so itself.
+    """
     made: Memories = []
     again: Counter[str] = Counter()
     for piece in found:

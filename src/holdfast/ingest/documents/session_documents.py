@@ -1,4 +1,6 @@
-"""Sessions of coding agents: their transcripts as turns, and what is known of each session as a whole."""
+"""Sessions of coding agents: their transcripts as turns, and what is known of each session as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ INDEXED = "indexed"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SessionDocument:
     """One session as a transcript tells it."""
 
     id: str
@@ -38,21 +40,27 @@ class Told:
     turns: Memories
 
 
-def told(transcript: Transcript, name: str, scope: Scope, *, at: Micros, max_bytes: int) -> Told:
+def session_document(
+    transcript: Transcript, name: str, scope: Scope, *, at: Micros, max_bytes: int
+) -> SessionDocument:
     """Reads a transcript to its end. What nobody may remember is read over."""
     id_ = _session_id(transcript)
     turns = list(_turns(transcript, id_, name, scope, at=at, max_bytes=max_bytes))
-    return Told(id_, scope, transcript, name, [] if transcript.private else turns)
+    return SessionDocument(id_, scope, transcript, name, [] if transcript.private else turns)
 
 
 class Unsure(Exception):
-    """Whether turns are new cannot be told from what follows a cursor: the transcript is to be read from its start."""
+    """Whether turns are new cannot be told from what follows a cursor: the transcript is to be read
+    from its start.
+    """
 
 
-def put(writer: Writer, told: Told, *, at: Micros) -> Changed:
-    """Stores the turns that are new; unless they follow those that are known, they take their place.
+def put(writer: Writer, told: SessionDocument, *, at: Micros) -> Changed:
+    """Stores the turns that are new; unless they follow those that are known, they take their
+    place.
 
-    Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before the cursor.
+    Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before
+    the cursor.
     """
     known = writer.session(told.scope, told.id)
     if known is None and not told.turns:
@@ -61,7 +69,9 @@ def put(writer: Writer, told: Told, *, at: Micros) -> Changed:
         if any(writer.memory(turn.scope, turn.id) for turn in told.turns):
             raise Unsure
         place = writer.next_position(told.scope, told.id)
-        follow = [turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)]
+        follow = [
+            turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)
+        ]
         changed = Changed(len(upsert.add(writer, follow, at=at)))
     else:
         turns = [turn.with_(position=position) for position, turn in enumerate(told.turns)]
@@ -73,7 +83,8 @@ def put(writer: Writer, told: Told, *, at: Micros) -> Changed:
 
 
 def drop(writer: Writer, session: Session, name: str) -> Changed:
-    """Takes out the turns that were read from a file which is gone, unless the session has moved to another.
+    """Takes out the turns that were read from a file which is gone, unless the session has moved to
+    another.
 
     The session stays, and so does what was learned from it, with the words it rests on.
     """
@@ -98,14 +109,17 @@ def _session_id(transcript: Transcript) -> str:
     try:
         return commit.check_session(transcript.id)
     except InvalidInput:
-        return hashlib.sha256(f"{transcript.agent} {transcript.id}".encode("utf-8", "replace")).hexdigest()[:32]
+        return hashlib.sha256(
+            f"{transcript.agent} {transcript.id}".encode("utf-8", "replace")
+        ).hexdigest()[:32]
 
 
 def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
     """The turn as it is to be stored, where another session holds one with its id.
 
-    A copy of it is stored once. What is a branch there and the conversation here moves here. Where sessions are never
-    copied, it is another turn that only says the same at the same time, and gets an id of its own.
+    A copy of it is stored once. What is a branch there and the conversation here moves here. Where
+    sessions are never copied, it is another turn that only says the same at the same time, and gets
+    an id of its own.
     """
     other = writer.memory(turn.scope, turn.id)
     if other is None or other.session == turn.session:
@@ -113,8 +127,14 @@ def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
     if not copies:
         return turn.with_(id=fixed_id("turn", turn.session, turn.id))
     if BRANCH in other.metadata and BRANCH not in turn.metadata:
-        metadata = {key: value for key, value in {**other.metadata, **turn.metadata}.items() if key != BRANCH}
-        writer.change(other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at)
+        metadata = {
+            key: value
+            for key, value in {**other.metadata, **turn.metadata}.items()
+            if key != BRANCH
+        }
+        writer.change(
+            other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at
+        )
     return turn
 
 
@@ -126,9 +146,13 @@ def _turns(
     for entry in transcript.entries:
         said_at = entry.at if entry.at is not None else said_at
         # Without a time the same words may be said twice, and only their place tells them apart.
-        identity: tuple[object, ...] = (entry.hash,) if entry.at is not None else (session, entry.lines, entry.hash)
+        identity: tuple[object, ...] = (
+            (entry.hash,) if entry.at is not None else (session, entry.lines, entry.hash)
+        )
         said[identity] += 1
-        if said[identity] > 1:  # said again at the same time: which repeat it is, is the same in every copy
+        if (
+            said[identity] > 1
+        ):  # said again at the same time: which repeat it is, is the same in every copy
             identity = (*identity, "repeat", said[identity] - 1)
         for part, text in enumerate(_pieces(entry.text)):
             draft = _draft(entry, text, session, name, said_at)
@@ -138,7 +162,9 @@ def _turns(
 
 
 def _pieces(message: str) -> list[str]:
-    """A message in pieces that can be found; a long one is guarded before it is cut, any piece when it is stored."""
+    """A message in pieces that can be found; a long one is guarded before it is cut, any piece when
+    it is stored.
+    """
     if len(message) <= HARDLY_MORE:
         return [message]
     return [chunk.text for chunk in chunks(guard_lines(message))]
@@ -165,17 +191,25 @@ def _draft(entry: Entry, text: str, session: str, name: str, said_at: Micros | N
     )
 
 
-def _own_title(told: Told) -> str:
-    """What a session is called, unless that is how one of its turns begins: words of it would outlive the turn."""
+def _own_title(told: SessionDocument) -> str:
+    """What a session is called, unless that is how one of its turns begins: words of it would
+    outlive the turn.
+    """
     title = told.transcript.title
     begins = " ".join(title.rstrip("…").split())
-    return "" if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns) else title
+    return (
+        ""
+        if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns)
+        else title
+    )
 
 
-def _session(told: Told, known: Session | None, *, at: Micros) -> Session:
-    """A session that has ended, as far as anybody can tell, and of which conversations need learn nothing more.
+def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Session:
+    """A session that has ended, as far as anybody can tell, and of which conversations need learn
+    nothing more.
 
-    What is worth knowing of it is extracted as records; learning facts from it besides would say everything twice.
+    What is worth knowing of it is extracted as records; learning facts from it besides would say
+    everything twice.
     """
     transcript, metadata = told.transcript, dict(known.metadata) if known else {}
     metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
@@ -183,10 +217,17 @@ def _session(told: Told, known: Session | None, *, at: Micros) -> Session:
         metadata |= guard_data({"title": title}, name="metadata")
     metadata.pop("cursor", None)
     if transcript.cursor is not None:
-        metadata["cursor"] = [transcript.cursor.position, transcript.cursor.lines, transcript.cursor.digest]
+        metadata["cursor"] = [
+            transcript.cursor.position,
+            transcript.cursor.lines,
+            transcript.cursor.digest,
+        ]
     said = [turn.event_time for turn in told.turns]
     started = known.started_at if known else transcript.started_at or min(said, default=at)
-    last = max(known.last_activity if known else started, transcript.updated_at or max(said, default=started))
+    last = max(
+        known.last_activity if known else started,
+        transcript.updated_at or max(said, default=started),
+    )
     return Session(
         told.id,
         told.scope,

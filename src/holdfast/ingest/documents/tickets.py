@@ -1,6 +1,8 @@
-"""Tickets and notes as pieces that can be found: Markdown with frontmatter or a heading, JSON, plain text.
+"""Tickets and notes as pieces that can be found: Markdown with frontmatter or a heading, JSON,
+plain text.
 
-Of a ticket, every piece carries its title, so that it is found by it, and its status, type and priority as tags.
+Of a ticket, every piece carries its title, so that it is found by it, and its status, type and
+priority as tags.
 """
 
 from __future__ import annotations
@@ -28,13 +30,24 @@ _TITLE = ("title", "summary", "subject")
 _TEXT = ("description", "body", "content", "text")
 _REMARKS = ("notes", "note", "comments")
 _NAME = ("id", "key", "number")
-_WHEN = ("updated", "updated_at", "updatedAt", "modified", "date", "created", "created_at", "createdAt")
+_WHEN = (
+    "updated",
+    "updated_at",
+    "updatedAt",
+    "modified",
+    "date",
+    "created",
+    "created_at",
+    "createdAt",
+)
 _LABELS = ("labels", "tags", "keywords")
 _FACETS = ("status", "type", "priority")  # each becomes a tag such as `status:done`
 _LISTS = ("tickets", "issues", "items")
 
 _TOP_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_FACET_LINE = re.compile(rf"^[\s*_>-]*({'|'.join(_FACETS)})[\s*_]*:[\s*_]*([\w][\w /-]{{0,40}})", re.IGNORECASE)
+_FACET_LINE = re.compile(
+    rf"^[\s*_>-]*({'|'.join(_FACETS)})[\s*_]*:[\s*_]*([\w][\w /-]{{0,40}})", re.IGNORECASE
+)
 _FACET_LINES = 12  # from the top: further down such a line is prose
 
 
@@ -64,13 +77,19 @@ def markdown(text: str, *, name: str) -> list[Piece]:
 
 
 def tickets(text: str) -> list[Piece]:
-    """The pieces of the tickets in a JSON text: one, or a list. InvalidInput when it holds none, or is not JSON."""
+    """The pieces of the tickets in a JSON text: one, or a list. InvalidInput when it holds none, or
+    is not JSON.
+    """
     pieces: list[Piece] = []
     for fields, lines in _objects(text):
         if _is_ticket(fields):
             pieces += _of_ticket(fields, lines)
     if not pieces:
-        raise InvalidInput("it is JSON, but neither a ticket (title, description, notes, status) nor a list of tickets")
+        raise InvalidInput(
+            "it is JSON, but neither a ticket (title, description, notes, status) nor a list "
+            "of "
+            "tickets"
+        )
     return pieces
 
 
@@ -78,7 +97,9 @@ def tickets(text: str) -> list[Piece]:
 
 
 def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
-    """What stands between the two lines of dashes at the top, the text behind it, and how many lines those were."""
+    """What stands between the two lines of dashes at the top, the text behind it, and how many
+    lines those were.
+    """
     try:
         document = frontmatter.split(text)
         fields = frontmatter.read(document)
@@ -88,7 +109,9 @@ def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
 
 
 def _written_facets(body: str) -> dict[str, str]:
-    """Facets that are written as lines of the text, such as `**Status:** done` under the heading."""
+    """Facets that are written as lines of the text, such as `**Status:** done` under the
+    heading.
+    """
     lines = (line for line in body.split("\n", _FACET_LINES)[:_FACET_LINES])
     found = filter(None, map(_FACET_LINE.match, lines))
     return {match[1].lower(): match[2].strip() for match in found}
@@ -146,7 +169,9 @@ def _of_ticket(fields: Mapping[str, Any], lines: tuple[int, int]) -> list[Piece]
 
 
 def _section(name: str, remarks: Any) -> str:
-    """Notes or comments as text under a heading: a text, or a list of texts or of objects with a text each."""
+    """Notes or comments as text under a heading: a text, or a list of texts or of objects with a
+    text each.
+    """
     several = remarks if isinstance(remarks, list) else [remarks]
     texts = filter(None, map(_remark, several))
     told = "\n\n".join(texts)
@@ -157,7 +182,13 @@ def _remark(remark: Any) -> str:
     if not isinstance(remark, dict):
         return str(remark).strip() if isinstance(remark, str | int | float) else ""
     who = remark.get("author") or remark.get("user") or ""
-    name = who if isinstance(who, str) else _first(who, ("name", "login")) if isinstance(who, dict) else ""
+    name = (
+        who
+        if isinstance(who, str)
+        else _first(who, ("name", "login"))
+        if isinstance(who, dict)
+        else ""
+    )
     said = _first(remark, (*_TEXT, *_REMARKS))
     return f"{name}: {said}" if name and said else said
 
@@ -186,9 +217,17 @@ def _facets(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def _tags(fields: Mapping[str, Any], facets: Mapping[str, str]) -> tuple[str, ...]:
     labels = next((fields[name] for name in _LABELS if fields.get(name)), ())
-    several = labels.split(",") if isinstance(labels, str) else labels if isinstance(labels, list) else ()
-    named = (_first(one, ("name",)) if isinstance(one, dict) else str(one).strip() for one in several)
-    return tuple(shorten(tag, 100) for tag in (*(f"{k}:{v.lower()}" for k, v in facets.items()), *named) if tag)
+    several = (
+        labels.split(",") if isinstance(labels, str) else labels if isinstance(labels, list) else ()
+    )
+    named = (
+        _first(one, ("name",)) if isinstance(one, dict) else str(one).strip() for one in several
+    )
+    return tuple(
+        shorten(tag, 100)
+        for tag in (*(f"{k}:{v.lower()}" for k, v in facets.items()), *named)
+        if tag
+    )
 
 
 def _when(fields: Mapping[str, Any]) -> Micros | None:

@@ -1,6 +1,8 @@
-"""The chunks of one file in the store: each under an id that follows from what it is, put in the place of older ones.
+"""The chunks of one file in the store: each under an id that follows from what it is, put in the
+place of older ones.
 
-Because of those ids an index can be thrown away and built again, or built on two machines, and every link still holds.
+Because of those ids an index can be thrown away and built again, or built on two machines, and
+every link still holds.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _LONGEST_KEY = 255
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What putting the chunks of a file did: how many came and went, and the sessions that are new or went on."""
+    """What putting the chunks of a file did: how many came and went, and the sessions that are new
+    or went on.
+    """
 
     added: int = 0
     removed: int = 0
@@ -38,14 +42,20 @@ def fixed_id(kind: Kind, *identity: object) -> str:
 
 
 def key_of(name: str) -> str:
-    """What the pieces of a file have as their session: its name, unless that is too long for one."""
+    """What the pieces of a file have as their session: its name, unless that is too long for
+    one.
+    """
     if len(name) <= _LONGEST_KEY:
         return name
     return f"{hashlib.sha256(name.encode()).hexdigest()[:32]}:{name[-200:]}"
 
 
-def replace(writer: Writer, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros) -> Changed:
-    """Makes `wanted` all that is indexed of a file or a session; those that are there already keep ids and links."""
+def replace(
+    writer: Writer, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros
+) -> Changed:
+    """Makes `wanted` all that is indexed of a file or a session; those that are there already keep
+    ids and links.
+    """
     there = {one.id: one for one in _indexed(writer, scope, session, kind)}
     ids = {one.id for one in wanted}
     gone = [one for one in there.values() if one.id not in ids]
@@ -59,7 +69,9 @@ def replace(writer: Writer, scope: Scope, session: str, wanted: Sequence[Memory]
 
 
 def add(writer: Writer, new: Sequence[Memory], *, at: Micros) -> Memories:
-    """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one before it."""
+    """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one
+    before it.
+    """
     stored = writer.add_many([one for one in new if writer.memory(one.scope, one.id) is None])
     entity_linking.note(writer, stored, at=at)
     return stored

@@ -51,13 +51,28 @@ class Talker:
             confidence: How sure it is, from 0 to 1.
         """
         try:
-            fact = facts.build(self.hf, Draft(content=content, confidence=confidence, source="tool", trust="agent"))
+            fact = facts.build(
+                self.hf, Draft(content=content, confidence=confidence, source="tool", trust="agent")
+            )
         except InvalidInput as error:
-            return {"memory_id": None, "content_preview": "", "success": False, "message": str(error)}
+            return {
+                "memory_id": None,
+                "content_preview": "",
+                "success": False,
+                "message": str(error),
+            }
         try:
-            stored = self.hf.write("remember", lambda writer: facts.keep(writer, fact, who_of(self.hf, "remember")))
+            stored = self.hf.write(
+                "remember",
+                lambda writer: facts.save_fact(writer, fact, who_of(self.hf, "remember")),
+            )
         except NeedsPerson as error:
-            return {"memory_id": None, "content_preview": "", "success": False, "message": str(error)}
+            return {
+                "memory_id": None,
+                "content_preview": "",
+                "success": False,
+                "message": str(error),
+            }
         told = {"memory_id": stored.id, "content_preview": preview(stored.content), "success": True}
         return {**told, "message": PROPOSED} if stored.status == "proposed" else told
 
@@ -73,12 +88,22 @@ class Talker:
             message = f"Memory {memory_id} not found or already superseded."
             return {"success": False, "new_memory_id": None, "message": message}
         try:
-            new = self.hf.correct(old.id, new_content, confidence=commit.said(old), decay_rate=old.decay_rate)
+            new = self.hf.correct(
+                old.id, new_content, confidence=commit.said(old), decay_rate=old.decay_rate
+            )
         except HoldfastError as error:
             return {"success": False, "new_memory_id": None, "message": str(error)}
         if new.status == "proposed":
-            return {"success": False, "new_memory_id": new.id, "message": f"{PROPOSED} Until then {old.id} stands."}
-        return {"success": True, "new_memory_id": new.id, "message": f"Corrected. New memory id={new.id}"}
+            return {
+                "success": False,
+                "new_memory_id": new.id,
+                "message": f"{PROPOSED} Until then {old.id} stands.",
+            }
+        return {
+            "success": True,
+            "new_memory_id": new.id,
+            "message": f"Corrected. New memory id={new.id}",
+        }
 
     def confirm_fact(self, memory_id: str) -> dict[str, Any]:
         """Protect a memory that was confirmed: it no longer fades.
@@ -87,7 +112,11 @@ class Talker:
             memory_id: The id of the memory.
         """
         if active(self.hf, memory_id) is None:
-            return {"success": False, "memory_id": memory_id, "message": f"Memory {memory_id} not found."}
+            return {
+                "success": False,
+                "memory_id": memory_id,
+                "message": f"Memory {memory_id} not found.",
+            }
         try:
             self.hf.confirm(memory_id)
         except HoldfastError as error:
@@ -102,12 +131,15 @@ class Talker:
         latest = self.hf.list(limit=1)
         return {
             "counts": {
-                name: sum(kept.get(kind, 0) for kind in KINDS[name]) for name in ("episode", "fact", "reflection")
+                name: sum(kept.get(kind, 0) for kind in KINDS[name])
+                for name in ("episode", "fact", "reflection")
             },
             "latest_created_at": iso(latest[0].created_at) if latest else None,
         }
 
-    def get_entity_info(self, name: str, kind: str | None = None, limit: int = 10) -> dict[str, Any]:
+    def get_entity_info(
+        self, name: str, kind: str | None = None, limit: int = 10
+    ) -> dict[str, Any]:
         """Tell everything about a person, a project or a place.
 
         Args:
@@ -127,7 +159,8 @@ class Talker:
             "entity": _profile(about),
             "memories": [short(memory) for memory in shown.memories],
             "timeline": [
-                {"day": day, "memories": [memory.id for memory in memories]} for day, memories in shown.timeline.items()
+                {"day": day, "memories": [memory.id for memory in memories]}
+                for day, memories in shown.timeline.items()
             ],
         }
 

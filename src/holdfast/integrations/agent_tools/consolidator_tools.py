@@ -19,12 +19,16 @@ LONGEST_PAGE, CONFLICTS = 100, 5
 
 
 class Reader:
-    """Pages of a conversation, its facts, their conflicts. Marking a session is not left to it alone: see `learn`."""
+    """Pages of a conversation, its facts, their conflicts. Marking a session is not left to it
+    alone: see `learn`.
+    """
 
     def __init__(self, hf: Holdfast) -> None:
         self.hf = hf
 
-    def get_episodes_for_consolidation(self, session_id: str, offset: int = 0, limit: int = PAGE) -> dict[str, Any]:
+    def get_episodes_for_consolidation(
+        self, session_id: str, offset: int = 0, limit: int = PAGE
+    ) -> dict[str, Any]:
         """Read a conversation, thirty turns at a time.
 
         Args:
@@ -32,12 +36,17 @@ class Reader:
             offset: Where to go on; `next_offset` of the page before.
             limit: How many turns at a time, from 1 to 100.
         """
-        turns, start, size = self._turns(session_id), max(offset, 0), min(max(limit, 1), LONGEST_PAGE)
+        turns, start, size = (
+            self._turns(session_id),
+            max(offset, 0),
+            min(max(limit, 1), LONGEST_PAGE),
+        )
         more = start + size < len(turns)
         return {
             "session_id": session_id,
             "episodes": [
-                {"id": turn.id, "role": turn.role, "content": turn.content} for turn in turns[start : start + size]
+                {"id": turn.id, "role": turn.role, "content": turn.content}
+                for turn in turns[start : start + size]
             ],
             "total": len(turns),
             "has_more": more,
@@ -55,7 +64,10 @@ class Reader:
         who = who_of(self.hf, "consolidate")
 
         def save(writer: Writer) -> Memories:
-            return [one.memory if one.known else facts_.keep(writer, one.memory, who, one.sources) for one in planned]
+            return [
+                one.memory if one.known else facts_.save_fact(writer, one.memory, who, one.sources)
+                for one in planned
+            ]
 
         saved = [
             {
@@ -104,7 +116,9 @@ class Reader:
         read = session is not None and (session.consolidated_at or -1) >= session.last_activity
         return {"session_id": session_id, "consolidated": read}
 
-    def detect_conflicts(self, new_fact_id: str, new_fact_content: str = "", session_id: str = "") -> dict[str, Any]:
+    def detect_conflicts(
+        self, new_fact_id: str, new_fact_content: str = "", session_id: str = ""
+    ) -> dict[str, Any]:
         """Find facts that may contradict one; those of the same conversation are left out.
 
         Args:
@@ -117,7 +131,9 @@ class Reader:
         session = session_id or (fact.metadata.get("session") if fact else None)
         hits = self.hf.recall(content, limit=CONFLICTS + 1, kinds=["fact"], exclude_session=session)
         others = [hit.memory for hit in hits if hit.memory.id != new_fact_id][:CONFLICTS]
-        candidates = [{"id": one.id, "content": one.content, "confidence": one.confidence} for one in others]
+        candidates = [
+            {"id": one.id, "content": one.content, "confidence": one.confidence} for one in others
+        ]
         return {"candidates": candidates, "has_candidates": bool(candidates)}
 
     def resolve_conflict(self, new_fact_id: str, old_fact_id: str, reason: str) -> dict[str, Any]:
@@ -146,7 +162,9 @@ class Reader:
         }
 
     def _turns(self, session: str) -> Memories:
-        return self.hf.store.list(Filter(self.hf.scopes, kinds=("turn",), sessions=(session,)), order="oldest")
+        return self.hf.store.list(
+            Filter(self.hf.scopes, kinds=("turn",), sessions=(session,)), order="oldest"
+        )
 
 
 def _resolve(writer: Writer, *, old: Memory, new: Memory, at: Micros, reason: str) -> None:

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidInput
 from ...extraction import permission_checks
-from ...extraction.apply import near, recognition
+from ...extraction.apply import DECAY_RATE, near, recognition
 from ...extraction.candidate import Candidate
 from ...extraction.episodes import SOURCE
 from ...extraction.permission_checks import Who
 from ...extraction.similarity.dedup import first_duplicate
 from ...ingest import commit, entity_linking
 from ...ingest.commit import Draft
-from ...maintenance.decay import RATE
 from ...memory import Holdfast
 from ...storage.protocol import Writer
 from ...types import SURENESS, Edge, Memory
@@ -23,15 +22,21 @@ DEFAULT_CONFIDENCE = 0.8
 
 
 class Planned(NamedTuple):
-    """A fact of a batch: the memory that it is or is to be, whether that is known, and the turns it is from."""
+    """A fact of a batch: the memory that it is or is to be, whether that is known, and the turns it
+    is from.
+    """
 
     memory: Memory
     known: bool
     sources: Sequence[str] = ()
 
 
-def plan(hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]) -> tuple[list[Planned], list[str]]:
-    """What to do with each fact of a batch, and what is wrong with those that cannot be used. Nothing is written."""
+def plan(
+    hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]
+) -> tuple[list[Planned], list[str]]:
+    """What to do with each fact of a batch, and what is wrong with those that cannot be used.
+    Nothing is written.
+    """
     planned: list[Planned] = []
     errors: list[str] = []
     for number, fact in enumerate(facts):
@@ -42,7 +47,9 @@ def plan(hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]) -> tupl
     return planned, errors
 
 
-def _planned(hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]) -> Planned:
+def _planned(
+    hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]
+) -> Planned:
     content = fact["content"]
     if not isinstance(content, str):
         raise InvalidInput(f"content must be text, not {content!r}.")
@@ -69,12 +76,14 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 def build(hf: Holdfast, draft: Draft) -> Memory:
     """The fact of a draft: it fades when nobody uses it."""
-    draft.decay_rate = RATE
+    draft.decay_rate = DECAY_RATE
     return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
 
 
-def keep(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
-    """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it mentions."""
+def save_fact(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
+    """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it
+    mentions.
+    """
     memory, at = permission_checks.remember(writer, [fact], who)[0], fact.created_at
     if memory.status != "active":
         return memory

@@ -1,4 +1,5 @@
-"""The calls of a program that hosts an agent: what it tells memory, what it puts before a prompt, what it has done.
+"""The calls of a program that hosts an agent: what it tells memory, what it puts before a prompt,
+what it has done.
 
 The names are those that such programs know from elsewhere; each is a line or two over the engine.
 """
@@ -14,7 +15,7 @@ from ...ingest.session_log import begin
 from ...maintenance import entity_jobs, reflection
 from ...memory import Holdfast
 from ...memory.asking import metered
-from ...models.entities.base import Found
+from ...models.entities.base import EntityMatch
 from ...models.entities.select import Recognition, standard
 from ...models.llm.chat import Complete
 from ...storage.protocol import Filter
@@ -23,14 +24,17 @@ from .labels import Functions, kinds_of, learned_from
 from .tools import consolidating, talking
 
 FACTS_TOLD = 5
-LONGEST_ROLE = 200  # characters: the name of an agent may be any, and what it says must not be lost over that
+LONGEST_ROLE = (
+    200  # characters: the name of an agent may be any, and what it says must not be lost over that
+)
 
 
 class Keeper:
     """An agent's memory as its host sees it. `complete` asks a language model, where there is one.
 
-    When a conversation begins and its first words are stored, `session_completed` hears the ids of those that have
-    ended and are yet to be read. A message waits for it meanwhile, so it had better only note them.
+    When a conversation begins and its first words are stored, `session_completed` hears the ids of
+    those that have ended and are yet to be read. A message waits for it meanwhile, so it had better
+    only note them.
     """
 
     def __init__(
@@ -56,7 +60,9 @@ class Keeper:
         return consolidating(self.hf)
 
     def user_message(self, text: str, session_id: str) -> Memory | None:
-        """Stores what a person said, unless it is blank. A session that was not heard of before ends the open ones."""
+        """Stores what a person said, unless it is blank. A session that was not heard of before
+        ends the open ones.
+        """
         self.session, scope, at = session_id, self.hf.scopes[0], self.hf.clock()
         begins = self.hf.store.session(scope, session_id) is None
         stored = self.hf.capture(session_id, "user", text)
@@ -74,23 +80,31 @@ class Keeper:
         return self.hf.capture(session, agent_id[:LONGEST_ROLE], text) if session else None
 
     def get_context(self, prompt: str) -> str | None:
-        """What to put before a prompt: facts of other sessions that help, the latest reflection; None for nothing."""
+        """What to put before a prompt: facts of other sessions that help, the latest reflection;
+        None for nothing.
+        """
         found = self.hf.context(prompt, session=self.session, kinds=["fact"], limit=FACTS_TOLD)
         return "\n\n".join(block for block in (found.turn, found.stable) if block) or None
 
     def get_pending_consolidations(self, exclude_session_id: str | None = None) -> list[str]:
-        """The sessions that have ended and are yet to be read, but for one. Those that go on are not among them."""
+        """The sessions that have ended and are yet to be read, but for one. Those that go on are
+        not among them.
+        """
         waiting = self.hf.store.unread(self.hf.scopes)
         return [session.id for session in waiting if session.id != exclude_session_id]
 
     def consolidate(self, session_id: str) -> dict[str, Any]:
-        """Reads a session that has ended, and says what came of it. One that was read, or still goes on, is skipped.
+        """Reads a session that has ended, and says what came of it. One that was read, or still
+        goes on, is skipped.
 
-        Never raises: a model that fails leaves the session for the next time, and the summary says why.
+        Never raises: a model that fails leaves the session for the next time, and the summary says
+        why.
         """
         session = self.hf.store.session(self.hf.scopes[0], session_id)
         if session is None or not is_unread(session):
-            return _consolidated(session_id, skipped=True, summary="There is nothing in it that is yet to be read.")
+            return _consolidated(
+                session_id, skipped=True, summary="There is nothing in it that is yet to be read."
+            )
         before = self._replaced_by(session_id)
         try:
             new = self.hf.learn(session_id, complete=self._complete).new
@@ -109,13 +123,17 @@ class Keeper:
             if edge.relation == "supersedes" and edge.source == fact.id
         }
 
-    def extract(self, text: str, strategy: str = "fast") -> list[Found]:
-        """The people, projects, addresses and dates that a text names, by the strategy fast, local or accurate."""
+    def extract(self, text: str, strategy: str = "fast") -> list[EntityMatch]:
+        """The people, projects, addresses and dates that a text names, by the strategy fast, local
+        or accurate.
+        """
         return self._recognition.recognise(text, strategy)
 
     @property
     def accurate_ner_available(self) -> bool:
-        """Whether a second look can find more than the first: with our names, spaCy or a model. It usually can."""
+        """Whether a second look can find more than the first: with our names, spaCy or a model. It
+        usually can.
+        """
         return self._recognition.accurate_available()
 
     def get_memories_for_entity_enrichment(
@@ -127,13 +145,17 @@ class Keeper:
         """Memories that mention few entities and have had no second look, newest first."""
         ours = tuple(one for kind in kinds for one in kinds_of(kind))
         scope = self.hf.scopes[0]
-        return entity_jobs.candidates(self.hf.store, scope, kinds=ours, max_entity_count=max_entity_count, limit=limit)
+        return entity_jobs.candidates(
+            self.hf.store, scope, kinds=ours, max_entity_count=max_entity_count, limit=limit
+        )
 
     def enrich_memory_entities(self, memory_id: str, content: str | None = None) -> int:
         """Takes that second look at one of them, and says how many entities it mentions."""
         memory, at = self.hf.get(memory_id), self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
-        return self.hf.write("enrich", lambda writer: entity_jobs.look_again(writer, memory, found, at=at))
+        return self.hf.write(
+            "enrich", lambda writer: entity_jobs.look_again(writer, memory, found, at=at)
+        )
 
     def run_decay_and_prune(self, threshold: float | None = None) -> dict[str, int]:
         """Lets unused facts become less sure, and those below the threshold fade."""
@@ -148,17 +170,27 @@ class Keeper:
         sources = self.hf.store.get([scope], list(source_ids))
         return self.hf.write(
             "reflect",
-            lambda writer: reflection.keep(writer, scope, content, sources, at=at, max_bytes=limit, tags=tuple(tags)),
+            lambda writer: reflection.save_reflection(
+                writer, scope, content, sources, at=at, max_bytes=limit, tags=tuple(tags)
+            ),
         )
 
     def get_latest_reflection(self) -> str | None:
         """What the latest reflection says; None when there is none."""
         where = Filter(self.hf.scopes, kinds=("reflection",))
-        return next((memory.content for memory in self.hf.store.list(where, limit=1, order="latest")), None)
+        return next(
+            (memory.content for memory in self.hf.store.list(where, limit=1, order="latest")), None
+        )
 
 
 def _consolidated(
-    session_id: str, *, success: bool = True, skipped: bool = False, facts: int = 0, conflicts: int = 0, summary: str
+    session_id: str,
+    *,
+    success: bool = True,
+    skipped: bool = False,
+    facts: int = 0,
+    conflicts: int = 0,
+    summary: str,
 ) -> dict[str, Any]:
     return {
         "session_id": session_id,

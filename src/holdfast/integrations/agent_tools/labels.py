@@ -1,4 +1,6 @@
-"""What the tools say and understand: kinds by other systems' names, memories in short, ids that lead nowhere."""
+"""What the tools say and understand: kinds by other systems' names, memories in short, ids that
+lead nowhere.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ PREVIEW = 80
 
 
 def kinds_of(kind: str | None) -> tuple[Kind, ...]:
-    """Our kinds for a name, theirs or ours; all of them for none. InvalidInput for a name that stands for nothing."""
+    """Our kinds for a name, theirs or ours; all of them for none. InvalidInput for a name that
+    stands for nothing.
+    """
     if kind is None:
         return ()
     found = KINDS.get(kind) or tuple(one for one in OURS if one == kind)
     if not found:
-        raise InvalidInput(f"Unknown kind {kind!r}. Use one of: {', '.join(dict.fromkeys((*KINDS, *OURS)))}.")
+        raise InvalidInput(
+            f"Unknown kind {kind!r}. Use one of: {', '.join(dict.fromkeys((*KINDS, *OURS)))}."
+        )
     return found
 
 

@@ -40,9 +40,13 @@ def consolidating(hf: Holdfast) -> Functions:
 
 
 def toolset(functions: Functions) -> FunctionToolset[object]:
-    """The functions as tools of a pydantic-ai agent. What the model got wrong is told to it, and it may try again."""
-    from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415 (optional extra)
+    """The functions as tools of a pydantic-ai agent. What the model got wrong is told to it, and it
+    may try again.
+    """
+    # Optional extra.
+    from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415
 
-    from ...agents.tools import retried  # noqa: PLC0415 (needs it too)
+    # Needs it too.
+    from ...agents.tools import retried  # noqa: PLC0415
 
     return FunctionToolset([Tool(retried(function), takes_ctx=False) for function in functions])

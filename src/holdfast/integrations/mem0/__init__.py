@@ -1,7 +1,8 @@
 """mem0's `Memory` and `AsyncMemory` interfaces.
 
-Items are memories, so they are found by recall, have a journal and can be undone. A user's are in `user:<user_id>`, an
-agent's own in `agent:<agent_id>`; a run is noted with them, and the ids say everything else.
+Items are memories, so they are found by recall, have a journal and can be undone. A user's are in
+`user:<user_id>`, an agent's own in `agent:<agent_id>`; a run is noted with them, and the ids say
+everything else.
 
     from holdfast.integrations.mem0 import Memory
 """

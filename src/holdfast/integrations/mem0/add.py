@@ -31,7 +31,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What `add` was told: whose it is, what goes with it, when it was said, how long it holds, and the messages."""
+    """What `add` was told: whose it is, what goes with it, when it was said, how long it holds, and
+    the messages.
+    """
 
     owner: Owner
     metadata: Mapping[str, Any]
@@ -47,13 +49,18 @@ class Given:
     def draft(self, said: Said) -> Draft:
         """A message as it is."""
         return Draft(
-            content=said.text, source=SOURCE, event_time=self.said_at, valid_until=self.ends,
+            content=said.text,
+            source=SOURCE,
+            event_time=self.said_at,
+            valid_until=self.ends,
             metadata=self.note(said),
-        )  # fmt: skip
+        )
 
     def turn(self, said: Said, session: str) -> Draft:
         """A message as a turn of a conversation."""
-        turn = capture.turn(session=session, role=said.role, text=said.text, event_time=self.said_at)
+        turn = capture.turn(
+            session=session, role=said.role, text=said.text, event_time=self.said_at
+        )
         turn.author, turn.metadata = said.name or "", self.note(said)
         return turn
 
@@ -65,15 +72,24 @@ def said_of(message: Mapping[str, Any]) -> Said:
 
 def procedure(given: Given) -> Draft:
     """A whole conversation as one memory of how something is done."""
-    text = "\n".join(f"{one.role}: {one.text}" if len(given.said) > 1 else one.text for one in given.said)
+    text = "\n".join(
+        f"{one.role}: {one.text}" if len(given.said) > 1 else one.text for one in given.said
+    )
     note = note_of(given.owner, {**given.metadata, "memory_type": PROCEDURAL})
     return Draft(
-        content=text, kind="skill", source=SOURCE, event_time=given.said_at, valid_until=given.ends, metadata=note
+        content=text,
+        kind="skill",
+        source=SOURCE,
+        event_time=given.said_at,
+        valid_until=given.ends,
+        metadata=note,
     )
 
 
 def noted(writer: Writer, given: Given) -> list[Item]:
-    """What a transaction has learned, each as mem0 tells it; whose it is, is noted with what is new."""
+    """What a transaction has learned, each as mem0 tells it; whose it is, is noted with what is
+    new.
+    """
     touched = [one for source in (LEARNED, SOURCE) for one in writer.touched(source)]
     told, replaced = [], set[str]()
     for scope, id_, before in touched:
@@ -95,7 +111,11 @@ def noted(writer: Writer, given: Given) -> list[Item]:
 def _replaced(writer: Writer, new: Memory) -> Memories:
     """What a memory has taken the place of."""
     edges = (edge for edge in writer.edges(new.scope, new.id) if edge.relation == "supersedes")
-    return [old for edge in edges if edge.source == new.id and (old := writer.memory(new.scope, edge.target))]
+    return [
+        old
+        for edge in edges
+        if edge.source == new.id and (old := writer.memory(new.scope, edge.target))
+    ]
 
 
 def told_of(memory: Memory, event: str, said: Said | None = None) -> Item:
@@ -103,7 +123,7 @@ def told_of(memory: Memory, event: str, said: Said | None = None) -> Item:
     return {"id": memory.id, "memory": memory.content, "event": event, **more}
 
 
-def moment(timestamp: Any) -> Micros | None:
+def parse_timestamp(timestamp: Any) -> Micros | None:
     """When something was said: ISO 8601, or seconds since 1970."""
     if timestamp is None:
         return None

@@ -1,4 +1,6 @@
-"""mem0's `AsyncMemory`: the same verbs, awaitable. Every method forwards in a thread; nothing is implemented twice."""
+"""mem0's `AsyncMemory`: the same verbs, awaitable. Every method forwards in a thread; nothing is
+implemented twice.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class AsyncMem0:
         opened._mem0 = Mem0.from_config(config_dict)
         return opened
 
-    async def add(self, messages: str | Mapping[str, Any] | list[Mapping[str, Any]], **given: Any) -> dict[str, Any]:
+    async def add(
+        self, messages: str | Mapping[str, Any] | list[Mapping[str, Any]], **given: Any
+    ) -> dict[str, Any]:
         """As `Mem0.add`."""
         return await to_thread(self._mem0.add, messages, **given)
 

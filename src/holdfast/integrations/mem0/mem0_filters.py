@@ -1,4 +1,6 @@
-"""mem0's filters, as a question about one item: `AND`, `OR`, `NOT`, operators, and `*` for anything at all."""
+"""mem0's filters, as a question about one item: `AND`, `OR`, `NOT`, operators, and `*` for anything
+at all.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _contains(value: Any, wanted: Any) -> bool:
-    return wanted in value if isinstance(value, list) else isinstance(value, str) and str(wanted) in value
+    return (
+        wanted in value
+        if isinstance(value, list)
+        else isinstance(value, str) and str(wanted) in value
+    )
 
 
 def _contains_in_any_case(value: Any, wanted: Any) -> bool:
@@ -71,12 +77,18 @@ def _holds(item: Mapping[str, Any], name: str, wanted: Any) -> bool:
 
 def _operator(name: str) -> Callable[[Any, Any], bool]:
     if name not in OPERATORS:
-        raise InvalidInput(f"Unsupported metadata filter operator: {name}. Use one of: {', '.join(OPERATORS)}.")
+        raise InvalidInput(
+            f"Unsupported metadata filter operator: {name}. Use one of: {', '.join(OPERATORS)}."
+        )
     return OPERATORS[name]
 
 
 def _conditions(name: str, wanted: Any) -> Sequence[Filters]:
-    if not isinstance(wanted, list) or not wanted or not all(isinstance(one, Mapping) for one in wanted):
+    if (
+        not isinstance(wanted, list)
+        or not wanted
+        or not all(isinstance(one, Mapping) for one in wanted)
+    ):
         raise InvalidInput(f"{name} operator requires a non-empty list of conditions.")
     return wanted
 

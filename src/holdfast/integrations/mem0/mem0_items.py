@@ -31,7 +31,9 @@ class Owner:
 
     def __post_init__(self) -> None:
         if not (self.user_id or self.agent_id or self.run_id):
-            raise InvalidInput("At least one of 'user_id', 'agent_id', or 'run_id' must be provided.")
+            raise InvalidInput(
+                "At least one of 'user_id', 'agent_id', or 'run_id' must be provided."
+            )
 
     @classmethod
     def of(cls, user_id: Any, agent_id: Any, run_id: Any) -> Owner:
@@ -44,7 +46,11 @@ class Owner:
         """Where its items are."""
         if self.user_id:
             return Scope("user", self.user_id)
-        return Scope("agent", self.agent_id) if self.agent_id else Scope("shared", f"{RUN}{self.run_id}")
+        return (
+            Scope("agent", self.agent_id)
+            if self.agent_id
+            else Scope("shared", f"{RUN}{self.run_id}")
+        )
 
     @property
     def filters(self) -> dict[str, str]:
@@ -56,7 +62,9 @@ class Owner:
 def ids_of(memory: Memory) -> dict[str, str]:
     """Whose a memory is, in mem0's words."""
     kept, scope = _kept(memory), memory.scope
-    ids = {name: kept[name] for name in ("agent_id", "run_id", "actor_id", "role") if kept.get(name)}
+    ids = {
+        name: kept[name] for name in ("agent_id", "run_id", "actor_id", "role") if kept.get(name)
+    }
     if scope.kind == "user":
         return {"user_id": scope.key, **ids}
     if scope.kind == "agent":
@@ -72,7 +80,11 @@ def is_seen(scope: Scope) -> bool:
 def item_of(memory: Memory) -> dict[str, Any]:
     """A memory as mem0 would return it."""
     kept = _kept(memory)
-    own = kept.get("metadata") if kept else {key: one for key, one in memory.metadata.items() if key != "policy"}
+    own = (
+        kept.get("metadata")
+        if kept
+        else {key: one for key, one in memory.metadata.items() if key != "policy"}
+    )
     item = {
         "id": memory.id,
         "memory": memory.content,
@@ -82,11 +94,17 @@ def item_of(memory: Memory) -> dict[str, Any]:
         "updated_at": iso(memory.updated_at),
         **ids_of(memory),
     }
-    return item if memory.valid_until is None else {**item, "expiration_date": _last_day(memory.valid_until)}
+    return (
+        item
+        if memory.valid_until is None
+        else {**item, "expiration_date": _last_day(memory.valid_until)}
+    )
 
 
 def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
-    """What is kept with a memory so that it is an item of its owner; `said` may be its role and actor_id."""
+    """What is kept with a memory so that it is an item of its owner; `said` may be its role and
+    actor_id.
+    """
     told = {**owner.filters, **said}
     own = without_ids(metadata or {})
     ids = {name: value for name, value in told.items() if value and name != "user_id"}
@@ -94,7 +112,9 @@ def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None
 
 
 def with_metadata(memory: Memory, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept with a memory when some of its item's metadata is set anew; whose it is does not change."""
+    """What is kept with a memory when some of its item's metadata is set anew; whose it is does not
+    change.
+    """
     kept = _kept(memory)
     own = {**(kept.get("metadata") or {}), **without_ids(metadata)}
     return {**memory.metadata, KEY: {**kept, "metadata": own}}
@@ -110,7 +130,13 @@ def until(day: Any) -> Micros | None:
     if day is None:
         return None
     try:
-        last = day.date() if isinstance(day, datetime) else day if isinstance(day, date) else date.fromisoformat(day)
+        last = (
+            day.date()
+            if isinstance(day, datetime)
+            else day
+            if isinstance(day, date)
+            else date.fromisoformat(day)
+        )
         return from_datetime(datetime.combine(last + timedelta(days=1), datetime.min.time()))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput("expiration_date must be a valid date in YYYY-MM-DD format.") from error
@@ -128,7 +154,9 @@ def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
         before, after = event.before or {}, event.after or {}
         if event.before is None:
             gone = _rewritten(events, event.run)
-            told.append(_entry(memory, event.seq, event.at, "UPDATE" if gone else "ADD", gone, text))
+            told.append(
+                _entry(memory, event.seq, event.at, "UPDATE" if gone else "ADD", gone, text)
+            )
             text = gone
         elif before.get("status") == "active" and after.get("status") not in (None, "active"):
             told.append(_entry(memory, event.seq, event.at, "DELETE", text, None))
@@ -145,13 +173,22 @@ def _rewritten(events: Events, run: str) -> str | None:
     return next((str(row["content"]) for row in before if "content" in row), None)
 
 
-def _entry(memory: Memory, number: int, at: Micros, event: str, old: str | None, new: str | None) -> dict[str, Any]:
+def _entry(
+    memory: Memory, number: int, at: Micros, event: str, old: str | None, new: str | None
+) -> dict[str, Any]:
     ids = ids_of(memory)
     return {
-        "id": str(number), "memory_id": memory.id, "old_memory": old, "new_memory": new, "event": event,
-        "created_at": iso(memory.created_at), "updated_at": iso(at), "is_deleted": event == "DELETE",
-        "actor_id": ids.get("actor_id"), "role": ids.get("role"),
-    }  # fmt: skip
+        "id": str(number),
+        "memory_id": memory.id,
+        "old_memory": old,
+        "new_memory": new,
+        "event": event,
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(at),
+        "is_deleted": event == "DELETE",
+        "actor_id": ids.get("actor_id"),
+        "role": ids.get("role"),
+    }
 
 
 def messages_in(given: Any) -> Sequence[Mapping[str, Any]]:

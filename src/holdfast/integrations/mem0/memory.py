@@ -18,10 +18,20 @@ from ...memory.asking import reading_of
 from ...records.roots import is_record
 from ...storage import Writer
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
-from .add import PROCEDURAL, Given, Item, Said, moment, noted, procedure, said_of, told_of
+from .add import PROCEDURAL, Given, Item, Said, noted, parse_timestamp, procedure, said_of, told_of
 from .ids import OWNERS, normalise_filters
 from .mem0_filters import Filters, check, matches, names_owner, users_in
-from .mem0_items import KEY, KINDS, Owner, history_of, is_seen, item_of, messages_in, until, with_metadata
+from .mem0_items import (
+    KEY,
+    KINDS,
+    Owner,
+    history_of,
+    is_seen,
+    item_of,
+    messages_in,
+    until,
+    with_metadata,
+)
 
 log = logging.getLogger(__name__)
 
@@ -31,20 +41,32 @@ MOST = 300  # candidates that a recall ranks, of which a narrower filter leaves 
 
 
 class Mem0:
-    """An open memory with mem0's verbs. It sees every user, agent and run in its store: who calls it says whose."""
+    """An open memory with mem0's verbs. It sees every user, agent and run in its store: who calls
+    it says whose.
+    """
 
     def __init__(self, holdfast: Holdfast | None = None, *, only: Scope | None = None) -> None:
-        """Over an open memory, which stays open; without one, over the per-user store. `only` shuts out all others."""
+        """Over an open memory, which stays open; without one, over the per-user store. `only` shuts
+        out all others.
+        """
         self._own, self._only = holdfast is None, only
         self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else check_open(holdfast)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
-        """Opens the store that `{"store": path or URL}` names. What else mem0 has there is not needed, and named."""
+        """Opens the store that `{"store": path or URL}` names. What else mem0 has there is not
+        needed, and named.
+        """
         if not isinstance(config_dict, Mapping):
-            raise InvalidInput(f"A configuration is a mapping such as {{'store': 'memory.db'}}, not {config_dict!r}.")
+            raise InvalidInput(
+                f"A configuration is a mapping such as {{'store': 'memory.db'}}, not "
+                f"{config_dict!r}."
+            )
         if unused := sorted(set(config_dict) - {"store", "version"}):
-            log.warning("Holdfast brings its own models and store; not used of the config: %s", ", ".join(unused))
+            log.warning(
+                "Holdfast brings its own models and store; not used of the config: %s",
+                ", ".join(unused),
+            )
         opened = cls(Holdfast.open(config_dict.get("store"), scope="shared:mem0"))
         opened._own = True
         return opened
@@ -63,18 +85,33 @@ class Mem0:
         memory_type: str | None = None,
         prompt: str | None = None,
     ) -> dict[str, list[Item]]:
-        """Learns what messages say, by the model that is set or by rules; with `infer=False` keeps each as it is."""
+        """Learns what messages say, by the model that is set or by rules; with `infer=False` keeps
+        each as it is.
+        """
         if memory_type not in (None, PROCEDURAL):
-            raise InvalidInput(f"Invalid 'memory_type'. Pass {PROCEDURAL} to create procedural memories.")
+            raise InvalidInput(
+                f"Invalid 'memory_type'. Pass {PROCEDURAL} to create procedural memories."
+            )
         if prompt is not None:
-            log.warning("Conversations are read by Holdfast's own prompt; the one that was given is not used.")
+            log.warning(
+                "Conversations are read by Holdfast's own prompt; the one that was given is "
+                "not "
+                "used."
+            )
         owner = Owner.of(user_id, agent_id, run_id)
         if self._only not in (None, owner.scope):
             raise Refused(f"Only memories of {self._only} are kept here. Nothing was stored.")
         given = Given(
-            owner, _own(metadata), moment(timestamp), until(expiration_date),
-            [one for one in map(said_of, messages_in(messages)) if one.text and one.role != "system"],
-        )  # fmt: skip
+            owner,
+            _own(metadata),
+            parse_timestamp(timestamp),
+            until(expiration_date),
+            [
+                one
+                for one in map(said_of, messages_in(messages))
+                if one.text and one.role != "system"
+            ],
+        )
         if memory_type == PROCEDURAL:
             return {"results": self._keep(given.owner, [(procedure(given), None)])}
         if infer:
@@ -88,13 +125,15 @@ class Mem0:
         top_k: int = 20,
         filters: Filters | None = None,
         threshold: float = 0.1,
-        rerank: bool = False,  # noqa: ARG002 (a recall always ranks by all it has)
+        # A recall always ranks by all it has.
+        rerank: bool = False,  # noqa: ARG002
         explain: bool = False,
         reference_date: Any = None,
         show_expired: bool = False,
         **ids: Any,
     ) -> dict[str, list[Item]]:
-        """The items that answer a query, best first; the score says how like the query each is, in [0, 1].
+        """The items that answer a query, best first; the score says how like the query each is, in
+        [0, 1].
 
         `user_id=…` is short for a filter.
         """
@@ -108,7 +147,11 @@ class Mem0:
             return {"results": []}
         limit = top_k if set(wanted) == {"user_id"} else MOST
         hits = _recalled(self._hf.scoped(*scopes), query, limit=limit, show_expired=show_expired)
-        passed = [hit for hit in hits if matches(item_of(hit.memory), wanted) and likeness(hit) >= threshold]
+        passed = [
+            hit
+            for hit in hits
+            if matches(item_of(hit.memory), wanted) and likeness(hit) >= threshold
+        ]
         return {"results": [_found(hit, explain=explain) for hit in passed[:top_k]]}
 
     def get(self, memory_id: str) -> Item | None:
@@ -117,15 +160,21 @@ class Mem0:
         return None if found is None else {**item_of(found), "score": None}
 
     def get_all(
-        self, *, filters: Filters | None = None, top_k: int = 20, show_expired: bool = False, **ids: Any
+        self,
+        *,
+        filters: Filters | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **ids: Any,
     ) -> dict[str, list[Item]]:
         """Items, the newest first."""
         wanted, top_k = _wanted(filters, ids, top_k)
         now = self._hf.clock()
         found = [
-            one for one in self._matching(wanted, KINDS)
+            one
+            for one in self._matching(wanted, KINDS)
             if show_expired or one.valid_until is None or one.valid_until > now
-        ]  # fmt: skip
+        ]
         return {"results": [item_of(one) for one in found[:top_k]]}
 
     def update(
@@ -139,10 +188,16 @@ class Mem0:
         """Lets an item say something else, under the same id; its metadata is added to."""
         text = data if text is None else text
         if text is None and metadata is None and expiration_date is UNSET:
-            raise InvalidInput("At least one of text, metadata, or expiration_date must be provided.")
+            raise InvalidInput(
+                "At least one of text, metadata, or expiration_date must be provided."
+            )
         old = self._there(memory_id)
         ends = old.valid_until if expiration_date is UNSET else until(expiration_date)
-        kept = with_metadata(old, _own(metadata)) if metadata or not is_record(old) else dict(old.metadata)
+        kept = (
+            with_metadata(old, _own(metadata))
+            if metadata or not is_record(old)
+            else dict(old.metadata)
+        )
         self._update(old, text, kept, ends)
         return {"message": "Memory updated successfully!"}
 
@@ -155,7 +210,9 @@ class Mem0:
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> dict[str, str]:
-        """Forgets all items of a user, an agent or a run, and the conversations they were learned from."""
+        """Forgets all items of a user, an agent or a run, and the conversations they were learned
+        from.
+        """
         self._forget(self._matching(Owner.of(user_id, agent_id, run_id).filters, ()))
         return {"message": "Memories deleted successfully!"}
 
@@ -165,13 +222,17 @@ class Mem0:
         return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
 
     def reset(self) -> None:
-        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo` takes that back.
+        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo`
+        takes that back.
 
-        What people and other programs keep in the same store stays. With `only`, all of that owner is forgotten.
+        What people and other programs keep in the same store stays. With `only`, all of that owner
+        is forgotten.
         """
         scopes = self._every_scope()
         found = self._hf.scoped(*scopes).list() if scopes else []
-        self._forget(found if self._only is not None else [one for one in found if KEY in one.metadata])
+        self._forget(
+            found if self._only is not None else [one for one in found if KEY in one.metadata]
+        )
 
     def close(self) -> None:
         """Closes the store, if it was opened here."""
@@ -182,21 +243,28 @@ class Mem0:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
     # Where items are
 
     def _every_scope(self) -> list[Scope]:
-        return [one for one in self._hf.store.scopes() if is_seen(one) and self._only in (None, one)]
+        return [
+            one for one in self._hf.store.scopes() if is_seen(one) and self._only in (None, one)
+        ]
 
     def _scopes(self, filters: Filters) -> list[Scope]:
         """Where whatever passes has to be."""
         users = users_in(filters)
         if users is None:
             return self._every_scope()
-        return [scope for user in sorted(users) if self._only in (None, scope := Scope("user", user))]
+        return [
+            scope for user in sorted(users) if self._only in (None, scope := Scope("user", user))
+        ]
 
     def _matching(self, filters: Filters, kinds: Sequence[str]) -> Memories:
         scopes = self._scopes(filters)
@@ -244,12 +312,14 @@ class Mem0:
         for said in given.said:
             with suppress(Nothing):  # it only repeats what memory injected
                 draft = given.turn(said, session)
-                turns.append(commit.build(draft, scope, at=at, max_bytes=view.settings.max_content_bytes))
+                turns.append(
+                    commit.build(draft, scope, at=at, max_bytes=view.settings.max_content_bytes)
+                )
         if not turns:
             return []
 
         def hear(writer: Writer) -> None:
-            capture.keep(writer, turns, at=at)
+            capture.save_turns(writer, turns, at=at)
             session_log.end(writer, scope, session, at=at, reason="added")
 
         view.write("capture", hear)
@@ -258,20 +328,29 @@ class Mem0:
         learned = session_extraction.read(view.store, heard, reading_of(view))
 
         def work(writer: Writer) -> list[Item]:
-            session_extraction.keep(writer, learned, at=at, actor=view.actor)
+            session_extraction.save_learned(writer, learned, at=at, actor=view.actor)
             return noted(writer, given)
 
         return view.write("learn", work)
 
-    def _update(self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None) -> None:
+    def _update(
+        self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None
+    ) -> None:
         view, at = self._hf.scoped(old.scope), self._hf.clock()
         if is_record(old):
             view.update_record(old.id, body=text)
             return
         fields = {"metadata": metadata, "valid_until": ends, "updated_at": at}
-        changed = None if text in (None, old.content) else commit.build(
-            Draft(content=text or "", kind=old.kind), old.scope, at=at, max_bytes=view.settings.max_content_bytes
-        )  # fmt: skip
+        changed = (
+            None
+            if text in (None, old.content)
+            else commit.build(
+                Draft(content=text or "", kind=old.kind),
+                old.scope,
+                at=at,
+                max_bytes=view.settings.max_content_bytes,
+            )
+        )
 
         def work(writer: Writer) -> None:
             fresh = writer.memory(old.scope, old.id)
@@ -294,15 +373,22 @@ class Mem0:
 def likeness(hit: Hit) -> float:
     """How like its query a hit is: in meaning or, where nothing has vectors, in words.
 
-    mem0's thresholds are made for that; our own scores say how likely a hit answers, which is much less for all.
+    mem0's thresholds are made for that; our own scores say how likely a hit answers, which is much
+    less for all.
     """
     signals = {signal.name: signal.value for signal in hit.why.signals}
-    words = signals.get("words", 0.0) * signals.get("covered", 0.0)  # against the best hit, and how well that one does
+    words = signals.get("words", 0.0) * signals.get(
+        "covered", 0.0
+    )  # against the best hit, and how well that one does
     return max(hit.score, hit.why.similarity or 0.0, words)
 
 
 def _found(hit: Hit, *, explain: bool) -> Item:
-    return {**item_of(hit.memory), "score": likeness(hit), **({"score_details": str(hit.why)} if explain else {})}
+    return {
+        **item_of(hit.memory),
+        "score": likeness(hit),
+        **({"score_details": str(hit.why)} if explain else {}),
+    }
 
 
 def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> Hits:
@@ -314,12 +400,17 @@ def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> 
 def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """What somebody keeps with an item, as it may be stored."""
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping such as {{'trip': 1}}, not {metadata!r}. Nothing was stored.")
+        raise InvalidInput(
+            f"metadata must be a mapping such as {{'trip': 1}}, not {metadata!r}. Nothing was "
+            "stored."
+        )
     return guard_data(metadata or {}, name="metadata")  # type: ignore[no-any-return]
 
 
 def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
-    """What is asked for, and how many; ids and the limit may be given as earlier versions of mem0 took them."""
+    """What is asked for, and how many; ids and the limit may be given as earlier versions of mem0
+    took them.
+    """
     told = {name: value for name, value in ids.items() if value is not None}
     top_k = told.pop("limit", top_k)
     if unknown := set(told) - set(OWNERS):
@@ -328,7 +419,8 @@ def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tupl
     check(wanted)
     if not names_owner(wanted):
         raise InvalidInput(
-            "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
+            "filters must contain at least one of: user_id, agent_id, run_id. Example: "
+            "filters={'user_id': 'u1'}"
         )
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
         raise InvalidInput(f"Invalid top_k: {top_k}. It is a whole number, 0 or more.")

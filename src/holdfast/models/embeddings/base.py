@@ -42,14 +42,16 @@ _LOCAL = {"local:potion-base-8M": "static", "local:arctic-embed-s": "arctic"}
 class Embedder(Protocol):
     """Turns texts into vectors whose dot product is their similarity.
 
-    Safe to call from several threads. Every failure is an EmbedderError; a vector of another length than
-    `dimensions` is a DimensionMismatchError. The same text gets the same vector from a local embedder.
+    Safe to call from several threads. Every failure is an EmbedderError; a vector of another length
+    than `dimensions` is a DimensionMismatchError. The same text gets the same vector from a local
+    embedder.
     """
 
     @property
     def identity(self) -> str:
-        """Names the model that made a vector: `provider:model`, plus `:` and eight hex digits of the sha256
-        of the base URL where that is not the provider's own. Vectors of two identities never compare."""
+        """Names the model that made a vector: `provider:model`, plus `:` and eight hex digits of
+        the sha256 of the base URL where that is not the provider's own. Vectors of two identities
+        never compare."""
 
     @property
     def dimensions(self) -> int | None:
@@ -70,17 +72,24 @@ class Embedder(Protocol):
 
 
 def embedder_for(
-    spec: str, *, environ: Mapping[str, str], base_url: str | None = None, api_key_env: str | None = None
+    spec: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    api_key_env: str | None = None,
 ) -> Embedder | None:
-    """The embedder that `spec` names, None for 'none'. Nothing is loaded or sent before its first use.
+    """The embedder that `spec` names, None for 'none'. Nothing is loaded or sent before its first
+    use.
 
-    The identity of a local embedder is a spec too, so a store can bring back the model that made its vectors.
+    The identity of a local embedder is a spec too, so a store can bring back the model that made
+    its vectors.
     """
     match _LOCAL.get(spec, spec):
         case "none":
             return None
         case "static":
-            from .static import StaticEmbedder  # noqa: PLC0415 (numpy loads on first use)
+            # Numpy loads on first use.
+            from .static import StaticEmbedder  # noqa: PLC0415
 
             return StaticEmbedder()
         case "arctic":
@@ -96,4 +105,6 @@ def embedder_for(
         raise InvalidInput(f"Unknown embedder {spec!r}. Use {VALID_SPECS}.")
     from .remote import RemoteEmbedder  # noqa: PLC0415
 
-    return RemoteEmbedder(provider, model, environ=environ, base_url=base_url, api_key_env=api_key_env)
+    return RemoteEmbedder(
+        provider, model, environ=environ, base_url=base_url, api_key_env=api_key_env
+    )

@@ -10,16 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import DimensionMismatchError, EmbedderError
 
 
-def checked(rows: ArrayLike, *, count: int, dimensions: int | None, identity: str) -> NDArray[np.float32]:
+def checked(
+    rows: ArrayLike, *, count: int, dimensions: int | None, identity: str
+) -> NDArray[np.float32]:
     """`rows` as `count` × `dimensions` float32 of length one each; a row of zeros stays zeros.
 
-    Raises DimensionMismatchError when the rows have another length than promised, EmbedderError when their
-    number is wrong or a value is not finite. `dimensions` None accepts any length.
+    Raises DimensionMismatchError when the rows have another length than promised, EmbedderError
+    when their number is wrong or a value is not finite. `dimensions` None accepts any length.
     """
     try:
         matrix = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderError(f"{identity} answered with something that is not a matrix: {error}") from error
+        raise EmbedderError(
+            f"{identity} answered with something that is not a matrix: {error}"
+        ) from error
     if matrix.ndim != 2 or len(matrix) != count:
         raise EmbedderError(f"{identity} answered with shape {matrix.shape} for {count} texts.")
     _check_width(matrix.shape[1], dimensions, identity)
@@ -44,9 +48,12 @@ def _check_width(width: int, dimensions: int | None, identity: str) -> None:
 
 
 def _normalised(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    # Dividing by the largest value first keeps the squares of huge and of tiny values inside float32.
+    # Dividing by the largest value first keeps the squares of huge and of tiny values inside
+    # float32.
     largest = np.abs(matrix).max(axis=1, keepdims=True)
-    scaled: NDArray[np.float32] = np.divide(matrix, largest, out=np.zeros_like(matrix), where=largest > 0)
+    scaled: NDArray[np.float32] = np.divide(
+        matrix, largest, out=np.zeros_like(matrix), where=largest > 0
+    )
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     np.divide(scaled, lengths, out=scaled, where=lengths > 0)
     return scaled

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from .wordpiece import Lookup
 
-# Up to here it is quicker to look for each piece of a text in the vocabulary's file than to parse the file.
+# Up to here it is quicker to look for each piece of a text in the vocabulary's file than to parse
+# the file.
 FEW_CHARACTERS = 160
 
 
@@ -45,10 +46,13 @@ class HalfFloats(NamedTuple):
 
     def matrix(self) -> NDArray[np.float16]:
         """All of it, still on disk."""
-        import numpy as np  # noqa: PLC0415 (only who has many texts needs it)
+        # Only who has many texts needs it.
+        import numpy as np  # noqa: PLC0415
 
         rows, width = self.shape
-        return np.frombuffer(self.data, dtype="<f2", count=rows * width, offset=self.offset).reshape(self.shape)
+        return np.frombuffer(
+            self.data, dtype="<f2", count=rows * width, offset=self.offset
+        ).reshape(self.shape)
 
 
 class Vocabulary:
@@ -60,7 +64,11 @@ class Vocabulary:
 
     def lookup(self, characters: int) -> Lookup:
         """The quickest way to the numbers of the pieces of a text of this length."""
-        return self._find if characters <= FEW_CHARACTERS and "_numbers" not in vars(self) else self._numbers.get
+        return (
+            self._find
+            if characters <= FEW_CHARACTERS and "_numbers" not in vars(self)
+            else self._numbers.get
+        )
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

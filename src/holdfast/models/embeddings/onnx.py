@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-# The model could read 512 tokens at twice the price; a memory says what it is about in half of that.
+# The model could read 512 tokens at twice the price; a memory says what it is about in half of
+# that.
 MAX_TOKENS = 256
-MAX_CHARACTERS = 10_000  # more than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text
+MAX_CHARACTERS = (
+    10_000  # more than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text
+)
 THREADS = 2  # cores that one text may use
 _LOADING = Lock()
 
@@ -31,8 +34,8 @@ _LOADING = Lock()
 class OnnxEmbedder:
     """snowflake-arctic-embed-s. Loaded once per process; about 15 ms a short text.
 
-    Texts run one by one: int8 scales are taken over a whole batch, so in a batch a text's vector would depend
-    on its neighbours, and on a CPU batching wins almost no time.
+    Texts run one by one: int8 scales are taken over a whole batch, so in a batch a text's vector
+    would depend on its neighbours, and on a CPU batching wins almost no time.
     """
 
     identity = "local:arctic-embed-s"
@@ -54,7 +57,11 @@ class OnnxEmbedder:
     def _embed(self, text: str) -> NDArray[np.float32]:
         tokenizer, session = _load()
         ids = np.array([tokenizer.encode(legible(text, MAX_CHARACTERS)).ids], dtype=np.int64)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
         try:
             hidden = session.run(None, inputs)[0]
         except Exception as error:  # onnxruntime's own errors share no base class
@@ -71,7 +78,8 @@ def _load() -> tuple[Tokenizer, InferenceSession]:
 @cache
 def _load_once() -> tuple[Tokenizer, InferenceSession]:
     disable_vendor_telemetry()  # before the import, which reads it
-    from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415 (heavy; waits for the first text)
+    # Heavy; waits for the first text.
+    from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     folder = packs.find(packs.ARCTIC)
@@ -81,7 +89,9 @@ def _load_once() -> tuple[Tokenizer, InferenceSession]:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        session = InferenceSession(str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"])
+        session = InferenceSession(
+            str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:  # neither library has a base class for a damaged file
         raise EmbedderError(
             f"The model pack {packs.ARCTIC!r} cannot be read ({error}). Run `holdfast doctor`."

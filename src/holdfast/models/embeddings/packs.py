@@ -24,8 +24,11 @@ def find(name: str) -> Path:
 
 
 def verify(name: str) -> None:
-    """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if not."""
-    from hashlib import file_digest  # noqa: PLC0415 (only who checks the files needs it)
+    """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if
+    not.
+    """
+    # Only who checks the files needs it.
+    from hashlib import file_digest  # noqa: PLC0415
 
     folder = find(name)
     for file, expected in checksums(folder).items():

@@ -21,23 +21,27 @@ from .checks import blank, checked
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
-# 6,000 characters stay under 8,192 tokens in any script, and 32 such texts under the 300,000 of a request.
+# 6,000 characters stay under 8,192 tokens in any script, and 32 such texts under the 300,000 of a
+# request.
 MAX_CHARACTERS = 6_000
 BATCH = 32
 # Vertex names versions so too, but with a zero in front: textembedding-gecko@003.
 _SHORTENED = re.compile(r"(?P<model>.+)@(?P<numbers>[1-9]\d{0,4})")
 
 _HINT = (
-    "Embedding keys may differ from the chat model's key (Anthropic, for one, has no embeddings API); "
+    "Embedding keys may differ from the chat model's key (Anthropic, for one, has no embeddings "
+    "API); "
     "api_key_env names another variable. To stay local and need no key, use 'static' or 'arctic'."
 )
 
 
 class RemoteEmbedder:
-    """A model behind OpenAI's, Google's or Ollama's API, or behind any OpenAI-compatible `base_url`.
+    """A model behind OpenAI's, Google's or Ollama's API, or behind any OpenAI-compatible
+    `base_url`.
 
-    A model such as `text-embedding-3-large@256` is asked for vectors of that length; longer ones are cut to it.
-    Nothing is sent before the first text. Keys are read once, from `environ`, and never shown.
+    A model such as `text-embedding-3-large@256` is asked for vectors of that length; longer ones
+    are cut to it. Nothing is sent before the first text. Keys are read once, from `environ`, and
+    never shown.
     """
 
     def __init__(
@@ -51,12 +55,16 @@ class RemoteEmbedder:
         timeout: float = 30.0,
         retries: int = 2,
     ) -> None:
-        """Raises EmbedderError without a key, MissingExtra without the package, InvalidInput for no URL."""
+        """Raises EmbedderError without a key, MissingExtra without the package, InvalidInput for no
+        URL.
+        """
         _need_package("pydantic_ai")
         shortened = _SHORTENED.fullmatch(model)
         self._provider, self._model_name = provider, shortened["model"] if shortened else model
         self._base_url = base_url or _known(provider).base_url
-        self._key = _api_key(provider, environ, custom=base_url is not None, api_key_env=api_key_env)
+        self._key = _api_key(
+            provider, environ, custom=base_url is not None, api_key_env=api_key_env
+        )
         self._timeout, self._retries = timeout, retries
         self.identity = _identity(provider, model, base_url)
         self.quick = False
@@ -71,11 +79,19 @@ class RemoteEmbedder:
         """The vector of `text` as a question."""
         return self._embed([text], "query").ravel()
 
-    def _embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> NDArray[np.float32]:
+    def _embed(
+        self, texts: Sequence[str], kind: Literal["query", "document"]
+    ) -> NDArray[np.float32]:
         empty = blank(texts)
-        wanted = [legible(text, MAX_CHARACTERS) for text, skip in zip(texts, empty, strict=True) if not skip]
+        wanted = [
+            legible(text, MAX_CHARACTERS)
+            for text, skip in zip(texts, empty, strict=True)
+            if not skip
+        ]
         rows = [self._ask(wanted[at : at + BATCH], kind) for at in range(0, len(wanted), BATCH)]
-        if len(texts) and self.dimensions is None:  # only blank ones so far: how long is a row of zeros?
+        if (
+            len(texts) and self.dimensions is None
+        ):  # only blank ones so far: how long is a row of zeros?
             self._ask(["dimensions"], "document")
         matrix = np.zeros((len(texts), self.dimensions or 0), dtype=np.float32)
         if rows:
@@ -88,13 +104,19 @@ class RemoteEmbedder:
             # The client has its own time-out and retries; this is for one that never ends.
             patience = (self._timeout + 10) * (self._retries + 1)
             wanted: EmbeddingSettings = {"dimensions": self._wanted} if self._wanted else {}
-            answer = wait_for(model.embed(texts, input_type=kind, settings=wanted), timeout=patience)
+            answer = wait_for(
+                model.embed(texts, input_type=kind, settings=wanted), timeout=patience
+            )
         except MissingExtra:
             raise
-        except Exception as error:  # HTTP, JSON, SDK and settings errors of three libraries share no base
+        except (
+            Exception
+        ) as error:  # HTTP, JSON, SDK and settings errors of three libraries share no base
             raise EmbedderError(f"{self.identity} failed: {self._without_key(error)}") from error
         embeddings = [row[: self._wanted] for row in answer.embeddings]
-        rows = checked(embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity)
+        rows = checked(
+            embeddings, count=len(texts), dimensions=self.dimensions, identity=self.identity
+        )
         self.dimensions = rows.shape[1]
         return rows
 
@@ -108,18 +130,23 @@ class RemoteEmbedder:
 
     def _openai(self) -> EmbeddingModel:
         _need_package("openai")
-        from openai import AsyncOpenAI  # noqa: PLC0415 (optional extra)
+        # Optional extra.
+        from openai import AsyncOpenAI  # noqa: PLC0415
         from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel  # noqa: PLC0415
         from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
         client = AsyncOpenAI(
-            base_url=self._base_url, api_key=self._key, timeout=self._timeout, max_retries=self._retries
+            base_url=self._base_url,
+            api_key=self._key,
+            timeout=self._timeout,
+            max_retries=self._retries,
         )
         return OpenAIEmbeddingModel(self._model_name, provider=OpenAIProvider(openai_client=client))
 
     def _google(self) -> EmbeddingModel:
         _need_package("google.genai")
-        from google.genai import Client  # noqa: PLC0415 (optional extra)
+        # Optional extra.
+        from google.genai import Client  # noqa: PLC0415
         from google.genai.types import HttpOptions, HttpRetryOptions  # noqa: PLC0415
         from pydantic_ai.embeddings.google import GoogleEmbeddingModel  # noqa: PLC0415
         from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
@@ -147,14 +174,18 @@ def _known(provider: str) -> Provider:
         return PROVIDERS[provider]
     except KeyError:
         raise InvalidInput(
-            f"Unknown embedding provider {provider!r}. Use one of {', '.join(PROVIDERS)}, or pass base_url, "
+            f"Unknown embedding provider {provider!r}. Use one of {', '.join(PROVIDERS)}, or pass "
+            "base_url, "
             "the address of an OpenAI-compatible server."
         ) from None
 
 
-def _api_key(provider: str, environ: Mapping[str, str], *, custom: bool, api_key_env: str | None) -> str:
+def _api_key(
+    provider: str, environ: Mapping[str, str], *, custom: bool, api_key_env: str | None
+) -> str:
     if custom and not api_key_env:
-        return "custom-provider"  # clients insist on a key; a known provider's own is not for strangers
+        # clients insist on a key; a known provider's own is not for strangers
+        return "custom-provider"
     variable = api_key_env or _known(provider).key_env
     if not variable:
         return _known(provider).key

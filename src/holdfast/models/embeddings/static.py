@@ -1,6 +1,7 @@
 """The fast local embedder: a text is the mean of its token vectors. Thousands a second.
 
-One question is embedded without numpy and tokenizers, which take longer to load than it takes to answer.
+One question is embedded without numpy and tokenizers, which take longer to load than it takes to
+answer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 T = TypeVar("T")
-# About 2,000 tokens: the mean of more than that says little about any of it, and a huge paste stays cheap.
+# About 2,000 tokens: the mean of more than that says little about any of it, and a huge paste stays
+# cheap.
 MAX_CHARACTERS = 10_000
 _LOADING = Lock()
 
@@ -38,9 +40,15 @@ class StaticEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text; a text without a known word is a row of zeros."""
-        from .checks import checked  # noqa: PLC0415 (numpy waits for texts to embed)
+        # Numpy waits for texts to embed.
+        from .checks import checked  # noqa: PLC0415
 
-        return checked(self.word_vectors(texts), count=len(texts), dimensions=self.dimensions, identity=self.identity)
+        return checked(
+            self.word_vectors(texts),
+            count=len(texts),
+            dimensions=self.dimensions,
+            identity=self.identity,
+        )
 
     def embed_query(self, text: str) -> array[float]:
         """The same vector as the document `text` has, but for rounding."""
@@ -52,7 +60,8 @@ class StaticEmbedder:
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """One row per word, not normalised: a longer vector is a rarer, weightier word."""
-        import numpy as np  # noqa: PLC0415 (as above)
+        # As above.
+        import numpy as np  # noqa: PLC0415
 
         table, (tokenizer, unknown) = _once(_table).matrix(), _once(_tokenizer)
         rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
@@ -63,7 +72,8 @@ class StaticEmbedder:
 
 
 def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    # The fast variant leaves out character offsets, which nobody here reads; older tokenizers lack it.
+    # The fast variant leaves out character offsets, which nobody here reads; older tokenizers lack
+    # it.
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
     encodings = encode([legible(text, MAX_CHARACTERS) for text in texts], add_special_tokens=False)
     return [encoding.ids for encoding in encodings]
@@ -95,7 +105,8 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
-    from tokenizers import Tokenizer  # noqa: PLC0415 (as above)
+    # As above.
+    from tokenizers import Tokenizer  # noqa: PLC0415
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return tokenizer, tokenizer.token_to_id("[UNK]")

@@ -1,6 +1,7 @@
 """The embedding models in use, quickest first and best last, each loaded when it is first needed.
 
-A model that cannot be loaded or fails is noted and left alone for a while; memory goes on without it.
+A model that cannot be loaded or fails is noted and left alone for a while; memory goes on without
+it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from ...floats import Vector
 from ...types import Clock, Micros, system_clock
 from .base import Embedder, embedder_for
 
-REST_AFTER_FAILURE: Micros = 30_000_000  # long enough not to slow each recall, short enough to notice a restart
+REST_AFTER_FAILURE: Micros = (
+    30_000_000  # long enough not to slow each recall, short enough to notice a restart
+)
 
 
 class Tiers:
@@ -28,7 +31,12 @@ class Tiers:
         clock: Clock = system_clock,
     ) -> None:
         self._specs = [spec for spec in specs if spec != "none"]
-        self._environ, self._base_url, self._key_env, self._clock = environ, base_url, key_env, clock
+        self._environ, self._base_url, self._key_env, self._clock = (
+            environ,
+            base_url,
+            key_env,
+            clock,
+        )
         self._embedders: dict[str, Embedder] = {}
         self._resting: dict[str, Micros] = {}
         self._answered: set[str] = set()
@@ -52,7 +60,11 @@ class Tiers:
         if spec not in self._embedders:
             # A custom URL belongs to the remote model, not to the packs beside it.
             remote = ":" in spec and not spec.startswith("local:")
-            options = {"base_url": self._base_url or None, "api_key_env": self._key_env or None} if remote else {}
+            options = (
+                {"base_url": self._base_url or None, "api_key_env": self._key_env or None}
+                if remote
+                else {}
+            )
             try:
                 embedder = embedder_for(spec, environ=self._environ, **options)
             except InvalidInput:
@@ -76,7 +88,9 @@ class Tiers:
     def usable(self, identity: str) -> Embedder | None:
         """The embedder with this identity, unless it failed a moment ago."""
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
-        return None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
+        return (
+            None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
+        )
 
     def query(self, identity: str, text: str) -> Vector | None:
         """The vector of a question, or None when the model cannot give one now."""
@@ -108,7 +122,8 @@ class Tiers:
         self.errors.pop(identity, None)
 
     def _note(self, name: str, error: Exception) -> None:
-        from logging import getLogger  # noqa: PLC0415 (it loads much that is rarely needed)
+        # It loads much that is rarely needed.
+        from logging import getLogger  # noqa: PLC0415
 
         if self.errors.get(name) != str(error):
             getLogger(__name__).warning("embedding model %s: %s", name, error)

@@ -1,7 +1,8 @@
 """BERT's way to cut a text into pieces of words, for one text at a time.
 
-The library `tokenizers` does the same for thousands, and loading it takes longer than ten questions take here. The two
-agree on every text but for marks of rare scripts that are younger than the library's tables.
+The library `tokenizers` does the same for thousands, and loading it takes longer than ten questions
+take here. The two agree on every text but for marks of rare scripts that are younger than the
+library's tables.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ Lookup = Callable[[str], int | None]
 
 LONGEST_WORD = 100  # characters: a longer one counts as unknown
 _DROPPED = ("Cc", "Cf", "Cs", "Co")
-_PUNCTUATION = frozenset(map(chr, (*range(33, 48), *range(58, 65), *range(91, 97), *range(123, 127))))  # of ASCII
+_PUNCTUATION = frozenset(
+    map(chr, (*range(33, 48), *range(58, 65), *range(91, 97), *range(123, 127)))
+)  # of ASCII
 # Scripts without spaces, in which every character is a word.
 _IDEOGRAPHS = (
-    range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0x20000, 0x2A6E0), range(0x2A700, 0x2B740),
-    range(0x2B740, 0x2B820), range(0x2B920, 0x2CEB0), range(0xF900, 0xFB00), range(0x2F800, 0x2FA20),
-)  # fmt: skip
+    range(0x4E00, 0xA000),
+    range(0x3400, 0x4DC0),
+    range(0x20000, 0x2A6E0),
+    range(0x2A700, 0x2B740),
+    range(0x2B740, 0x2B820),
+    range(0x2B920, 0x2CEB0),
+    range(0xF900, 0xFB00),
+    range(0x2F800, 0x2FA20),
+)
 
 
 def pieces(text: str, number: Lookup) -> list[int]:
@@ -28,7 +37,8 @@ def pieces(text: str, number: Lookup) -> list[int]:
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text in small letters without accents, and its punctuation marks, each by itself.
+    """The words of a text in small letters without accents, and its punctuation marks, each by
+    itself.
 
     >>> list(words("Ça va, Zoë?"))
     ['ca', 'va', ',', 'zoe', '?']
@@ -52,7 +62,9 @@ def _plain(text: str) -> str:
     spaced = "".join(map(_spaced, text))
     if not spaced.isascii():
         apart = unicodedata.normalize("NFD", spaced)
-        spaced = "".join(character for character in apart if unicodedata.category(character) != "Mn")
+        spaced = "".join(
+            character for character in apart if unicodedata.category(character) != "Mn"
+        )
     # One by one: what a letter becomes must not depend on where in a word it stands.
     return "".join(character.lower() for character in spaced)
 
@@ -62,11 +74,15 @@ def _spaced(character: str) -> str:
         return " "
     if character in "\x00\ufffd" or unicodedata.category(character) in _DROPPED:
         return ""
-    return f" {character} " if any(ord(character) in script for script in _IDEOGRAPHS) else character
+    return (
+        f" {character} " if any(ord(character) in script for script in _IDEOGRAPHS) else character
+    )
 
 
 def _pieces_of(word: str, number: Lookup) -> list[int]:
-    """The longest known beginning, then the longest known one of the rest, and so on; nothing if that fails."""
+    """The longest known beginning, then the longest known one of the rest, and so on; nothing if
+    that fails.
+    """
     found: list[int] = []
     start = 0 if len(word) <= LONGEST_WORD else len(word) + 1
     while start < len(word):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .base import Found, resolve
+from .base import EntityMatch, resolve
 
-__all__ = ["Found", "resolve"]
+__all__ = ["EntityMatch", "resolve"]

@@ -1,4 +1,6 @@
-"""Names in Japanese, Chinese and Korean, told by what stands beside them: 田中さん, 王先生, 株式会社, 김민수 씨."""
+"""Names in Japanese, Chinese and Korean, told by what stands beside them: 田中さん, 王先生, 株式会社, 김민수
+씨.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from .base import EntityType, Found, compiled
+from .base import EntityMatch, EntityType, compiled
 from .gazetteer import listed
 
 TOLD, PHRASED = 0.8, 0.7
@@ -24,11 +26,13 @@ _JAPANESE_COMPANY = (
 )
 _JAPANESE_PLACE = rf"([{_HAN}]{{2,5}}|[{_KATAKANA}]{{2,10}})(?:に住|在住|出身|へ引っ越|に引っ越)"
 # Who is meant by these is not said.
-_NOBODY_JA = (
-    "客|皆|神|王|奥|殿|娘|息子|母|父|兄|姉|弟|妹|祖父|祖母|子供|学生|看護師|隣|担当|何|誰|嬢|坊|旦那|新人|.*[屋者員]"
+_NOBODY_JA = "客|皆|神|王|奥|殿|娘|息子|母|父|兄|姉|弟|妹|祖父|祖母|子供|学生|看護師|隣|担当|何|誰|嬢|坊|旦那|新人|.*[屋者員]"
+_HONORIFICS = (
+    "先生|女士|小姐|太太|老师|老師|教授|医生|醫生|经理|經理|博士|同学|同學|律师|律師|主任|师傅"
 )
-_HONORIFICS = "先生|女士|小姐|太太|老师|老師|教授|医生|醫生|经理|經理|博士|同学|同學|律师|律師|主任|师傅"
-_CHINESE_COMPANY = rf"([{_HAN}A-Za-z]{{2,14}}?(?:股份)?(?:有限(?:责任|責任)?公司|集团|集團|科技公司))"
+_CHINESE_COMPANY = (
+    rf"([{_HAN}A-Za-z]{{2,14}}?(?:股份)?(?:有限(?:责任|責任)?公司|集团|集團|科技公司))"
+)
 _BEFORE_COMPANY = "^.*[在是给給为為去到从從和与與跟了入我他她你的]"
 _END = r"(?=[，。、！？,.!?\s]|$|[的了在是住和上市]|工作)"
 _CHINESE_PLACE = rf"(?:住在|搬到了?|出生在|来自|來自|去过|去過)([{_HAN}]{{2,4}}?){_END}"
@@ -36,12 +40,16 @@ _KOREAN_PERSON = (
     "(?<![가-힣])([김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허남심노하곽성차주우구민유진나엄채원천방공현][가-힣]{1,2})"
     " ?(?:씨|선생님|교수님|대표님|과장님|부장님|팀장님)"
 )
-_KOREAN_COMPANY = r"(?:주식회사|\(주\)|㈜) ?([가-힣A-Za-z0-9]{2,20})|([가-힣A-Za-z0-9]{2,20}) ?주식회사(?! )"
+_KOREAN_COMPANY = (
+    r"(?:주식회사|\(주\)|㈜) ?([가-힣A-Za-z0-9]{2,20})|([가-힣A-Za-z0-9]{2,20}) ?주식회사(?! )"
+)
 _KOREAN_PARTICLE = "(?<=..)(?:에서|으로|[에은는을를의와과로])$"  # joined to the noun before it
 
 
-def east_asian_names(text: str) -> Iterator[Found]:
-    """The names that the words around them tell; without such words a name cannot be told from other words."""
+def east_asian_names(text: str) -> Iterator[EntityMatch]:
+    """The names that the words around them tell; without such words a name cannot be told from
+    other words.
+    """
     if not text or max(text) < "\u3040":
         return
     if compiled(_KANA).search(text):
@@ -53,10 +61,10 @@ def east_asian_names(text: str) -> Iterator[Found]:
     for match in compiled(_KOREAN_COMPANY).finditer(text):
         name = compiled(_KOREAN_PARTICLE).sub("", match[1]) if match[1] else match[2]
         end = match.start(1) + len(name) if match[1] else match.end()
-        yield Found(name, "organization", match.start(), end, TOLD, text[match.start() : end])
+        yield EntityMatch(name, "organization", match.start(), end, TOLD, text[match.start() : end])
 
 
-def _japanese(text: str) -> Iterator[Found]:
+def _japanese(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_JAPANESE_PERSON).finditer(text):
         name = _surname(match[1])
         if not compiled(_NOBODY_JA).fullmatch(name):
@@ -78,7 +86,7 @@ def _surname(run: str) -> str:
     return run if len(run) <= 4 else run[-2:]
 
 
-def _chinese(text: str) -> Iterator[Found]:
+def _chinese(text: str) -> Iterator[EntityMatch]:
     honoured, introduced = _chinese_people()
     for match in compiled(honoured).finditer(text):
         yield _honoured(match[1], match.start(), match.group())
@@ -87,7 +95,9 @@ def _chinese(text: str) -> Iterator[Found]:
     for match in compiled(_CHINESE_COMPANY).finditer(text):
         name = compiled(_BEFORE_COMPANY).sub("", match[1])
         if len(name) > 4:
-            yield Found(name, "organization", match.end() - len(name), match.end(), TOLD, name)
+            yield EntityMatch(
+                name, "organization", match.end() - len(name), match.end(), TOLD, name
+            )
     for match in compiled(_CHINESE_PLACE).finditer(text):
         yield _named(match, "location", PHRASED)
 
@@ -101,16 +111,18 @@ def _chinese_people() -> tuple[str, str]:
     return honoured, introduced
 
 
-def _honoured(name: str, start: int, raw: str) -> Found:
-    """A person with an honorific, which is part of the name where that is but one character: 张先生, 林さん."""
-    return Found(name if len(name) > 1 else raw, "person", start, start + len(raw), TOLD, raw)
+def _honoured(name: str, start: int, raw: str) -> EntityMatch:
+    """A person with an honorific, which is part of the name where that is but one character: 张先生,
+    林さん.
+    """
+    return EntityMatch(name if len(name) > 1 else raw, "person", start, start + len(raw), TOLD, raw)
 
 
-def _found(match: re.Match[str], group: int, type_: EntityType, sure: float) -> Found:
+def _found(match: re.Match[str], group: int, type_: EntityType, sure: float) -> EntityMatch:
     """The name in a group of a match, and all of the match as another spelling of it."""
-    return Found(match[group], type_, match.start(), match.end(), sure, match.group())
+    return EntityMatch(match[group], type_, match.start(), match.end(), sure, match.group())
 
 
-def _named(match: re.Match[str], type_: EntityType, sure: float) -> Found:
+def _named(match: re.Match[str], type_: EntityType, sure: float) -> EntityMatch:
     """The name in the first group of a match, whose other words only tell what it is."""
-    return Found(match[1], type_, match.start(1), match.end(1), sure, match[1])
+    return EntityMatch(match[1], type_, match.start(1), match.end(1), sure, match[1])

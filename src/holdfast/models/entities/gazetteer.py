@@ -30,7 +30,9 @@ def listed(section: str) -> Listed:
 
 @cache
 def lengths(section: str) -> dict[str, tuple[int, ...]]:
-    """How many words the sure entries of a section have that begin with a word, the longest first."""
+    """How many words the sure entries of a section have that begin with a word, the longest
+    first.
+    """
     found: dict[str, set[int]] = {}
     for entry in listed(section).sure:
         first, *rest = entry.split(" ")
@@ -45,7 +47,9 @@ def longest(section: str) -> int:
 
 
 def key_of(text: str) -> str:
-    """A name or word for comparison: lower-cased, Latin letters without accents, a plain apostrophe."""
+    """A name or word for comparison: lower-cased, Latin letters without accents, a plain
+    apostrophe.
+    """
     key = text.lower()
     if key.isascii() or key[0] >= "Ͱ":  # Latin only: й without its breve is another letter
         return key
@@ -59,5 +63,7 @@ def _sections() -> dict[str, list[str]]:
     for part in f"\n{(files(__package__) / 'names.txt').read_text('utf-8')}".split("\n[")[1:]:
         title, _, body = part.partition("]\n")
         text = " ".join("," if line.startswith("#") else line for line in body.splitlines())
-        sections[title] = [entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry]
+        sections[title] = [
+            entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry
+        ]
     return sections

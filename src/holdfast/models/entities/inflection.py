@@ -1,4 +1,6 @@
-"""The words of a text as names are looked for in them, and the basic forms of names that are inflected."""
+"""The words of a text as names are looked for in them, and the basic forms of names that are
+inflected.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,48 @@ from .base import EntityType
 from .gazetteer import key_of, listed
 
 _MARKS = "\u0300-\u036f"
-_WORD = re.compile(rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)")
+_WORD = re.compile(
+    rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)"
+)
 _ELISION = re.compile(r"(?:[ldjmtsnc]|qu|dell|all|nell|sull|dall)['’](?=[^\W\d_])", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SENTENCE_END = re.compile(r"[.!?…:;\n\r\t\"“”„«»‹›(\[*•|/>—–]")
 _ABBREVIATIONS = frozenset(
-    ("mr", "mrs", "ms", "mx", "dr", "prof", "st", "mt", "hr", "fr", "sr", "sra", "srta", "mme", "mlle", "dott", "sig",
-     "jr", "co", "capt", "rev", "dhr", "mevr", "проф", "г", "ул")
-)  # fmt: skip
+    (
+        "mr",
+        "mrs",
+        "ms",
+        "mx",
+        "dr",
+        "prof",
+        "st",
+        "mt",
+        "hr",
+        "fr",
+        "sr",
+        "sra",
+        "srta",
+        "mme",
+        "mlle",
+        "dott",
+        "sig",
+        "jr",
+        "co",
+        "capt",
+        "rev",
+        "dhr",
+        "mevr",
+        "проф",
+        "г",
+        "ул",
+    )
+)
 
 
 class Word(NamedTuple):
-    """A word of a text; `first` where a sentence may begin with it, `near` where it goes on after the word before."""
+    """A word of a text; `first` where a sentence may begin with it, `near` where it goes on after
+    the word before.
+    """
 
     text: str
     key: str
@@ -35,7 +67,9 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> Iterator[Word]:
-    """The words of a text in order, freed of possessives and of French or Italian articles that are joined to them."""
+    """The words of a text in order, freed of possessives and of French or Italian articles that are
+    joined to them.
+    """
     end, before, possessive = 0, "", False
     for match in _WORD.finditer(text):
         start, written = match.start(), match.group()
@@ -63,7 +97,9 @@ def _joined(gap: str, before: str) -> tuple[bool, bool]:
 
 
 def _without_apostrophes(word: str) -> str:
-    """`Ines's` and `l'Italie` are Ines and Italie; a capital before the apostrophe is part of most names."""
+    """`Ines's` and `l'Italie` are Ines and Italie; a capital before the apostrophe is part of most
+    names.
+    """
     elision = _ELISION.match(word)
     if elision and (word[0].islower() or key_of(word[elision.end() :]) in listed("places").sure):
         word = word[elision.end() :]
@@ -71,7 +107,9 @@ def _without_apostrophes(word: str) -> str:
 
 
 def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
-    """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German `Annas` is Anna."""
+    """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German
+    `Annas` is Anna.
+    """
     section = {"person": "people", "location": "places", "organization": "organizations"}.get(type_)
     basic = nominative(name.lower(), listed(section).sure, genitive=genitive) if section else ""
     return name[0] + basic[1:] if basic and basic != name.lower() else name
@@ -79,16 +117,34 @@ def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
 
 # Endings of Russian and Ukrainian cases, and what the basic form has instead.
 _CASES: Sequence[tuple[str, tuple[str, ...]]] = (
-    ("ией", ("ия",)), ("ии", ("ия", "ий")), ("ию", ("ия", "ий")), ("ия", ("ий",)), ("ием", ("ий",)),
-    ("ой", ("а", "ый")), ("ою", ("а",)), ("ей", ("я", "а")), ("ем", ("й", "ь", "")), ("ём", ("ь",)), ("ом", ("",)),
-    ("ым", ("",)), ("а", ("",)), ("у", ("", "а")), ("ы", ("а",)), ("и", ("а", "я", "ь")), ("е", ("а", "я", "", "й")),
-    ("ю", ("я", "й", "ь")), ("я", ("й", "ь")), ("ью", ("ь",)),
-)  # fmt: skip
+    ("ией", ("ия",)),
+    ("ии", ("ия", "ий")),
+    ("ию", ("ия", "ий")),
+    ("ия", ("ий",)),
+    ("ием", ("ий",)),
+    ("ой", ("а", "ый")),
+    ("ою", ("а",)),
+    ("ей", ("я", "а")),
+    ("ем", ("й", "ь", "")),
+    ("ём", ("ь",)),
+    ("ом", ("",)),
+    ("ым", ("",)),
+    ("а", ("",)),
+    ("у", ("", "а")),
+    ("ы", ("а",)),
+    ("и", ("а", "я", "ь")),
+    ("е", ("а", "я", "", "й")),
+    ("ю", ("я", "й", "ь")),
+    ("я", ("й", "ь")),
+    ("ью", ("ь",)),
+)
 
 
 @lru_cache(maxsize=4096)
 def nominative(key: str, known: frozenset[str], *, genitive: bool) -> str:
-    """The entry of a list that a word is a form of, be it a genitive with an s; empty when there is none."""
+    """The entry of a list that a word is a form of, be it a genitive with an s; empty when there is
+    none.
+    """
     if key in known:
         return key
     if genitive and key.endswith("s") and key[:-1] in known:

@@ -8,21 +8,39 @@ from importlib.resources import files
 from typing import Any
 
 from ..llm.json_output import line, objects_in
-from .base import NOWHERE, TYPES, EntityType, Found
+from .base import NOWHERE, TYPES, EntityMatch, EntityType
 
 CONFIDENCE = 0.9
-_LONGEST_TEXT = 20_000  # characters: longer texts are documents, whose beginning says whom they are about
+_LONGEST_TEXT = (
+    20_000  # characters: longer texts are documents, whose beginning says whom they are about
+)
 _LONGEST_NAME = 200
 _OTHER_WORDS: Mapping[str, EntityType] = {
-    "per": "person", "people": "person", "human": "person", "org": "organization", "organisation": "organization",
-    "company": "organization", "institution": "organization", "team": "organization", "loc": "location",
-    "place": "location", "city": "location", "country": "location", "gpe": "location", "address": "location",
-    "e-mail": "email", "link": "url", "time": "date", "repository": "project",
-}  # fmt: skip
+    "per": "person",
+    "people": "person",
+    "human": "person",
+    "org": "organization",
+    "organisation": "organization",
+    "company": "organization",
+    "institution": "organization",
+    "team": "organization",
+    "loc": "location",
+    "place": "location",
+    "city": "location",
+    "country": "location",
+    "gpe": "location",
+    "address": "location",
+    "e-mail": "email",
+    "link": "url",
+    "time": "date",
+    "repository": "project",
+}
 
 
 class LLMRecogniser:
-    """Asks a language model. It gives names, not places; an answer that is not quite JSON is read as far as it goes."""
+    """Asks a language model. It gives names, not places; an answer that is not quite JSON is read
+    as far as it goes.
+    """
 
     name = "llm"
 
@@ -32,7 +50,7 @@ class LLMRecogniser:
     def available(self) -> bool:
         return self._answer is not None
 
-    def recognise(self, text: str) -> list[Found]:
+    def recognise(self, text: str) -> list[EntityMatch]:
         if self._answer is None or not text.strip():
             return []
         return list(_findings(self._answer(_prompt().replace("{text}", text[:_LONGEST_TEXT]))))
@@ -43,11 +61,13 @@ def _prompt() -> str:
     return (files(__package__) / "prompt.md").read_text("utf-8").strip()
 
 
-def _findings(answer: str) -> Iterable[Found]:
+def _findings(answer: str) -> Iterable[EntityMatch]:
     for item in objects_in(answer):
         name, raw = (_label(item.get(key)) for key in ("name", "raw"))
         if name or raw:
-            yield Found(name or raw, _type(item.get("type")), NOWHERE, NOWHERE, CONFIDENCE, raw or name)
+            yield EntityMatch(
+                name or raw, _type(item.get("type")), NOWHERE, NOWHERE, CONFIDENCE, raw or name
+            )
 
 
 def _label(value: Any) -> str:

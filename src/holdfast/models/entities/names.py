@@ -1,9 +1,10 @@
 """People, organisations, places and projects by how their names are written, without any model.
 
-A name is a run of words with capitals. What it names is told by what stands in it or beside it: a title (Dr. Duarte),
-a relation (my sister Ines), a legal form (Acme GmbH), a phrase (lives in Sintra), a word for the thing (the Apollo
-project); or by lists of common names that ship with the package. The rules are tried in that order, surest first; a
-capital alone is never enough, because every sentence begins with one, and in German every noun does.
+A name is a run of words with capitals. What it names is told by what stands in it or beside it: a
+title (Dr. Duarte), a relation (my sister Ines), a legal form (Acme GmbH), a phrase (lives in
+Sintra), a word for the thing (the Apollo project); or by lists of common names that ship with the
+package. The rules are tried in that order, surest first; a capital alone is never enough, because
+every sentence begins with one, and in German every noun does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from ...text.stopwords import STOP_WORDS
-from .base import EntityType, Found
+from .base import EntityMatch, EntityType
 from .east_asian import east_asian_names
 from .gazetteer import lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
@@ -22,20 +23,127 @@ from .inflection import Word, canonical, nominative, words_of
 TOLD, PHRASED, LISTED, LIKELY, BARE = 0.85, 0.8, 0.7, 0.6, 0.4
 
 _PARTICLES = frozenset(
-    ("de", "da", "do", "dos", "das", "del", "della", "di", "du", "van", "von", "der", "den", "ter", "bin", "ibn", "al")
+    (
+        "de",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "del",
+        "della",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "ter",
+        "bin",
+        "ibn",
+        "al",
+    )
 )
 _ARTICLES = frozenset(
-    ("the", "a", "an", "der", "die", "das", "dem", "den", "el", "la", "los", "las", "le", "les", "il", "lo", "o", "os")
+    (
+        "the",
+        "a",
+        "an",
+        "der",
+        "die",
+        "das",
+        "dem",
+        "den",
+        "el",
+        "la",
+        "los",
+        "las",
+        "le",
+        "les",
+        "il",
+        "lo",
+        "o",
+        "os",
+    )
 )
 _GERMAN = frozenset(
-    ("der", "die", "das", "und", "ich", "ist", "nicht", "ein", "eine", "einen", "mit", "auf", "fur", "von", "dem", "im",
-     "wir", "sie", "er", "auch", "mein", "meine", "meinem", "meiner", "bei", "hat", "habe", "haben", "sind", "wie",
-     "aber", "nach", "noch", "wenn", "heute", "gestern", "zu", "zum", "zur", "beim", "wohnt", "arbeitet", "heißt")
-)  # fmt: skip
+    (
+        "der",
+        "die",
+        "das",
+        "und",
+        "ich",
+        "ist",
+        "nicht",
+        "ein",
+        "eine",
+        "einen",
+        "mit",
+        "auf",
+        "fur",
+        "von",
+        "dem",
+        "im",
+        "wir",
+        "sie",
+        "er",
+        "auch",
+        "mein",
+        "meine",
+        "meinem",
+        "meiner",
+        "bei",
+        "hat",
+        "habe",
+        "haben",
+        "sind",
+        "wie",
+        "aber",
+        "nach",
+        "noch",
+        "wenn",
+        "heute",
+        "gestern",
+        "zu",
+        "zum",
+        "zur",
+        "beim",
+        "wohnt",
+        "arbeitet",
+        "heißt",
+    )
+)
 _ENGLISH = frozenset(
-    ("the", "and", "is", "of", "to", "my", "i", "a", "with", "for", "that", "it", "you", "have", "on", "we", "he",
-     "she", "at", "her", "his", "lives", "works", "from", "are", "not", "be", "this")
-)  # fmt: skip
+    (
+        "the",
+        "and",
+        "is",
+        "of",
+        "to",
+        "my",
+        "i",
+        "a",
+        "with",
+        "for",
+        "that",
+        "it",
+        "you",
+        "have",
+        "on",
+        "we",
+        "he",
+        "she",
+        "at",
+        "her",
+        "his",
+        "lives",
+        "works",
+        "from",
+        "are",
+        "not",
+        "be",
+        "this",
+    )
+)
 _ENGLISH_ONLY = _ENGLISH - {"a", "i", "he", "on", "be", "we", "her"}
 _QUOTED_COMPANY = re.compile(
     r"(?<!\w)(?:ООО|ОАО|ЗАО|ПАО|АО|[Кк]омпани[яию]|[Фф]ирм[ауе]) [«\"“„]([^«»\"“”\n]{2,60})[»\"”“]"
@@ -45,14 +153,16 @@ _LONGEST_NAME = 4  # words
 
 
 class NameRecogniser:
-    """Names by rules and lists, in Latin and Cyrillic letters; in Han, kana and hangul by what follows a name."""
+    """Names by rules and lists, in Latin and Cyrillic letters; in Han, kana and hangul by what
+    follows a name.
+    """
 
     name = "names"
 
     def available(self) -> bool:
         return True
 
-    def recognise(self, text: str) -> list[Found]:
+    def recognise(self, text: str) -> list[EntityMatch]:
         if text.isascii() and text.islower():
             return []
         found = list(_Reading(text).names())
@@ -61,12 +171,14 @@ class NameRecogniser:
         return sorted(found, key=lambda one: one.start)
 
 
-def _quoted_companies(text: str) -> Iterator[Found]:
+def _quoted_companies(text: str) -> Iterator[EntityMatch]:
     for match in _QUOTED_COMPANY.finditer(text):
-        yield Found(match[1].strip(), "organization", match.start(), match.end(), TOLD, match.group())
+        yield EntityMatch(
+            match[1].strip(), "organization", match.start(), match.end(), TOLD, match.group()
+        )
 
 
-_Hit = tuple[Found, int] | None
+_Hit = tuple[EntityMatch, int] | None
 """What a rule found, and the index of the first word behind it."""
 
 
@@ -82,9 +194,11 @@ class _Reading:
         self._nouns = sum(map(_GERMAN.__contains__, keys)) > sum(map(_ENGLISH.__contains__, keys))
         # Ella, Mia and Una are names where they are not words of the language.
         self._english = not self._nouns and not _ENGLISH_ONLY.isdisjoint(keys)
-        self._shouting = len(self._words) > 3 and 2 * sum(word.shouted for word in self._words) > len(self._words)
+        self._shouting = len(self._words) > 3 and 2 * sum(
+            word.shouted for word in self._words
+        ) > len(self._words)
 
-    def names(self) -> Iterator[Found]:
+    def names(self) -> Iterator[EntityMatch]:
         at = 0
         while at < len(self._words) and not self._shouting:
             hit = self._hit(at) if self._words[at].capital else None
@@ -117,23 +231,37 @@ class _Reading:
         return end
 
     def _name_end(self, at: int) -> int:
-        """The index behind a name of any kind; where nouns have capitals, one word is as much as can be told."""
+        """The index behind a name of any kind; where nouns have capitals, one word is as much as
+        can be told.
+        """
         return at + 1 if self._nouns else self._run(at, 3)
 
     def _particles(self, at: int) -> int:
-        """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but `Ines de Lisboa`."""
+        """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but
+        `Ines de Lisboa`.
+        """
         if self._key(at) not in _PARTICLES:
             return 0
         behind = at + 2 if self._key(at + 1) in _ARTICLES else at + 1
-        near = behind < len(self._words) and all(self._words[index].near for index in range(at, behind + 1))
-        return behind if near and self._names_somebody(behind) and not self._known("places", behind) else 0
+        near = behind < len(self._words) and all(
+            self._words[index].near for index in range(at, behind + 1)
+        )
+        return (
+            behind
+            if near and self._names_somebody(behind) and not self._known("places", behind)
+            else 0
+        )
 
     def _names_somebody(self, at: int) -> bool:
         """Whether a word has a capital and is none of those that never name anybody."""
         return 0 <= at < len(self._words) and self._somebody[at]
 
     def _may_name(self, word: Word) -> bool:
-        if not word.capital or word.key in listed("nobody").sure or word.key in listed("titles").sure:
+        if (
+            not word.capital
+            or word.key in listed("nobody").sure
+            or word.key in listed("titles").sure
+        ):
             return False
         initial = len(word.text) == 1 and self._text[word.end : word.end + 1] == "."
         stem, _, ending = word.key.partition("'")  # of `I've`, not of `O'Brien`
@@ -143,9 +271,14 @@ class _Reading:
         """The index behind a person's name that begins at `at`."""
         end = self._run(at)
         if self._nouns:
-            end = min(end, at + 2 if end > at + 1 and self._key(at + 1) in listed("surnames").sure else at + 1)
+            end = min(
+                end,
+                at + 2 if end > at + 1 and self._key(at + 1) in listed("surnames").sure else at + 1,
+            )
         for index in range(at + 1, end):
-            known = self._key(index) in listed("company endings").sure or self._known("places", index)
+            known = self._key(index) in listed("company endings").sure or self._known(
+                "places", index
+            )
             if known or self._words[index].shouted:
                 return index
         return end
@@ -154,19 +287,27 @@ class _Reading:
         return self._words[at].key if 0 <= at < len(self._words) else ""
 
     def _known(self, section: str, at: int) -> int:
-        """How many words from `at` on are an entry of a list that is no ordinary word; 0 for none."""
+        """How many words from `at` on are an entry of a list that is no ordinary word; 0 for
+        none.
+        """
         entries, key = listed(section).sure, self._key(at)
         for count in lengths(section).get(key, ()):
             words = self._words[at : at + count]
-            whole = len(words) == count and words[-1].capital and all(word.near for word in words[1:])
+            whole = (
+                len(words) == count and words[-1].capital and all(word.near for word in words[1:])
+            )
             if whole and " ".join(word.key for word in words) in entries:
                 return count
         return 1 if nominative(key, entries, genitive=self._nouns) else 0
 
     def _follows(self, at: int, section: str) -> bool:
-        """Whether one of a list's phrases stands right before a word, with or without an article between."""
+        """Whether one of a list's phrases stands right before a word, with or without an article
+        between.
+        """
         return self._phrase_before(at, section) or (
-            self._key(at - 1) in _ARTICLES and self._words[at].near and self._phrase_before(at - 1, section)
+            self._key(at - 1) in _ARTICLES
+            and self._words[at].near
+            and self._phrase_before(at - 1, section)
         )
 
     def _phrase_before(self, at: int, section: str) -> bool:
@@ -180,14 +321,16 @@ class _Reading:
                 return True
         return False
 
-    def _found(self, type_: EntityType, begin: int, end: int, sure: float, *, since: int | None = None) -> _Hit:
+    def _found(
+        self, type_: EntityType, begin: int, end: int, sure: float, *, since: int | None = None
+    ) -> _Hit:
         """The words from `begin` to `end` as a name; `since` is where it begins with its title."""
         first, last = self._words[begin if since is None else since], self._words[end - 1]
         raw = self._text[first.start : last.end]
         name = self._text[self._words[begin].start : last.end]
         if end == begin + 1:
             name = canonical(name, type_, genitive=self._nouns)
-        return Found(name, type_, first.start, last.end, sure, raw), end
+        return EntityMatch(name, type_, first.start, last.end, sure, raw), end
 
     # The rules, each for a word with a capital
 
@@ -197,7 +340,11 @@ class _Reading:
         end = self._run(at, 6)
         weak = listed("company endings").unsure if not self._nouns else frozenset[str]()
         for index in range(min(end, len(self._words) - 1), at, -1):
-            key = self._key(index).rstrip(".") if "." not in self._key(index)[:-1] else self._key(index)
+            key = (
+                self._key(index).rstrip(".")
+                if "." not in self._key(index)[:-1]
+                else self._key(index)
+            )
             formal = key in listed("company endings").sure and self._words[index].near
             if formal or (index < end and key in weak and self._words[index].capital):
                 return self._found("organization", at, index + 1, TOLD if formal else PHRASED)
@@ -207,7 +354,11 @@ class _Reading:
         for count in range(longest("company beginnings"), 0, -1):
             phrase = " ".join(word.key for word in self._words[at : at + count])
             name = at + count
-            if phrase in listed("company beginnings") and self._names_somebody(name) and self._words[name].near:
+            if (
+                phrase in listed("company beginnings")
+                and self._names_somebody(name)
+                and self._words[name].near
+            ):
                 return self._found("organization", at, self._name_end(name), PHRASED)
         return None
 
@@ -215,7 +366,7 @@ class _Reading:
         word, kinds = self._words[at], listed("project words")
         head, _, tail = word.text.rpartition("-")
         if head and tail.lower() in kinds:
-            return Found(head, "project", word.start, word.end, TOLD, word.text), at + 1
+            return EntityMatch(head, "project", word.start, word.end, TOLD, word.text), at + 1
         if word.key in kinds and self._names_somebody(at + 1) and self._words[at + 1].near:
             return self._found("project", at + 1, self._name_end(at + 1), TOLD, since=at)
         if not self._names_somebody(at):
@@ -230,11 +381,19 @@ class _Reading:
 
     def titled(self, at: int) -> _Hit:
         titles, name = listed("titles"), at
-        while self._key(name).rstrip(".") in titles and name + 1 < len(self._words) and self._words[name + 1].near:
+        while (
+            self._key(name).rstrip(".") in titles
+            and name + 1 < len(self._words)
+            and self._words[name + 1].near
+        ):
             name += 1
         if name > at and self._names_somebody(name):
             return self._found("person", name, self._person_end(name), TOLD, since=at)
-        if self._names_somebody(at) and self._words[at].near and self._key(at - 1).rstrip(".") in titles.sure:
+        if (
+            self._names_somebody(at)
+            and self._words[at].near
+            and self._key(at - 1).rstrip(".") in titles.sure
+        ):
             return self._found("person", at, self._person_end(at), TOLD, since=at - 1)
         return None
 
@@ -253,12 +412,16 @@ class _Reading:
 
     def _may_be_called(self, at: int) -> bool:
         """Whether somebody who is told by other words may have this name, be it a month's."""
-        return self._names_somebody(at) or (self._key(at) in listed("people") and self._words[at].capital)
+        return self._names_somebody(at) or (
+            self._key(at) in listed("people") and self._words[at].capital
+        )
 
     def called(self, at: int) -> _Hit:
         if not self._names_somebody(at):
             return None
-        if self._phrase_before(at, "introduced") or (self._key(at - 2) == "зовут" and self._words[at].near):
+        if self._phrase_before(at, "introduced") or (
+            self._key(at - 2) == "зовут" and self._words[at].near
+        ):
             return self._person(at, PHRASED)
         if not self._phrase_before(at, "named"):
             return None
@@ -270,7 +433,9 @@ class _Reading:
 
     def phrased(self, at: int) -> _Hit:
         """`works at Acme`, `lives in Sintra`; what is listed as something else is that."""
-        listed_as = any(self._known(section, at) for section in ("people", "places", "organizations"))
+        listed_as = any(
+            self._known(section, at) for section in ("people", "places", "organizations")
+        )
         if not self._names_somebody(at) or listed_as:
             return None
         if self._follows(at, "works at"):
@@ -283,7 +448,11 @@ class _Reading:
         key, count = self._key(at), self._known("places", at)
         if count:
             person = count == 1 and self._known("people", at) and self._acts(at)
-            return self._person(at, LISTED) if person else self._found("location", at, at + count, LISTED)
+            return (
+                self._person(at, LISTED)
+                if person
+                else self._found("location", at, at + count, LISTED)
+            )
         if key in listed("places").unsure and self._follows(at, "lives in"):
             return self._found("location", at, at + 1, LISTED)
         if self._nouns or not self._names_somebody(at):
@@ -291,19 +460,31 @@ class _Reading:
         end = self._run(at, 3)
         if key in listed("place beginnings") and end > at + 1 and not self._words[at].first:
             return self._found("location", at, end, LIKELY)
-        if end > at + 1 and self._key(end - 1) in listed("place endings") and not self._words[at].first:
+        if (
+            end > at + 1
+            and self._key(end - 1) in listed("place endings")
+            and not self._words[at].first
+        ):
             return self._found("location", at, end, LIKELY)
         return None
 
     def _acts(self, at: int) -> bool:
-        """Whether a name that may be a place's is used like a person's: `Florence said`, `Paris Hilton`."""
+        """Whether a name that may be a place's is used like a person's: `Florence said`, `Paris
+        Hilton`.
+        """
         behind = self._person_end(at)
         in_place = self._key(at - 1) in _PLACING and self._words[at].near
         return not in_place and (behind == at + 2 or self._speaks(at, at + 1))
 
     def _speaks(self, begin: int, end: int) -> bool:
-        after = end < len(self._words) and self._words[end].near and self._key(end) in listed("speaks")
-        before = begin > 0 and self._key(begin - 1) in listed("spoken to") and not self._words[begin].first
+        after = (
+            end < len(self._words) and self._words[end].near and self._key(end) in listed("speaks")
+        )
+        before = (
+            begin > 0
+            and self._key(begin - 1) in listed("spoken to")
+            and not self._words[begin].first
+        )
         return after or before
 
     def organisation(self, at: int) -> _Hit:
@@ -332,7 +513,12 @@ class _Reading:
 
     def acting(self, at: int) -> _Hit:
         """An unknown name in the place of a person: `told Zorblat`, `Zorblat Quux said`."""
-        if self._nouns or not self._names_somebody(at) or self._words[at].shouted or self._key(at) in listed("openers"):
+        if (
+            self._nouns
+            or not self._names_somebody(at)
+            or self._words[at].shouted
+            or self._key(at) in listed("openers")
+        ):
             return None
         end = self._run(at, 3)
         if not self._words[at].first and self._speaks(at, end):
@@ -363,39 +549,84 @@ class _Reading:
 
 _Rule = Callable[[_Reading, int], _Hit]
 _RULES: tuple[_Rule, ...] = (
-    _Reading.titled, _Reading.company, _Reading.institution, _Reading.project, _Reading.related, _Reading.called,
-    _Reading.phrased, _Reading.place, _Reading.organisation, _Reading.first_name, _Reading.acting, _Reading.bare,
-)  # fmt: skip
+    _Reading.titled,
+    _Reading.company,
+    _Reading.institution,
+    _Reading.project,
+    _Reading.related,
+    _Reading.called,
+    _Reading.phrased,
+    _Reading.place,
+    _Reading.organisation,
+    _Reading.first_name,
+    _Reading.acting,
+    _Reading.bare,
+)
 _PLACING = frozenset(
-    ("in", "to", "from", "near", "at", "of", "nach", "aus", "bei", "en", "a", "em", "de", "из", "в", "во")
+    (
+        "in",
+        "to",
+        "from",
+        "near",
+        "at",
+        "of",
+        "nach",
+        "aus",
+        "bei",
+        "en",
+        "a",
+        "em",
+        "de",
+        "из",
+        "в",
+        "во",
+    )
 )
 
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words of grammar in every language we know; no name begins with one, and no sentence says who it is by one."""
+    """Words of grammar in every language we know; no name begins with one, and no sentence says who
+    it is by one.
+    """
     names = {"will", "mark", "per", "don", "sue", "al", "son", "sera", "mai", "ana"}
     return frozenset().union(*STOP_WORDS.values()) - names
 
 
 @cache
 def _not_companies() -> frozenset[str]:
-    """Words that a company's name does not begin with: those that begin sentences, and its own last ones."""
+    """Words that a company's name does not begin with: those that begin sentences, and its own last
+    ones.
+    """
     return frozenset((*listed("openers").sure, *listed("company endings").sure, "co"))
 
 
 @cache
 def _beginnings() -> frozenset[str]:
     """Words of grammar, and those that name nobody, with which a rule may begin all the same."""
-    sections = ("people", "places", "organizations", "titles", "kin", "project words", "company beginnings")
-    entries = (entry for section in sections for entry in (*listed(section).sure, *listed(section).unsure))
+    sections = (
+        "people",
+        "places",
+        "organizations",
+        "titles",
+        "kin",
+        "project words",
+        "company beginnings",
+    )
+    entries = (
+        entry for section in sections for entry in (*listed(section).sure, *listed(section).unsure)
+    )
     return frozenset(entry.split(" ")[0] for entry in entries)
 
 
 @cache
 def _nouns() -> dict[str, EntityType]:
     kinds: tuple[tuple[str, EntityType], ...] = (
-        ("pets", "other"), ("person words", "person"), ("kin", "person"), ("place words", "location"),
-        ("company words", "organization"), ("project words", "project"),
-    )  # fmt: skip
+        ("pets", "other"),
+        ("person words", "person"),
+        ("kin", "person"),
+        ("place words", "location"),
+        ("company words", "organization"),
+        ("project words", "project"),
+    )
     return {key: type_ for section, type_ in kinds for key in listed(section).sure}

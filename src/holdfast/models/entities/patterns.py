@@ -1,7 +1,8 @@
-"""What can be told by its shape: @mentions, #hashtags, e-mail addresses, URLs and dates, in any language.
+"""What can be told by its shape: @mentions, #hashtags, e-mail addresses, URLs and dates, in any
+language.
 
-It looks at every turn of a conversation, so each kind is looked for only where a character that it cannot do without
-occurs, and no pattern goes over a character more than a fixed number of times.
+It looks at every turn of a conversation, so each kind is looked for only where a character that it
+cannot do without occurs, and no pattern goes over a character more than a fixed number of times.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from .base import EntityType, Found, compiled, resolve
+from .base import EntityMatch, EntityType, compiled, resolve
 
-# A URL may hold anything else, so it is the surest; a date is only digits, which may be something else.
+# A URL may hold anything else, so it is the surest; a date is only digits, which may be something
+# else.
 ADDRESS, TAG, DAY = 0.99, 0.95, 0.9
 
 _MARKS = "\u0300-\u036f\u0900-\u0dff"  # combining marks, which `\w` leaves out
@@ -36,7 +38,8 @@ _TOP_LEVEL = rf"[{_ADDRESS_LETTERS}]*[^\W\d_][{_ADDRESS_LETTERS}]+"
 
 _URL = (
     r"(?<![a-z0-9])(?:(?:https?|HTTPS?|Https?|ftp)://|www\.(?=[^\W_]))"
-    # Japanese or Chinese may be part of a path, but not go on right behind a Latin letter: `…/a を見て`, `…/aを見て`.
+    # Japanese or Chinese may be part of a path, but not go on right behind a Latin letter: `…/a
+    # を見て`, `…/aを見て`.
     r"(?>(?:(?![\u3000-\uffef])[^\s<>\"`{}|\\^\[\]]|(?<=[/=_&#?%.\u3041-\uffdf-])[\u3041-\u9fff\uac00-\ud7af])+)"
 )
 _HOST = r"(?:[a-zA-Z]+://)?(?:[^/?#@]*@)?([^/?#]*)"
@@ -44,25 +47,61 @@ _CLOSING = {")": "(", "’": "‘", "”": "“", "»": "«"}
 
 _CODE = r"(?s:```.*?(?:```|\Z))|`[^`\n]+`"
 # Everybody at once, and what programs write with the same sign.
-_NOBODY = frozenset((
-    "all", "channel", "everyone", "here", "team", "room", "author", "classmethod", "dataclass", "deprecated", "import",
-    "keyframes", "media", "overload", "override", "param", "property", "return", "returns", "staticmethod", "throws",
-))  # fmt: skip
-_NO_PROJECT = frozenset((
-    "define", "elif", "else", "endif", "endregion", "if", "ifdef", "ifndef", "include", "pragma", "region", "undef",
-))  # fmt: skip
+_NOBODY = frozenset(
+    (
+        "all",
+        "channel",
+        "everyone",
+        "here",
+        "team",
+        "room",
+        "author",
+        "classmethod",
+        "dataclass",
+        "deprecated",
+        "import",
+        "keyframes",
+        "media",
+        "overload",
+        "override",
+        "param",
+        "property",
+        "return",
+        "returns",
+        "staticmethod",
+        "throws",
+    )
+)
+_NO_PROJECT = frozenset(
+    (
+        "define",
+        "elif",
+        "else",
+        "endif",
+        "endregion",
+        "if",
+        "ifdef",
+        "ifndef",
+        "include",
+        "pragma",
+        "region",
+        "undef",
+    )
+)
 
 
 class PatternRecogniser:
-    """Mentions, hashtags, addresses and dates by their shape. Always there, and quick enough for every turn."""
+    """Mentions, hashtags, addresses and dates by their shape. Always there, and quick enough for
+    every turn.
+    """
 
     name = "patterns"
 
     def available(self) -> bool:
         return True
 
-    def recognise(self, text: str) -> list[Found]:
-        found: list[Found] = []
+    def recognise(self, text: str) -> list[EntityMatch]:
+        found: list[EntityMatch] = []
         if "://" in text or "www." in text:
             found += _urls(text)
         if "@" in text or "＠" in text:
@@ -74,19 +113,23 @@ class PatternRecogniser:
         return resolve(found) if len(found) > 1 else found
 
 
-def _urls(text: str) -> Iterator[Found]:
+def _urls(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_URL).finditer(text):
         raw = _without_ending(match.group())
         host = compiled(_HOST).match(raw)
         if host and compiled(_HAS_LETTER).search(host[1]) and host[1].strip(".") not in ("", "www"):
             name = raw[: host.end()].lower() + raw[host.end() :]
             start = match.start()
-            yield Found(name.removesuffix("/"), "url", start, start + len(raw), ADDRESS, raw)
+            yield EntityMatch(name.removesuffix("/"), "url", start, start + len(raw), ADDRESS, raw)
 
 
 def _without_ending(url: str) -> str:
-    """A URL without the punctuation of the sentence around it; a bracket that it opened itself stays."""
-    surplus = {closing: url.count(closing) - url.count(opening) for closing, opening in _CLOSING.items()}
+    """A URL without the punctuation of the sentence around it; a bracket that it opened itself
+    stays.
+    """
+    surplus = {
+        closing: url.count(closing) - url.count(opening) for closing, opening in _CLOSING.items()
+    }
     end = len(url)
     while end:
         last = url[end - 1]
@@ -100,27 +143,31 @@ def _without_ending(url: str) -> str:
     return url[:end]
 
 
-def _emails(text: str) -> Iterator[Found]:
+def _emails(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_EMAIL).finditer(text):
         raw, domain = match.group().lstrip(".!#$&*+/=?^_|~%-"), match[1]
         top = compiled(_TOP_LEVEL).fullmatch(domain.rpartition(".")[2])
         if raw.startswith("@") or domain.startswith("-") or not top:
             continue
-        yield Found(raw.lower(), "email", match.end() - len(raw), match.end(), ADDRESS, raw)
+        yield EntityMatch(raw.lower(), "email", match.end() - len(raw), match.end(), ADDRESS, raw)
 
 
-def _mentions(text: str) -> Iterator[Found]:
+def _mentions(text: str) -> Iterator[EntityMatch]:
     yield from _tagged(_MENTION, text, "person", _NOBODY)
 
 
-def _hashtags(text: str) -> Iterator[Found]:
+def _hashtags(text: str) -> Iterator[EntityMatch]:
     for found in _tagged(_HASHTAG, text, "project", _NO_PROJECT):
         # `#12` is an issue, `#c0ffee` a colour.
-        if compiled(_HAS_LETTER).search(found.name) and not compiled(_HEX_COLOUR).fullmatch(found.name):
+        if compiled(_HAS_LETTER).search(found.name) and not compiled(_HEX_COLOUR).fullmatch(
+            found.name
+        ):
             yield found
 
 
-def _tagged(pattern: str, text: str, type_: EntityType, others: frozenset[str]) -> Iterator[Found]:
+def _tagged(
+    pattern: str, text: str, type_: EntityType, others: frozenset[str]
+) -> Iterator[EntityMatch]:
     code = [match.span() for match in compiled(_CODE).finditer(text)] if "`" in text else []
     for match in compiled(pattern).finditer(text):
         name = match[1]
@@ -128,7 +175,7 @@ def _tagged(pattern: str, text: str, type_: EntityType, others: frozenset[str]) 
             del code[0]
         quoted = bool(code) and code[0][0] <= match.start()
         if not quoted and len(name) <= _LONGEST_TAG and name.lower() not in others:
-            yield Found(name, type_, match.start(), match.end(), TAG, match.group())
+            yield EntityMatch(name, type_, match.start(), match.end(), TAG, match.group())
 
 
 # Dates
@@ -147,26 +194,41 @@ def _numbered(*languages: str) -> dict[str, int]:
 
 
 _MONTHS = _numbered(
-    "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug september|sept|sep october|oct "
+    "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug "
+    "september|sept|sep october|oct "
     "november|nov december|dec",
-    "januar|jänner|jan februar|feb märz|mär|maerz april|apr mai juni|jun juli|jul august|aug september|sep "
+    "januar|jänner|jan februar|feb märz|mär|maerz april|apr mai juni|jun juli|jul august|aug "
+    "september|sep "
     "oktober|okt november|nov dezember|dez",
-    "janvier|janv février|fevrier|févr mars avril|avr mai juin juillet|juil août|aout septembre|sept octobre|oct "
+    "janvier|janv février|fevrier|févr mars avril|avr mai juin juillet|juil août|aout "
+    "septembre|sept octobre|oct "
     "novembre|nov décembre|decembre|déc",
-    "enero|ene febrero|feb marzo|mar abril|abr mayo|may junio|jun julio|jul agosto|ago septiembre|setiembre|sep "
+    "enero|ene febrero|feb marzo|mar abril|abr mayo|may junio|jun julio|jul agosto|ago "
+    "septiembre|setiembre|sep "
     "octubre|oct noviembre|nov diciembre|dic",
-    "gennaio|gen febbraio|feb marzo|mar aprile|apr maggio|mag giugno|giu luglio|lug agosto|ago settembre|set "
+    "gennaio|gen febbraio|feb marzo|mar aprile|apr maggio|mag giugno|giu luglio|lug agosto|ago "
+    "settembre|set "
     "ottobre|ott novembre|nov dicembre|dic",
-    "janeiro|jan fevereiro|fev março|marco|mar abril|abr maio|mai junho|jun julho|jul agosto|ago setembro|set "
+    "janeiro|jan fevereiro|fev março|marco|mar abril|abr maio|mai junho|jun julho|jul agosto|ago "
+    "setembro|set "
     "outubro|out novembro|nov dezembro|dez",
     "januari februari maart april mei juni juli augustus september oktober november december",
-    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
-    "января|январь|янв февраля|февраль|фев марта|март|мар апреля|апрель|апр мая|май июня|июнь июля|июль "
-    "августа|август|авг сентября|сентябрь|сен|сент октября|октябрь|окт ноября|ноябрь|ноя декабря|декабрь|дек",
+    (
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
+        "listopada "
+        "grudnia"
+    ),
+    "января|январь|янв февраля|февраль|фев марта|март|мар апреля|апрель|апр мая|май июня|июнь "
+    "июля|июль "
+    "августа|август|авг сентября|сентябрь|сен|сент октября|октябрь|окт ноября|ноябрь|ноя "
+    "декабря|декабрь|дек",
     "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
 )
-# Ordinary words besides: a number behind them makes them a month only if a capital or a year says so.
-_WORDS_TOO = frozenset(("may", "march", "mar", "set", "out", "mai", "sep", "gen", "mag", "lug", "ago", "dic", "mars"))
+# Ordinary words besides: a number behind them makes them a month only if a capital or a year says
+# so.
+_WORDS_TOO = frozenset(
+    ("may", "march", "mar", "set", "out", "mai", "sep", "gen", "mag", "lug", "ago", "dic", "mars")
+)
 
 _SPACE = "[ \u00a0\u202f]"
 _YEAR = r"(\d{4})(?!\w|[.,]\d)"
@@ -182,7 +244,7 @@ _MONTH_BEFORE = rf"(?<!\w)([^\W\d_]{{3,9}})\.?{_SPACE}$"
 _EAST_ASIAN = r"(?<!\d)(?:(\d{4}) ?[年년] ?)?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日号號일]"
 
 
-def _dates(text: str) -> Iterator[Found]:
+def _dates(text: str) -> Iterator[EntityMatch]:
     yield from _numeric_dates(text)
     for match in compiled(_DAY_MONTH).finditer(text):
         yield from _dated(match, year=match[3], month=match[2], day=match[1])
@@ -192,7 +254,7 @@ def _dates(text: str) -> Iterator[Found]:
             yield from _dated(match, year=match[1], month=match[2], day=match[3])
 
 
-def _days_after_months(text: str) -> Iterator[Found]:
+def _days_after_months(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_DAY_AFTER_MONTH).finditer(text):
         before = compiled(_MONTH_BEFORE).search(text, max(0, match.start() - 12), match.start())
         if before is None:
@@ -202,7 +264,7 @@ def _days_after_months(text: str) -> Iterator[Found]:
             yield from _dated(match, year=match[3], month=month, day=match[1], start=before.start())
 
 
-def _numeric_dates(text: str) -> Iterator[Found]:
+def _numeric_dates(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_NUMERIC).finditer(text):
         first, sign, second, last = match.groups()
         if len(first) == 4 and len(last) < 3:
@@ -213,20 +275,28 @@ def _numeric_dates(text: str) -> Iterator[Found]:
             yield from _dated(match, year=last, month=second, day=first)
         elif int(second) > 12 or first == second:
             yield from _dated(match, year=last, month=first, day=second)
-        elif int(first) and int(second):  # 3/4/2026 is in March or in April: which, is not for us to say
-            yield Found(match.group(), "date", match.start(), match.end(), DAY, match.group())
+        elif int(first) and int(
+            second
+        ):  # 3/4/2026 is in March or in April: which, is not for us to say
+            yield EntityMatch(match.group(), "date", match.start(), match.end(), DAY, match.group())
 
 
-def _dated(match: re.Match[str], *, year: str | None, month: str, day: str, start: int = -1) -> Iterator[Found]:
+def _dated(
+    match: re.Match[str], *, year: str | None, month: str, day: str, start: int = -1
+) -> Iterator[EntityMatch]:
     """The date of a match, if there is such a day; named in ISO form where it says the year."""
     number = int(month) if month.isdecimal() else _MONTHS.get(month.lower(), 0)
     full = f"20{year}" if year and len(year) == 2 else year
     try:
-        moment = date(int(full) if full else 2000, number, int(day))  # any 29 February will do without a year
+        moment = date(
+            int(full) if full else 2000, number, int(day)
+        )  # any 29 February will do without a year
     except ValueError:
         return
     begin = start if start >= 0 else match.start()
     raw = match.string[begin : match.end()]
     if not year:
         raw = raw.rstrip(". ")  # the end of the sentence
-    yield Found(moment.isoformat() if full else raw, "date", begin, begin + len(raw), DAY, raw)
+    yield EntityMatch(
+        moment.isoformat() if full else raw, "date", begin, begin + len(raw), DAY, raw
+    )

@@ -1,7 +1,9 @@
-"""Names at the price of a capture: the rules of `names.py`, asked only about sentences in which a name may stand.
+"""Names at the price of a capture: the rules of `names.py`, asked only about sentences in which a
+name may stand.
 
-Most sentences of a conversation name nobody, and a glance at their capitals tells: a word of grammar, a weekday or a
-word that opens sentences has one without being a name, and an unknown word has one where the sentence begins.
+Most sentences of a conversation name nobody, and a glance at their capitals tells: a word of
+grammar, a weekday or a word that opens sentences has one without being a name, and an unknown word
+has one where the sentence begins.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from .base import Found
+from .base import EntityMatch
 from .gazetteer import listed
 from .names import LIKELY, NameRecogniser, function_words
 
-MOST = 4_000  # characters that are looked at: more than people say at once; what is behind waits for the second look
+# characters that are looked at: more than people say at once; what is behind waits for the second
+# look
+MOST = 4_000
 SUREST = LIKELY  # two capitals side by side may be anything, so they are left to the second look
 
-# Where a sentence ends for certain. Three small letters before the full stop: `Dr.`, `St.` and `J.` end none.
+# Where a sentence ends for certain. Three small letters before the full stop: `Dr.`, `St.` and `J.`
+# end none.
 _END = re.compile(r"(?<=[a-z]{3}[.!?])(?<!Prof\.)(?<!Capt\.)\s+(?=[A-Z])|\n+")
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”«»\n]{2,80})[\"“”»]")  # no title is longer
 _CAPITAL = re.compile(r"(?<![\w'])[A-Z]\w*")
@@ -28,7 +33,9 @@ _GERMAN = re.compile(r"\b(?:und|ich|ist|nicht|eine|einen|mit|der|das)\b", re.IGN
 
 
 class QuickNameRecogniser:
-    """People, places, organisations and projects that `NameRecogniser` is sure of, in the beginning of a text."""
+    """People, places, organisations and projects that `NameRecogniser` is sure of, in the beginning
+    of a text.
+    """
 
     name = "quick names"
 
@@ -38,19 +45,22 @@ class QuickNameRecogniser:
     def available(self) -> bool:
         return True
 
-    def recognise(self, text: str) -> list[Found]:
-        found: list[Found] = []
+    def recognise(self, text: str) -> list[EntityMatch]:
+        found: list[EntityMatch] = []
         for start, part in _parts(text[:MOST]):
             for one in self._names.recognise(part):
                 if one.confidence >= SUREST:
-                    found.append(replace(one, start=one.start + start, end=one.end + start) if start else one)
+                    found.append(
+                        replace(one, start=one.start + start, end=one.end + start) if start else one
+                    )
         titles = list(_titles(text)) if found else []
         return [one for one in found if not any(begin < one.start < end for begin, end in titles)]
 
 
 def _titles(text: str) -> Iterator[tuple[int, int]]:
-    """Where titles of books, films and songs stand: in quotation marks, most words with a capital. Whom they name is
-    nobody that the speaker knows; what somebody is quoted to have said has few capitals."""
+    """Where titles of books, films and songs stand: in quotation marks, most words with a capital.
+    Whom they name is nobody that the speaker knows; what somebody is quoted to have said has few
+    capitals."""
     for quoted in _QUOTED.finditer(text):
         words = quoted[1].split()
         if sum(word[0].isupper() for word in words) * 2 > len(words):
@@ -106,4 +116,6 @@ def _never() -> frozenset[str]:
 def _names() -> frozenset[str]:
     """The first words of all names that are listed."""
     sections = [listed(section) for section in ("people", "places", "organizations")]
-    return frozenset(entry.split(" ")[0] for section in sections for entry in (*section.sure, *section.unsure))
+    return frozenset(
+        entry.split(" ")[0] for section in sections for entry in (*section.sure, *section.unsure)
+    )

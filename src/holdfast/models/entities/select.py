@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 
 from ...errors import CapReached
-from .base import Found, Recogniser, resolve
+from .base import EntityMatch, Recogniser, resolve
 from .llm import LLMRecogniser
 from .names import NameRecogniser
 from .patterns import PatternRecogniser
@@ -21,17 +21,20 @@ _Key = tuple[str, bytes]
 
 
 class Recognition:
-    """Strategies by name, each a list of recognisers; what they found in the latest texts is kept."""
+    """Strategies by name, each a list of recognisers; what they found in the latest texts is
+    kept.
+    """
 
     def __init__(self, strategies: Mapping[str, Sequence[Recogniser]]) -> None:
         self._strategies = strategies
-        self._known: dict[_Key, tuple[Found, ...]] = {}
+        self._known: dict[_Key, tuple[EntityMatch, ...]] = {}
         self._lock = threading.Lock()
 
-    def recognise(self, text: str, strategy: str = "fast") -> list[Found]:
+    def recognise(self, text: str, strategy: str = "fast") -> list[EntityMatch]:
         """What the recognisers of a strategy find in `text`, without overlaps, in order.
 
-        An unknown strategy is the fast one. A recogniser that fails is left out, and the next call asks it again.
+        An unknown strategy is the fast one. A recogniser that fails is left out, and the next call
+        asks it again.
         """
         if strategy not in self._strategies:
             log.warning("There is no strategy %r to recognise entities; using 'fast'.", strategy)
@@ -45,13 +48,17 @@ class Recognition:
         return list(known)
 
     def accurate_available(self) -> bool:
-        """Whether the strategy 'accurate' has anything that 'fast' has not: our names, spaCy or a model."""
+        """Whether the strategy 'accurate' has anything that 'fast' has not: our names, spaCy or a
+        model.
+        """
         quick = self._strategies.get("fast", ())
-        return any(one.available() for one in self._strategies.get("accurate", ()) if one not in quick)
+        return any(
+            one.available() for one in self._strategies.get("accurate", ()) if one not in quick
+        )
 
-    def _ask(self, text: str, strategy: str) -> tuple[tuple[Found, ...], bool]:
+    def _ask(self, text: str, strategy: str) -> tuple[tuple[EntityMatch, ...], bool]:
         """What is found, and whether every recogniser could say what it finds."""
-        found: list[Found] = []
+        found: list[EntityMatch] = []
         complete = True
         for recogniser in self._strategies[strategy]:
             try:
@@ -59,12 +66,16 @@ class Recognition:
                     found += recogniser.recognise(text)
             except CapReached:
                 raise  # what it would find is not missing: it is looked for later
-            except Exception:  # whatever a model or a library raises, the others still have their say
-                log.exception("The recogniser %r failed; its findings are missing.", recogniser.name)
+            except (
+                Exception
+            ):  # whatever a model or a library raises, the others still have their say
+                log.exception(
+                    "The recogniser %r failed; its findings are missing.", recogniser.name
+                )
                 complete = False
         return tuple(resolve(found, text)), complete
 
-    def _keep(self, key: _Key, found: tuple[Found, ...]) -> None:
+    def _keep(self, key: _Key, found: tuple[EntityMatch, ...]) -> None:
         with self._lock:
             while len(self._known) >= KEPT:
                 del self._known[next(iter(self._known))]
@@ -75,4 +86,10 @@ def standard(*, answer: Callable[[str], str] | None = None) -> Recognition:
     """The three strategies. `answer` asks a language model."""
     fast: list[Recogniser] = [PatternRecogniser()]
     local: list[Recogniser] = [*fast, NameRecogniser()]
-    return Recognition({"fast": fast, "local": local, "accurate": [*local, SpacyRecogniser(), LLMRecogniser(answer)]})
+    return Recognition(
+        {
+            "fast": fast,
+            "local": local,
+            "accurate": [*local, SpacyRecogniser(), LLMRecogniser(answer)],
+        }
+    )

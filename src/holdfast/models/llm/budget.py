@@ -1,8 +1,10 @@
-"""What memory may ask of a language model: the one way that every call of it goes, counted in the store.
+"""What memory may ask of a language model: the one way that every call of it goes, counted in the
+store.
 
-Tokens are booked before a model is asked, so that they count for whoever else asks meanwhile, and when the process does
-not live to hear the answer. They are counted by our own estimate, for not every model says what it took. What an agent
-says in its own conversation is no business of memory, and is not counted.
+Tokens are booked before a model is asked, so that they count for whoever else asks meanwhile, and
+when the process does not live to hear the answer. They are counted by our own estimate, for not
+every model says what it took. What an agent says in its own conversation is no business of memory,
+and is not counted.
 """
 
 from __future__ import annotations
@@ -17,14 +19,18 @@ from ...text.budget import count_tokens
 from ...types import DAY, Clock, Micros, Scope, iso
 from .chat import Complete
 
-ANSWER = 500  # tokens that an answer is taken to have before it is known: they are lists of a few lines
+ANSWER = (
+    500  # tokens that an answer is taken to have before it is known: they are lists of a few lines
+)
 SILENCE = '{"arc": null}'  # what every reader of answers takes for "nothing"
 KEPT = "Nothing is lost: it is done later."
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How many tokens a language model may be asked, there and back: in one run, and for one owner in a day."""
+    """How many tokens a language model may be asked, there and back: in one run, and for one owner
+    in a day.
+    """
 
     per_run: int
     per_day: int
@@ -32,7 +38,9 @@ class Caps:
 
 @dataclass
 class Estimate:
-    """Stands in for a model, to find out what asking it would cost: it counts the questions and has nothing to say."""
+    """Stands in for a model, to find out what asking it would cost: it counts the questions and has
+    nothing to say.
+    """
 
     calls: int = 0
     tokens: int = 0
@@ -71,7 +79,9 @@ class Meter:
     def through(self, complete: Complete | None, scope: Scope) -> Complete | None: ...
 
     def through(self, complete: Complete | None, scope: Scope) -> Complete | None:
-        """The same model for an owner, held to the caps: CapReached when a call would go beyond one of them."""
+        """The same model for an owner, held to the caps: CapReached when a call would go beyond one
+        of them.
+        """
         if complete is None:
             return None
 
@@ -91,7 +101,9 @@ class Meter:
             if not self.store.spend(scope, now // DAY, Spent(1, tokens), most=self.caps.per_day):
                 tomorrow = (now // DAY + 1) * DAY
                 used = self.store.spent([scope], now // DAY).tokens
-                raise CapReached(self._told("day", used, self.caps.per_day, tomorrow), until=tomorrow)
+                raise CapReached(
+                    self._told("day", used, self.caps.per_day, tomorrow), until=tomorrow
+                )
             self.used += tokens
 
     def _note(self, scope: Scope, answer: str) -> None:
@@ -103,6 +115,7 @@ class Meter:
     def _told(self, which: str, used: int, most: int, until: Micros | None = None) -> str:
         when = f" Until {iso(until)[:16]}Z the model rests, or" if until else " For more at once,"
         return (
-            f"The language model has taken {used:,} of the {most:,} tokens that it may take in a {which}, and the next "
+            f"The language model has taken {used:,} of the {most:,} tokens that it may take in a "
+            f"{which}, and the next "
             f"question is too much.{when} raise model_tokens_per_{which}. {KEPT}"
         )

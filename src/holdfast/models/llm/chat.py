@@ -1,4 +1,6 @@
-"""Language models: from a provider and a name to something that answers a prompt; any that pydantic-ai knows."""
+"""Language models: from a provider and a name to something that answers a prompt; any that
+pydantic-ai knows.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,25 @@ PATIENCE = 300.0  # seconds
 OLLAMA = "http://localhost:11434/v1"
 
 
-def chat_model(provider: str, name: str, *, base_url: str | None = None, key: str | None = None) -> Model:
+def chat_model(
+    provider: str, name: str, *, base_url: str | None = None, key: str | None = None
+) -> Model:
     """The model of a provider, or behind an OpenAI-compatible address. Nothing is sent.
 
-    MissingKey names the variable that is not set; InvalidInput for a provider that nobody knows; MissingExtra when a
-    package is not there. Without `key`, providers look where they usually do.
+    MissingKey names the variable that is not set; InvalidInput for a provider that nobody knows;
+    MissingExtra when a package is not there. Without `key`, providers look where they usually do.
     """
     try:
-        from pydantic_ai.exceptions import UserError  # noqa: PLC0415 (optional extra)
+        # Optional extra.
+        from pydantic_ai.exceptions import UserError  # noqa: PLC0415
         from pydantic_ai.models import infer_model  # noqa: PLC0415
 
         if base_url or provider == "ollama":
             return _compatible(provider, name, base_url, key)
         try:
-            return infer_model(f"{provider}:{name}", provider_factory=lambda known: _provider(known, key))
+            return infer_model(
+                f"{provider}:{name}", provider_factory=lambda known: _provider(known, key)
+            )
         except UserError as error:
             raise _without_key(error, provider) from error
         except ValueError as error:  # what pydantic-ai says of a provider it does not know
@@ -47,7 +54,8 @@ def chat_model(provider: str, name: str, *, base_url: str | None = None, key: st
 
 def completing(model: Model) -> Complete:
     """The model as a function from a prompt to its answer."""
-    from pydantic_ai import Agent  # noqa: PLC0415 (optional extra)
+    # Optional extra.
+    from pydantic_ai import Agent  # noqa: PLC0415
 
     agent = Agent(model)
 
@@ -57,8 +65,11 @@ def completing(model: Model) -> Complete:
     return complete
 
 
-def complete_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = "") -> Complete | None:
-    """The model that a setting such as `openai:gpt-5-mini` names, made when it is first asked; None for an empty one.
+def complete_for(
+    spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = ""
+) -> Complete | None:
+    """The model that a setting such as `openai:gpt-5-mini` names, made when it is first asked; None
+    for an empty one.
 
     What goes wrong at an answer is a ModelFailed.
     """
@@ -69,7 +80,9 @@ def complete_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", k
 
     def complete(prompt: str) -> str:
         if not made:
-            made.append(completing(model_for(spec, environ=environ, base_url=base_url, key_env=key_env)))
+            made.append(
+                completing(model_for(spec, environ=environ, base_url=base_url, key_env=key_env))
+            )
         try:
             return made[0](prompt)
         except Exception as error:  # providers, their clients and pydantic-ai share no base
@@ -78,8 +91,12 @@ def complete_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", k
     return complete
 
 
-def model_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = "") -> Model:
-    """The model that a setting names, or what is missing for it, as `chat_model` says; nothing is sent."""
+def model_for(
+    spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = ""
+) -> Model:
+    """The model that a setting names, or what is missing for it, as `chat_model` says; nothing is
+    sent.
+    """
     provider, name = _parts(spec)
     key = _key(environ, key_env) if key_env else None
     return chat_model(provider, name, base_url=base_url or None, key=key)
@@ -88,14 +105,18 @@ def model_for(spec: str, *, environ: Mapping[str, str], base_url: str = "", key_
 def _parts(spec: str) -> tuple[str, str]:
     provider, _, name = spec.partition(":")
     if not name:
-        raise InvalidInput(f"{spec!r} names no model. Write it as provider:name, such as openai:gpt-5-mini.")
+        raise InvalidInput(
+            f"{spec!r} names no model. Write it as provider:name, such as openai:gpt-5-mini."
+        )
     return provider, name
 
 
 def _key(environ: Mapping[str, str], variable: str) -> str:
     if key := environ.get(variable, "").strip():
         return key
-    raise MissingKey(f"The key is to be in {variable}, which is not set. Set it, e.g. `export {variable}=…`.")
+    raise MissingKey(
+        f"The key is to be in {variable}, which is not set. Set it, e.g. `export {variable}=…`."
+    )
 
 
 def _provider(name: str, key: str | None) -> Provider[object]:
@@ -106,14 +127,19 @@ def _provider(name: str, key: str | None) -> Provider[object]:
 
 
 def _compatible(provider: str, name: str, base_url: str | None, key: str | None) -> Model:
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 (loads a large client)
+    # Loads a large client.
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
     from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
     if provider == "ollama":
-        return OpenAIChatModel(name, provider=OllamaProvider(base_url=base_url or OLLAMA, api_key=key or "ollama"))
+        return OpenAIChatModel(
+            name, provider=OllamaProvider(base_url=base_url or OLLAMA, api_key=key or "ollama")
+        )
     # Clients insist on a key; a known provider's own is not for strangers.
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=base_url, api_key=key or "custom-provider"))
+    return OpenAIChatModel(
+        name, provider=OpenAIProvider(base_url=base_url, api_key=key or "custom-provider")
+    )
 
 
 def _without_key(error: Exception, provider: str) -> InvalidInput | MissingKey:

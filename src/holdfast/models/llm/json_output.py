@@ -11,7 +11,8 @@ _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 
 
 def objects_in(answer: str) -> list[dict[str, Any]]:
-    """The objects of the list in an answer; where it was cut off or is not quite JSON, each that can be read.
+    """The objects of the list in an answer; where it was cut off or is not quite JSON, each that
+    can be read.
 
     >>> objects_in('Here you are: [{"name": "Ann"}, {"name": "B')
     [{'name': 'Ann'}]
@@ -24,7 +25,8 @@ def objects_in(answer: str) -> list[dict[str, Any]]:
 
 
 def object_in(answer: str) -> dict[str, Any] | None:
-    """The outermost object in an answer, whatever fences and chatter stand around it; None when there is none.
+    """The outermost object in an answer, whatever fences and chatter stand around it; None when
+    there is none.
 
     >>> object_in('Sure! ```{"summary": "Tea"}```')
     {'summary': 'Tea'}

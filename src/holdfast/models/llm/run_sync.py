@@ -1,4 +1,6 @@
-"""Calling awaitable clients from synchronous code, whether or not the caller sits inside an event loop."""
+"""Calling awaitable clients from synchronous code, whether or not the caller sits inside an event
+loop.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ def wait_for(
 ) -> T:
     """What `work` returns or raises; TimeoutError after `timeout` seconds.
 
-    Whoever stops waiting, because of the time or a Ctrl-C, has `work` cancelled. Another thread can do so by the
-    future that `started` is given: `concurrent.futures.CancelledError` is then raised here.
+    Whoever stops waiting, because of the time or a Ctrl-C, has `work` cancelled. Another thread can
+    do so by the future that `started` is given: `concurrent.futures.CancelledError` is then raised
+    here.
 
-    All work of a process runs in one loop on one thread, so that clients may keep their connections.
+    All work of a process runs in one loop on one thread, so that clients may keep their
+    connections.
     """
     future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     try:

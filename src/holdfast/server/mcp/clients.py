@@ -18,7 +18,9 @@ NAME = "holdfast"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its name for people, what its servers stand under, and the file of a project, if it has one."""
+    """A client: its name for people, what its servers stand under, and the file of a project, if it
+    has one.
+    """
 
     title: str
     section: str
@@ -30,13 +32,23 @@ class Client:
 
 CLIENTS = {
     "claude-code": Client(
-        "Claude Code", "mcpServers", ".mcp.json", typed=True, afterwards="/mcp in a new session shows it."
+        "Claude Code",
+        "mcpServers",
+        ".mcp.json",
+        typed=True,
+        afterwards="/mcp in a new session shows it.",
     ),
     "claude-desktop": Client("Claude Desktop", "mcpServers"),
-    "codex": Client("Codex", "mcp_servers", ".codex/config.toml", afterwards="/mcp in a new session shows it."),
+    "codex": Client(
+        "Codex", "mcp_servers", ".codex/config.toml", afterwards="/mcp in a new session shows it."
+    ),
     "cursor": Client("Cursor", "mcpServers", ".cursor/mcp.json"),
     "vscode": Client(
-        "VS Code", "servers", ".vscode/mcp.json", typed=True, afterwards="MCP: List Servers in VS Code starts it."
+        "VS Code",
+        "servers",
+        ".vscode/mcp.json",
+        typed=True,
+        afterwards="MCP: List Servers in VS Code starts it.",
     ),
 }
 
@@ -62,7 +74,9 @@ def target(client: str, level: Level, project: Path) -> Target:
     if level == "user":
         return Target(client, level, _own_file(client))
     if not CLIENTS[client].project_file:
-        raise InvalidInput(f"{CLIENTS[client].title} has no settings of a project. Leave --project out.")
+        raise InvalidInput(
+            f"{CLIENTS[client].title} has no settings of a project. Leave --project out."
+        )
     return Target(client, level, project / CLIENTS[client].project_file)
 
 
@@ -72,7 +86,9 @@ def levels(client: str) -> tuple[Level, ...]:
 
 
 def entry(of: Target, options: Sequence[str] = ()) -> dict[str, Any]:
-    """What a client is to start. A project's file is for everybody who has it, so it names no path."""
+    """What a client is to start. A project's file is for everybody who has it, so it names no
+    path.
+    """
     command, *words = ("holdfast",) if of.level == "project" else config.program()
     kind = {"type": "stdio"} if of.about.typed else {}
     return {**kind, "command": command, "args": [*words, "mcp", *options]}

@@ -1,4 +1,6 @@
-"""The nine tools of the reference server for knowledge graphs, to the letter, over the same memory."""
+"""The nine tools of the reference server for knowledge graphs, to the letter, over the same
+memory.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def _delete_entities(hf: Holdfast, given: Arguments) -> Answer:
     names = given["entityNames"]
     gone = Graph(hf).delete_entities(names)
     missing = [name for name in names if name not in gone]
-    some = f"Deleted {len(gone)} of {counted(len(names), 'entity')}. Not found: {', '.join(missing)}"
+    some = (
+        f"Deleted {len(gone)} of {counted(len(names), 'entity')}. Not found: {', '.join(missing)}"
+    )
     return _deleted(some if missing else "Entities deleted successfully")
 
 
@@ -75,7 +79,8 @@ def _deleted(message: str) -> Answer:
     return message, {"success": True, "message": message}
 
 
-def _read(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001 (it takes none)
+# It takes none.
+def _read(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
     graph = Graph(hf).read()
     return _told(graph, graph)
 
@@ -90,7 +95,14 @@ def _open(hf: Holdfast, given: Arguments) -> Answer:
     return _told(graph, graph)
 
 
-def _adding(name: str, title: str, about: str, work: Work, takes: dict[str, Schema], gives: dict[str, Schema]) -> Tool:
+def _adding(
+    name: str,
+    title: str,
+    about: str,
+    work: Work,
+    takes: dict[str, Schema],
+    gives: dict[str, Schema],
+) -> Tool:
     return Tool(name, title, about, work, shape(takes), shape(gives))
 
 
@@ -114,7 +126,11 @@ GRAPH_TOOLS: tuple[Tool, ...] = (
     _adding(
         "create_relations",
         "Create Relations",
-        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
+        (
+            "Create multiple new relations between entities in the knowledge graph. Relations "
+            "should "
+            "be in active voice"
+        ),
         _create_relations,
         {"relations": several(RELATION)},
         {"relations": several(RELATION)},
@@ -134,7 +150,11 @@ GRAPH_TOOLS: tuple[Tool, ...] = (
                 )
             )
         },
-        {"results": several(shape({"entityName": {"type": "string"}, "addedObservations": texts("")}))},
+        {
+            "results": several(
+                shape({"entityName": {"type": "string"}, "addedObservations": texts("")})
+            )
+        },
     ),
     _deleting(
         "delete_entities",
@@ -172,7 +192,11 @@ GRAPH_TOOLS: tuple[Tool, ...] = (
         "Search Nodes",
         "Search for nodes in the knowledge graph based on a query",
         _search,
-        {"query": text("The search query to match against entity names, types, and observation content")},
+        {
+            "query": text(
+                "The search query to match against entity names, types, and observation content"
+            )
+        },
     ),
     _reading(
         "open_nodes",

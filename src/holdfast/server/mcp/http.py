@@ -1,7 +1,8 @@
-"""The protocol by HTTP, through the official SDK: for clients that connect to a server rather than start one.
+"""The protocol by HTTP, through the official SDK: for clients that connect to a server rather than
+start one.
 
-Without keys it answers on this machine only, with the memory that it was opened with. A key opens the memory of its
-owner and no other.
+Without keys it answers on this machine only, with the memory that it was opened with. A key opens
+the memory of its owner and no other.
 """
 
 from __future__ import annotations
@@ -37,9 +38,13 @@ PARAMS: dict[str, type[BaseModel]] = {
 }
 
 
-def create_app(hf: Holdfast, methods: Methods, keys: KeyFile, *, host: str, buckets: Buckets | None = None) -> ASGIApp:
+def create_app(
+    hf: Holdfast, methods: Methods, keys: KeyFile, *, host: str, buckets: Buckets | None = None
+) -> ASGIApp:
     """The application over an open memory; whoever opened it closes it."""
-    inner = _server(hf, methods).streamable_http_app(streamable_http_path=PATH, json_response=True, host=host)
+    inner = _server(hf, methods).streamable_http_app(
+        streamable_http_path=PATH, json_response=True, host=host
+    )
     return Envelope(Door(inner, keys, buckets or Buckets(hf.settings.rate_limit)))
 
 
@@ -70,14 +75,17 @@ def _shown(headers: Headers) -> str:
     return key.strip() if kind.lower() == "bearer" else headers.get("X-API-Key", "")
 
 
-async def _refused(status: int, told: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+async def _refused(
+    status: int, told: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send
+) -> None:
     name = scope["state"].get("request_id", "")
     await problem(status, told, request_id=name, headers=headers)(scope, receive, send)
 
 
 def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
     hints: Any = {
-        method: CacheHint(ttl, "public" if who == "public" else "private") for method, (ttl, who) in CACHED.items()
+        method: CacheHint(ttl, "public" if who == "public" else "private")
+        for method, (ttl, who) in CACHED.items()
     }
     server: Server[Any] = Server(
         SERVER["name"],
@@ -92,7 +100,12 @@ def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
     return server
 
 
-async def _answered(hf: Holdfast, methods: Methods, context: Context, params: object) -> dict[str, Any]:  # noqa: ARG001
+async def _answered(
+    hf: Holdfast,
+    methods: Methods,
+    context: Context,
+    params: object,  # noqa: ARG001
+) -> dict[str, Any]:
     """One request, in a thread: nobody else waits for it."""
     owner = context.request.scope["state"].get("owner") if context.request is not None else None
     greeting = context.session.client_params

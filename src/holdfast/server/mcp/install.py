@@ -1,7 +1,8 @@
-"""Our entry in the configuration of an MCP client: put in, found, taken out. Nothing else in the file changes.
+"""Our entry in the configuration of an MCP client: put in, found, taken out. Nothing else in the
+file changes.
 
-What is written is worked out from the text of the file alone, so taking it out needs no backup: it gives the file as
-it was, and no file where there was none.
+What is written is worked out from the text of the file alone, so taking it out needs no backup: it
+gives the file as it was, and no file where there was none.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ HEAD = "\n# Holdfast: long-term memory. `holdfast mcp uninstall codex` takes thi
 
 
 def plan_install(target: Target, options: Sequence[str] = ()) -> Change:
-    """What installing would do; nothing, when the entry is there. InvalidInput for a file that is broken."""
+    """What installing would do; nothing, when the entry is there. InvalidInput for a file that is
+    broken.
+    """
     before = read(target.file)
     return Change(target.file, before, with_ours(before, target, options))
 
@@ -33,7 +36,9 @@ def plan_uninstall(target: Target) -> Change:
 
 
 def found(text: str | None, target: Target) -> dict[str, Any] | None:
-    """Our entry in the text of a file, if there is one; InvalidInput when the file is not as the client wants it."""
+    """Our entry in the text of a file, if there is one; InvalidInput when the file is not as the
+    client wants it.
+    """
     if text is None or not text.strip():
         return None
     section, file = target.about.section, str(target.file)
@@ -42,7 +47,9 @@ def found(text: str | None, target: Target) -> dict[str, Any] | None:
     ours = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(ours, dict):
         raise InvalidInput(
-            f"{file} is not as {target.about.title} wants it: {section} is no object. Nothing was changed."
+            f"{file} is not as {target.about.title} wants it: {section} is no object. Nothing "
+            "was "
+            "changed."
         )
     return ours or None
 
@@ -75,7 +82,9 @@ def _parsed(text: str, target: Target) -> Any:
     except InvalidInput as error:
         # VS Code and others allow comments, which cannot be kept in place here.
         ours = json.dumps({target.about.section: {NAME: entry(target)}})
-        raise InvalidInput(f"{error} If it has comments, which are allowed there, add by hand: {ours}") from error
+        raise InvalidInput(
+            f"{error} If it has comments, which are allowed there, add by hand: {ours}"
+        ) from error
 
 
 def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> str | None:
@@ -88,7 +97,10 @@ def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> 
         return _longer(text or "", target, wanted)
     section = target.about.section
     if text is None or not text.strip():
-        return json.dumps({section: {NAME: wanted}}, indent=json_edit.INDENT, ensure_ascii=False) + "\n"
+        return (
+            json.dumps({section: {NAME: wanted}}, indent=json_edit.INDENT, ensure_ascii=False)
+            + "\n"
+        )
     root = text.index("{")
     servers = json_edit.member(text, root, section)
     if servers is None:
@@ -97,7 +109,9 @@ def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> 
 
 
 def without_ours(text: str | None, target: Target) -> str | None:
-    """The text of a file without our entry; None when nothing else was in it, and the file is one that we made."""
+    """The text of a file without our entry; None when nothing else was in it, and the file is one
+    that we made.
+    """
     ours = found(text, target)
     if text is None or ours is None:
         return text
@@ -118,7 +132,9 @@ def _is_toml(target: Target) -> bool:
 def _longer(text: str, target: Target, wanted: dict[str, Any]) -> str:
     longer = text + _table(target, wanted)
     if found(longer, target) != wanted:
-        raise InvalidInput(f"The servers in {target.file} could not be added to. Nothing was changed.")
+        raise InvalidInput(
+            f"The servers in {target.file} could not be added to. Nothing was changed."
+        )
     return longer
 
 
@@ -126,7 +142,8 @@ def _shorter(text: str, target: Target, ours: dict[str, Any]) -> str | None:
     table = _table(target, ours)
     if table not in text:
         raise InvalidInput(
-            f"The entry in {target.file} was rewritten, so taking it out could take more than that. Nothing was "
+            f"The entry in {target.file} was rewritten, so taking it out could take more than "
+            "that. Nothing was "
             f"changed. Delete the table [{target.about.section}.{NAME}] by hand."
         )
     return text.replace(table, "", 1) or None
@@ -134,5 +151,7 @@ def _shorter(text: str, target: Target, ours: dict[str, Any]) -> str | None:
 
 def _table(target: Target, wanted: dict[str, Any]) -> str:
     # JSON's texts and lists of texts are TOML's too.
-    values = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in wanted.items())
+    values = "".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in wanted.items()
+    )
     return f"{HEAD}[{target.about.section}.{NAME}]\n{values}"

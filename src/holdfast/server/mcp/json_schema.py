@@ -1,7 +1,7 @@
 """What tools take and give, as JSON Schema, and arguments held against it.
 
-The few words of JSON Schema that are used here are checked here, so that a tool says the same over every transport and
-a server by pipe loads no library for it.
+The few words of JSON Schema that are used here are checked here, so that a tool says the same over
+every transport and a server by pipe loads no library for it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from ...types import Micros, from_datetime
 Schema = dict[str, Any]
 Arguments = Mapping[str, Any]
 TYPES: dict[str, type | tuple[type, ...]] = {
-    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
-}  # fmt: skip
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def text(about: str, **more: Any) -> Schema:
@@ -41,7 +46,12 @@ def texts(about: str, *, among: Iterable[str] = (), **more: Any) -> Schema:
     return several({"type": "string", **({"enum": words} if words else {})}, about, **more)
 
 
-def shape(needed: Mapping[str, Schema], further: Mapping[str, Schema] | None = None, *, open_: bool = False) -> Schema:
+def shape(
+    needed: Mapping[str, Schema],
+    further: Mapping[str, Schema] | None = None,
+    *,
+    open_: bool = False,
+) -> Schema:
     """An object with what it always has, and what it may have."""
     return {
         "type": "object",
@@ -55,7 +65,9 @@ def check(value: Any, schema: Schema, name: str = "") -> None:
     """InvalidInput when a value is not as the schema has it, with the first thing that is wrong."""
     wanted = TYPES[schema["type"]]
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        raise InvalidInput(f"{name or 'The arguments'} must be {_called(schema)}. Nothing was done.")
+        raise InvalidInput(
+            f"{name or 'The arguments'} must be {_called(schema)}. Nothing was done."
+        )
     if isinstance(value, dict):
         _check_object(value, schema, name)
     elif isinstance(value, list):
@@ -74,12 +86,16 @@ def _check_object(value: dict[str, Any], schema: Schema, name: str) -> None:
         if key in known:
             check(one, known[key], f"{under}{key}")
         elif not schema["additionalProperties"]:
-            raise InvalidInput(f"There is no argument {under}{key}. There are: {', '.join(known) or 'none'}.")
+            raise InvalidInput(
+                f"There is no argument {under}{key}. There are: {', '.join(known) or 'none'}."
+            )
 
 
 def _check_array(value: list[Any], schema: Schema, name: str) -> None:
     if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-        raise InvalidInput(f"{name} must have from {schema.get('minItems', 0)} to {schema['maxItems']} entries.")
+        raise InvalidInput(
+            f"{name} must have from {schema.get('minItems', 0)} to {schema['maxItems']} entries."
+        )
     for place, one in enumerate(value):
         check(one, schema["items"], f"{name}[{place}]")
 
@@ -89,7 +105,7 @@ def _called(schema: Schema) -> str:
     return f"{article} {schema['type']}"
 
 
-def moment(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
+def time_argument(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
     """A time among the arguments: ISO 8601, of which a day alone is its beginning, or its `end`."""
     given = arguments.get(name)
     if not given:
@@ -100,4 +116,6 @@ def moment(arguments: Arguments, name: str, *, end: bool = False) -> Micros | No
             written += timedelta(days=1)  # a day ends when the next begins
         return from_datetime(written)
     except (ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} is no time: {given!r}. Write it like 2026-03-31 or 2026-03-31T18:00Z.") from error
+        raise InvalidInput(
+            f"{name} is no time: {given!r}. Write it like 2026-03-31 or 2026-03-31T18:00Z."
+        ) from error

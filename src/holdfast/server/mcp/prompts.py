@@ -14,7 +14,9 @@ PROMPTS: list[dict[str, Any]] = [
         "name": "recall",
         "title": "What do we know about this?",
         "description": "Puts what is remembered about a topic before the model.",
-        "arguments": [{"name": "topic", "description": "A question, a task or a few words.", "required": True}],
+        "arguments": [
+            {"name": "topic", "description": "A question, a task or a few words.", "required": True}
+        ],
     },
     {
         "name": "remember",
@@ -25,8 +27,17 @@ PROMPTS: list[dict[str, Any]] = [
     {
         "name": "handoff",
         "title": "Hand over to the next session",
-        "description": "Has the model store what the next session must know: decisions, open ends, how to go on.",
-        "arguments": [{"name": "focus", "description": "What the next session will be about.", "required": False}],
+        "description": (
+            "Has the model store what the next session must know: decisions, open "
+            "ends, how to go on."
+        ),
+        "arguments": [
+            {
+                "name": "focus",
+                "description": "What the next session will be about.",
+                "required": False,
+            }
+        ],
     },
 ]
 WORDING = Path(__file__).parent / "wording"
@@ -36,11 +47,18 @@ def got(hf: Holdfast, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """A prompt filled in; InvalidInput for one that there is not, or that lacks an argument."""
     prompt = next((one for one in PROMPTS if one["name"] == name), None)
     if prompt is None:
-        raise InvalidInput(f"There is no prompt {name!r}. There are: {', '.join(one['name'] for one in PROMPTS)}.")
-    if missing := [one["name"] for one in prompt["arguments"] if one["required"] and not given.get(one["name"])]:
+        raise InvalidInput(
+            f"There is no prompt {name!r}. There are: {', '.join(one['name'] for one in PROMPTS)}."
+        )
+    if missing := [
+        one["name"] for one in prompt["arguments"] if one["required"] and not given.get(one["name"])
+    ]:
         raise InvalidInput(f"The prompt {name} needs {missing[0]}.")
     content = {"type": "text", "text": _filled(hf, name, given)}
-    return {"description": prompt["description"], "messages": [{"role": "user", "content": content}]}
+    return {
+        "description": prompt["description"],
+        "messages": [{"role": "user", "content": content}],
+    }
 
 
 def _filled(hf: Holdfast, name: str, given: Mapping[str, str]) -> str:
@@ -48,7 +66,9 @@ def _filled(hf: Holdfast, name: str, given: Mapping[str, str]) -> str:
         return _wording(name).format(what=given["what"])
     if name == "handoff":
         focus = given.get("focus", "").strip()
-        return _wording(name).format(focus=f"; the next one will be about: {focus}" if focus else "")
+        return _wording(name).format(
+            focus=f"; the next one will be about: {focus}" if focus else ""
+        )
     known = hf.context(given["topic"])
     blocks = "\n\n".join(block for block in (known.stable, known.turn) if block)
     return f"{blocks or 'Nothing is remembered about that.'}\n\n{given['topic']}"

@@ -9,7 +9,7 @@ from ...memory import Holdfast
 from ...text.fences import neutralise
 from ...text.terminal import counted
 from ...types import Entity, Hit, Memory, iso
-from .json_schema import Arguments, moment
+from .json_schema import Arguments, time_argument
 from .render import as_data, entity_data, fenced, line, noted
 
 Answer = tuple[str, dict[str, Any]]
@@ -26,15 +26,20 @@ def recall(hf: Holdfast, given: Arguments) -> Answer:
             kinds=given.get("kinds", ()),
             categories=given.get("categories", ()),
             tags=given.get("tags", ()),
-            since=moment(given, "since"),
-            until=moment(given, "until", end=True),
-            as_of=moment(given, "as_of", end=True),
+            since=time_argument(given, "since"),
+            until=time_argument(given, "until", end=True),
+            as_of=time_argument(given, "as_of", end=True),
         )
     )
-    states = {id_: state_of(verdicts) for id_, verdicts in hf.freshness(hit.memory for hit in hits).items()}
+    states = {
+        id_: state_of(verdicts)
+        for id_, verdicts in hf.freshness(hit.memory for hit in hits).items()
+    }
     found = [_hit(hit, states.get(hit.memory.id)) for hit in hits]
     lines = [line(hit.memory, _remarks(hit, states.get(hit.memory.id)), whole=True) for hit in hits]
-    return fenced(lines, "recalled memory", empty="Nothing is remembered about that."), {"memories": found}
+    return fenced(lines, "recalled memory", empty="Nothing is remembered about that."), {
+        "memories": found
+    }
 
 
 def _hit(hit: Hit, state: str | None) -> dict[str, Any]:
@@ -66,12 +71,20 @@ def get(hf: Holdfast, given: Arguments) -> Answer:
     """One memory, all of it, with what happened to it and what it is linked to."""
     memory = hf.get(given["id"])
     history = [
-        {"at": iso(one.at), "verb": one.verb, "actor": one.actor, "run": one.run} for one in hf.history(memory.id)
+        {"at": iso(one.at), "verb": one.verb, "actor": one.actor, "run": one.run}
+        for one in hf.history(memory.id)
     ]
-    links = [{"relation": one.relation, "source": one.source, "target": one.target} for one in hf.links(memory.id)]
+    links = [
+        {"relation": one.relation, "source": one.source, "target": one.target}
+        for one in hf.links(memory.id)
+    ]
     evidence = [str(verdict) for verdict in hf.freshness([memory]).get(memory.id, ())]
     data = {"memory": as_data(memory), "history": history, "links": links, "evidence": evidence}
-    more = {"status": memory.status, "time": iso(memory.event_time), "evidence": "; ".join(evidence)}
+    more = {
+        "status": memory.status,
+        "time": iso(memory.event_time),
+        "evidence": "; ".join(evidence),
+    }
     return fenced([line(memory, whole=True), noted(more)], "memory", empty=""), data
 
 
@@ -91,28 +104,43 @@ def entity(hf: Holdfast, given: Arguments) -> Answer:
     names = ", ".join((about.entity.name, *about.entity.aliases))
     head = noted({about.entity.type: names, "summary": about.entity.summary})
     told = fenced([head, *(line(one) for one in about.memories)], "entity", empty="")
-    return told, {"entities": [entity_data(about.entity)], "memories": [as_data(one) for one in about.memories]}
+    return told, {
+        "entities": [entity_data(about.entity)],
+        "memories": [as_data(one) for one in about.memories],
+    }
 
 
 def why(hf: Holdfast, given: Arguments) -> Answer:
-    """Why a memory was or was not recalled for a question; without one, why it is stored and on what it rests."""
+    """Why a memory was or was not recalled for a question; without one, why it is stored and on
+    what it rests.
+    """
     if given.get("question"):
         found = hf.why(given["question"], expect=given["id"])
         data = {
             "summary": found.explanation,
             "recalled": found.recalled,
-            "stages": [{"name": one.name, "passed": one.passed, "detail": one.detail} for one in found.stages],
+            "stages": [
+                {"name": one.name, "passed": one.passed, "detail": one.detail}
+                for one in found.stages
+            ],
         }
         return found.explanation, data | _known(rank=found.rank, dropped_by=found.dropped_by)
     stored = hf.why_stored(given["id"])
     quotes = list(stored.quotes)
     told = [noted({"why": stored.summary}), *(f"- {noted({'quote': one})}" for one in quotes)]
-    data = {"summary": stored.summary, "quotes": quotes, "sources": [as_data(one) for one in stored.sources]}
+    data = {
+        "summary": stored.summary,
+        "quotes": quotes,
+        "sources": [as_data(one) for one in stored.sources],
+    }
     return fenced([*told, *map(line, stored.sources)], "why it is remembered", empty=""), data
 
 
-def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001 (it takes none)
-    """How memory stands here: whose it is, how much there is, what waits for a person, what is not working."""
+# It takes none.
+def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
+    """How memory stands here: whose it is, how much there is, what waits for a person, what is not
+    working.
+    """
     stats, waiting = hf.stats(), len(hf.proposals())
     data = {
         "scopes": stats["scopes"],
@@ -123,9 +151,13 @@ def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001 (it takes 
         "sessions": stats["sessions"],
         "waiting": waiting,
         "models": stats["models"],
-        "problems": [f"{name}: {problem}" for name, problem in stats["problems"].items()] + hf.followed.warnings,
+        "problems": [f"{name}: {problem}" for name, problem in stats["problems"].items()]
+        + hf.followed.warnings,
     }
-    told = f"Memory of {', '.join(data['scopes'])}: {data['active']} active, {waiting} waiting for a person."
+    told = (
+        f"Memory of {', '.join(data['scopes'])}: {data['active']} active, {waiting} waiting "
+        "for a person."
+    )
     return "\n".join((told, *map(neutralise, data["problems"]))), data
 
 
@@ -136,5 +168,10 @@ def _known(**fields: Any) -> dict[str, Any]:
 def memory_text(memory: Memory) -> str:
     """All of a memory as a resource shows it."""
     fields = as_data(memory)
-    head = noted({name: fields.get(name, "") for name in ("id", "kind", "category", "status", "time", "source")})
+    head = noted(
+        {
+            name: fields.get(name, "")
+            for name in ("id", "kind", "category", "status", "time", "source")
+        }
+    )
     return fenced([line(memory, whole=True), head], "memory", empty="")

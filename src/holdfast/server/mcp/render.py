@@ -36,7 +36,9 @@ MEMORY: Schema = shape(
         "protected": {"type": "boolean", "description": "Confirmed: it does not fade."},
         "score": {"type": "number", "description": "How well it fits what was asked, from 0 to 1."},
         "why": text("Why it was found."),
-        "freshness": text("Whether what it cites still stands: FRESH, MOVED, STALE or UNVERIFIABLE."),
+        "freshness": text(
+            "Whether what it cites still stands: FRESH, MOVED, STALE or UNVERIFIABLE."
+        ),
     },
 )
 MEMORIES = several(MEMORY)
@@ -76,9 +78,14 @@ def as_data(memory: Memory, **more: Any) -> dict[str, Any]:
 def entity_data(entity: Entity) -> dict[str, Any]:
     """A person, project, place… for programs."""
     fields = {
-        "id": entity.id, "scope": str(entity.scope), "name": entity.name, "type": entity.type,
-        "mentions": entity.mentions, "aliases": list(entity.aliases), "summary": entity.summary,
-    }  # fmt: skip
+        "id": entity.id,
+        "scope": str(entity.scope),
+        "name": entity.name,
+        "type": entity.type,
+        "mentions": entity.mentions,
+        "aliases": list(entity.aliases),
+        "summary": entity.summary,
+    }
     return {name: value for name, value in fields.items() if value not in ("", [])}
 
 
@@ -99,4 +106,8 @@ def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
 
 def noted(fields: Mapping[str, Any]) -> str:
     """Names and values, a line each, for a model."""
-    return "\n".join(f"{name}: {neutralise(str(value))}" for name, value in fields.items() if value not in ("", None))
+    return "\n".join(
+        f"{name}: {neutralise(str(value))}"
+        for name, value in fields.items()
+        if value not in ("", None)
+    )

@@ -35,7 +35,9 @@ TEMPLATES: list[dict[str, Any]] = [
 
 
 def listed(hf: Holdfast) -> list[dict[str, Any]]:
-    """The files of the project's memory that are there, in a fixed order; none where there is no project."""
+    """The files of the project's memory that are there, in a fixed order; none where there is no
+    project.
+    """
     project = _project(hf)
     if project is None or not project.folder.is_dir():
         return []
@@ -43,7 +45,10 @@ def listed(hf: Holdfast) -> list[dict[str, Any]]:
     files = [
         (SUMMARY, ROOT, "What past sessions taught, in short"),
         ("MEMORY.md", f"{ROOT}/MEMORY.md", "What past sessions taught"),
-        *((f"skills/{name}/SKILL.md", f"{ROOT}/skills/{quote(name)}/SKILL.md", f"Skill: {name}") for name in skills),
+        *(
+            (f"skills/{name}/SKILL.md", f"{ROOT}/skills/{quote(name)}/SKILL.md", f"Skill: {name}")
+            for name in skills
+        ),
     ]
     return [
         {"uri": url, "name": name, "title": title, "mimeType": MARKDOWN}
@@ -65,7 +70,8 @@ def read(hf: Holdfast, uri: str) -> dict[str, Any]:
 
 def _project(hf: Holdfast) -> Project | None:
     """The project among the scopes, unless its memory is switched off."""
-    from ...memory.project import project_of  # noqa: PLC0415 (it builds memories too, which takes a while to load)
+    # It builds memories too, which takes a while to load.
+    from ...memory.project import project_of  # noqa: PLC0415
 
     try:
         project = project_of(hf)
@@ -78,5 +84,7 @@ def _named(hf: Holdfast, uri: str) -> Memory:
     scope, *steps = (unquote(step) for step in uri.removeprefix(SCHEME).split("/"))
     memory = hf.get(steps[1]) if uri.startswith(SCHEME) and len(steps) == 2 else None
     if memory is None or (str(memory.scope), memory.kind) != (scope, steps[0]):
-        raise NotFound(f"There is no memory {uri}. Write it like {TEMPLATES[0]['uriTemplate']}.", id=uri)
+        raise NotFound(
+            f"There is no memory {uri}. Write it like {TEMPLATES[0]['uriTemplate']}.", id=uri
+        )
     return memory

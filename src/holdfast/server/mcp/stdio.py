@@ -1,8 +1,9 @@
 """The protocol by pipe: one JSON-RPC message a line, in both of its eras.
 
-Clients up to 2025 open with a handshake, `initialize`; those from 2026 on send their version and name with every
-request. The official SDK does all of that and more, but loading it takes longer than a client waits for a memory; what
-a memory needs of the protocol is on this page, and the SDK's own client tests it.
+Clients up to 2025 open with a handshake, `initialize`; those from 2026 on send their version and
+name with every request. The official SDK does all of that and more, but loading it takes longer
+than a client waits for a memory; what a memory needs of the protocol is on this page, and the SDK's
+own client tests it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ UNREADABLE = object()
 
 
 class Conversation:
-    """What is known of the one client at the other end of a pipe, and the answer to each of its messages."""
+    """What is known of the one client at the other end of a pipe, and the answer to each of its
+    messages.
+    """
 
     def __init__(self, methods: Methods) -> None:
         self._methods, self._client = methods, ""
@@ -41,19 +44,29 @@ class Conversation:
             return _failed(None, Rejected(PARSE_ERROR, "This line is not JSON."))
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             wants = not isinstance(message, dict) or not {"result", "error"} & message.keys()
-            return _failed(None, Rejected(INVALID_REQUEST, "This is not a JSON-RPC request.")) if wants else None
+            return (
+                _failed(None, Rejected(INVALID_REQUEST, "This is not a JSON-RPC request."))
+                if wants
+                else None
+            )
         if "id" not in message:
             return None  # notifications ask for nothing
         try:
             params = message.get("params") or {}
             if not isinstance(params, dict):
                 raise Rejected(INVALID_PARAMS, "params must be an object.")
-            return {"jsonrpc": "2.0", "id": message["id"], "result": self._result(message["method"], params)}
+            return {
+                "jsonrpc": "2.0",
+                "id": message["id"],
+                "result": self._result(message["method"], params),
+            }
         except Rejected as error:
             return _failed(message["id"], error)
         except Exception:  # the boundary: whatever happens, the client gets an answer
             log.exception("%s failed", message["method"])
-            return _failed(message["id"], Rejected(INTERNAL_ERROR, "Internal error; the server's log has it."))
+            return _failed(
+                message["id"], Rejected(INTERNAL_ERROR, "Internal error; the server's log has it.")
+            )
 
     def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         meta = params.get("_meta")
@@ -73,7 +86,9 @@ class Conversation:
             "instructions": self._methods.instructions,
         }
 
-    def _modern(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+    def _modern(
+        self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """A request that says itself by whom it is and in which version, as all do from 2026 on."""
         version = meta[f"{META}protocolVersion"]
         if version not in MODERN:
@@ -86,7 +101,9 @@ class Conversation:
                 "instructions": self._methods.instructions,
             }
         else:
-            known = self._methods.answer(method, params, client=_name(meta.get(f"{META}clientInfo")))
+            known = self._methods.answer(
+                method, params, client=_name(meta.get(f"{META}clientInfo"))
+            )
         if method in CACHED:
             known = {**known, "ttlMs": CACHED[method][0], "cacheScope": CACHED[method][1]}
         return {**known, "resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
@@ -98,14 +115,19 @@ def _name(info: object) -> str:
 
 def _failed(id_: object, error: Rejected) -> dict[str, Any]:
     data = {} if error.data is None else {"data": error.data}
-    return {"jsonrpc": "2.0", "id": id_, "error": {"code": error.code, "message": str(error), **data}}
+    return {
+        "jsonrpc": "2.0",
+        "id": id_,
+        "error": {"code": error.code, "message": str(error), **data},
+    }
 
 
 def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
     """Answers until the client closes its end, then finishes what was asked for before that.
 
-    The first message is answered before the next is read, so a client that greets is known to what follows; and before
-    the memory is opened, so nobody waits for that who only looks at what there is.
+    The first message is answered before the next is read, so a client that greets is known to what
+    follows; and before the memory is opened, so nobody waits for that who only looks at what there
+    is.
     """
     conversation, lock = Conversation(methods), threading.Lock()
 
@@ -113,7 +135,9 @@ def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
         response = conversation.answer(_read(line))
         if response is not None:
             with lock:
-                sink.write(json.dumps(response, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                sink.write(
+                    json.dumps(response, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+                )
                 sink.flush()
 
     lines = (line for line in source if line.strip())
@@ -135,7 +159,9 @@ def _read(line: bytes) -> object:
 
 @contextmanager
 def own_pipes() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The process's input and output for the protocol alone: whatever else is printed goes to standard error."""
+    """The process's input and output for the protocol alone: whatever else is printed goes to
+    standard error.
+    """
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -6,19 +6,25 @@ from typing import Any
 
 from ...errors import InvalidInput, NotFound
 from ...memory import Holdfast
-from ...records.roots import CATEGORIES, Place
+from ...records.roots import CATEGORIES, RecordRoot
 from ...types import Memory, Scope
-from .json_schema import Arguments, moment
+from .json_schema import Arguments, time_argument
 from .read_tools import Answer
 from .render import as_data, fenced, line
 
 
 def remember(hf: Holdfast, given: Arguments) -> Answer:
-    """A memory, or in the scope of a place where records are kept, a record: a file that people read and edit."""
+    """A memory, or in the scope of a place where records are kept, a record: a file that people
+    read and edit.
+    """
     scope = scope_meant(hf, given.get("scope", ""))
     place = next((one for one in hf.places if one.scope == scope), None)
     stored = _record(hf, place, given) if place else _memory(hf.scoped(scope), hf, given)
-    return _proposed(hf, stored) if stored.status == "proposed" else _changed(hf, "Remembered", [stored])
+    return (
+        _proposed(hf, stored)
+        if stored.status == "proposed"
+        else _changed(hf, "Remembered", [stored])
+    )
 
 
 def _memory(view: Holdfast, hf: Holdfast, given: Arguments) -> Memory:
@@ -29,24 +35,26 @@ def _memory(view: Holdfast, hf: Holdfast, given: Arguments) -> Memory:
         category=given.get("category", "general"),
         title=given.get("title", ""),
         tags=tuple(given.get("tags", ())),
-        event_time=moment(given, "time"),
-        valid_until=moment(given, "valid_until", end=True),
+        event_time=time_argument(given, "time"),
+        valid_until=time_argument(given, "valid_until", end=True),
         source="mcp",
     )
     hf.last_run = view.last_run
     return stored
 
 
-def _record(hf: Holdfast, place: Place, given: Arguments) -> Memory:
+def _record(hf: Holdfast, place: RecordRoot, given: Arguments) -> Memory:
     if given.get("category") not in CATEGORIES:
-        raise InvalidInput(f"In {place.scope} a memory is a record. Give a category: {', '.join(CATEGORIES)}.")
+        raise InvalidInput(
+            f"In {place.scope} a memory is a record. Give a category: {', '.join(CATEGORIES)}."
+        )
     return hf.add_record(
         given["content"],
         category=given["category"],
         title=given.get("title", ""),
         place=place.name,
         keywords=given.get("tags", ()),
-        expires=moment(given, "valid_until", end=True),
+        expires=time_argument(given, "valid_until", end=True),
         source={"actor": hf.actor},
     )
 
@@ -60,14 +68,20 @@ def correct(hf: Holdfast, given: Arguments) -> Answer:
 
 
 def confirm(hf: Holdfast, given: Arguments) -> Answer:
-    """A memory that is certain from now on and does not fade. For people only: an agent is told how they do it."""
+    """A memory that is certain from now on and does not fade. For people only: an agent is told how
+    they do it.
+    """
     return _changed(hf, "Confirmed", [hf.confirm(given["id"])])
 
 
 def forget(hf: Holdfast, given: Arguments) -> Answer:
-    """Memories put away, so that nothing recalls them; or what a run of an agent did, taken back."""
+    """Memories put away, so that nothing recalls them; or what a run of an agent did, taken
+    back.
+    """
     if ("ids" in given) == ("undo" in given):
-        raise InvalidInput("Give either ids, to forget them, or undo, the run to take back. Nothing was done.")
+        raise InvalidInput(
+            "Give either ids, to forget them, or undo, the run to take back. Nothing was done."
+        )
     if "undo" in given:
         return _undone(hf, given["undo"])
     return _changed(hf, "Forgot", hf.forget(*given["ids"]))
@@ -83,13 +97,21 @@ def _undone(hf: Holdfast, run: str) -> Answer:
 
 def _proposed(hf: Holdfast, memory: Memory, *, instead_of: str = "") -> Answer:
     """What a model is told that has changed nothing yet."""
-    new = any(event.target == memory.id for event in hf.store.events((memory.scope,), run=hf.last_run))
+    new = any(
+        event.target == memory.id for event in hf.store.events((memory.scope,), run=hf.last_run)
+    )
     waits = f"Nothing was stored: it already waits for review: {memory.id}."
     done = "Not done yet: proposed for review." if new else waits
     stands = f" Until then {instead_of} stands as it is." if instead_of else ""
     told = fenced([line(memory)], "proposed memory", empty="")
     data: dict[str, Any] = {"run": hf.last_run if new else "", "memories": [as_data(memory)]}
-    return f"{done} A person decides with `holdfast review`; nothing recalls it before.{stands}\n{told}", data
+    return (
+        (
+            f"{done} A person decides with `holdfast review`; nothing recalls it "
+            f"before.{stands}\n{told}"
+        ),
+        data,
+    )
 
 
 def _changed(hf: Holdfast, done: str, memories: list[Memory]) -> Answer:
@@ -99,11 +121,15 @@ def _changed(hf: Holdfast, done: str, memories: list[Memory]) -> Answer:
 
 
 def scope_meant(hf: Holdfast, word: str) -> Scope:
-    """The scope of this server that a word names: `project`, `assistant`, `user`, or a whole one; none: the first."""
+    """The scope of this server that a word names: `project`, `assistant`, `user`, or a whole one;
+    none: the first.
+    """
     if not word:
         return hf.scopes[0]
     for scope in hf.scopes:
         if word in (str(scope), scope.kind):
             return scope
     known = ", ".join(map(str, hf.scopes))
-    raise InvalidInput(f"This server has no scope {word!r}. It has: {known}. Nothing was remembered.")
+    raise InvalidInput(
+        f"This server has no scope {word!r}. It has: {known}. Nothing was remembered."
+    )

@@ -14,8 +14,12 @@ SessionId = Annotated[str, Path(min_length=1, max_length=200, description="The i
 
 
 @router.post("/capture", status_code=201)
-def capture(body: turn_context.Turn, hf: Mine, server: Server, later: BackgroundTasks) -> turn_context.Captured:
-    """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is considered."""
+def capture(
+    body: turn_context.Turn, hf: Mine, server: Server, later: BackgroundTasks
+) -> turn_context.Captured:
+    """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is
+    considered.
+    """
     kept = server.conversations.capture(hf, body.model_dump())
     later.add_task(server.conversations.consider, hf, kept)
     return turn_context.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)

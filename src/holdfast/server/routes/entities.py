@@ -25,10 +25,14 @@ def list_entities(
 
 @router.get("/{name:path}")
 def about(
-    name: Annotated[str, Path(min_length=1, max_length=1000, description="An id, a name or an alias.")],
+    name: Annotated[
+        str, Path(min_length=1, max_length=1000, description="An id, a name or an alias.")
+    ],
     hf: Mine,
     limit: Limit = 50,
 ) -> schemas.Profile:
     """Everything about one of them: other names, and the memories that mention it."""
     found = hf.about(name, limit=limit)
-    return schemas.Profile.of(found.entity, memories=[schemas.Record.of(one) for one in found.memories])
+    return schemas.Profile.of(
+        found.entity, memories=[schemas.Record.of(one) for one in found.memories]
+    )

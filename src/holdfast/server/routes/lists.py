@@ -1,4 +1,6 @@
-"""Facts, sessions and rules: numbered from 1 in the order in which they were stored, deleted by number or id."""
+"""Facts, sessions and rules: numbered from 1 in the order in which they were stored, deleted by
+number or id.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from ..auth import Mine
 
 router = APIRouter(tags=["facts, sessions, rules"])
 Ref = Annotated[
-    str, Path(max_length=200, description="A number of the list, or an id. A number may change; an id does not.")
+    str,
+    Path(
+        max_length=200,
+        description="A number of the list, or an id. A number may change; an id does not.",
+    ),
 ]
 
 

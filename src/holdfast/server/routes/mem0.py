@@ -1,4 +1,6 @@
-"""mem0's REST routes, for programs that talk to its server: the same paths below another address, the same shapes."""
+"""mem0's REST routes, for programs that talk to its server: the same paths below another address,
+the same shapes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from ..auth import Mine, Server, Serving
 
 router = APIRouter(prefix="/mem0", tags=["mem0"])
 Id = Annotated[schemas.Id, Path()]
-Given = Annotated[str, Field(max_length=200)] | StrictInt | None  # which ids there can be, the adapter says
+Given = (
+    Annotated[str, Field(max_length=200)] | StrictInt | None
+)  # which ids there can be, the adapter says
 Answer = dict[str, Any]
 Ids = Annotated[Given, Query(description="Narrows to what was told so.")]
 
@@ -67,7 +71,11 @@ class Update(schemas.Request):
 def mem0_add(body: Addition, hf: Mine, server: Server) -> Answer:
     """Learns from messages, or keeps each with `infer: false`."""
     given = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
-    return {**_memory(hf, server).add(**given, **_ids(hf, server, body.user_id, body.agent_id, body.run_id))}
+    return {
+        **_memory(hf, server).add(
+            **given, **_ids(hf, server, body.user_id, body.agent_id, body.run_id)
+        )
+    }
 
 
 @router.get("/memories")
@@ -80,11 +88,17 @@ def mem0_list(
     top_k: Annotated[int, Query(ge=0, le=500)] = 100,
 ) -> Answer:
     """The items of a user, an agent or a run, the newest first."""
-    return {**_memory(hf, server).get_all(filters=_ids(hf, server, user_id, agent_id, run_id), top_k=top_k)}
+    return {
+        **_memory(hf, server).get_all(
+            filters=_ids(hf, server, user_id, agent_id, run_id), top_k=top_k
+        )
+    }
 
 
 @router.delete("/memories")
-def mem0_delete_all(hf: Mine, server: Server, user_id: Ids = None, agent_id: Ids = None, run_id: Ids = None) -> Answer:
+def mem0_delete_all(
+    hf: Mine, server: Server, user_id: Ids = None, agent_id: Ids = None, run_id: Ids = None
+) -> Answer:
     """Forgets the items of a user, an agent or a run."""
     return {**_memory(hf, server).delete_all(**_ids(hf, server, user_id, agent_id, run_id))}
 
@@ -125,7 +139,9 @@ def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
     if server.keys.needed:
         filters = {"AND": [filters, _ids(hf, server, body.user_id, None, None)]}
     memory = _memory(hf, server)
-    return {**memory.search(body.query, filters=filters, top_k=body.top_k, threshold=body.threshold)}
+    return {
+        **memory.search(body.query, filters=filters, top_k=body.top_k, threshold=body.threshold)
+    }
 
 
 @router.get("/entities")
@@ -133,29 +149,41 @@ def mem0_entities(hf: Mine, server: Server) -> list[Answer]:
     """The users, agents and runs that have memories here; with a key, its owner alone."""
     every = hf.scopes[:1] if server.keys.needed else hf.store.scopes()
     seen = [scope for scope in every if is_seen(scope) and scope.kind != "shared"]
-    return [{"type": scope.kind, "id": scope.key, "total_memories": _count(hf.scoped(scope))} for scope in seen]
+    return [
+        {"type": scope.kind, "id": scope.key, "total_memories": _count(hf.scoped(scope))}
+        for scope in seen
+    ]
 
 
 @router.post("/reset")
 def mem0_reset(hf: Mine) -> Answer:
-    """Forgets everything of one owner: the key's or, without keys, that of `user_id` or else of the server."""
-    # Whoever names nobody must not reach everybody, keys or not: there is no id here that could say who is meant.
+    """Forgets everything of one owner: the key's or, without keys, that of `user_id` or else of the
+    server.
+    """
+    # Whoever names nobody must not reach everybody, keys or not: there is no id here that could say
+    # who is meant.
     Mem0(hf, only=hf.scopes[0]).reset()
     return {"message": "All memories reset"}
 
 
 def _memory(hf: Holdfast, server: Serving) -> Mem0:
-    """What a request may see: with a key its owner's memories, on a server without keys everybody's."""
+    """What a request may see: with a key its owner's memories, on a server without keys
+    everybody's.
+    """
     return Mem0(hf, only=hf.scopes[0] if server.keys.needed else None)
 
 
-def _ids(hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given) -> dict[str, Any]:
+def _ids(
+    hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given
+) -> dict[str, Any]:
     """Whose items are meant; a key stands for its owner."""
     given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
     told = {name: normalise_id(name, value) for name, value in given}
     if server.keys.needed:
         if told["user_id"] not in (None, hf.scopes[0].key):
-            raise HTTPException(403, "Your key does not open the memory of this user_id. Leave user_id out.")
+            raise HTTPException(
+                403, "Your key does not open the memory of this user_id. Leave user_id out."
+            )
         told["user_id"] = hf.scopes[0].key
     if not any(told.values()):
         raise HTTPException(400, "At least one identifier (user_id, agent_id, run_id) is required.")

@@ -19,26 +19,48 @@ After = Annotated[schemas.Id | None, Query(description="`next` of the page befor
 @router.get("")
 def list_memories(
     hf: Mine,
-    q: Annotated[str | None, Query(max_length=2000, description="A question: then the best come first.")] = None,
+    q: Annotated[
+        str | None, Query(max_length=2000, description="A question: then the best come first.")
+    ] = None,
     kind: Annotated[list[schemas.Kind], Query(description="May be given several times.")] = [],  # noqa: B006
-    status: Annotated[list[schemas.Status], Query(description="May be given several times.")] = ["active"],  # noqa: B006
+    status: Annotated[list[schemas.Status], Query(description="May be given several times.")] = [  # noqa: B006
+        "active"
+    ],
     category: Annotated[list[schemas.Name], Query(description="May be given several times.")] = [],  # noqa: B006
-    session: Annotated[list[schemas.Name], Query(description="What was said in it; not with `q`.")] = [],  # noqa: B006
-    since: Annotated[datetime | None, Query(description="What happened, or was stored, from then on.")] = None,
+    session: Annotated[
+        list[schemas.Name], Query(description="What was said in it; not with `q`.")
+    ] = [],  # noqa: B006
+    since: Annotated[
+        datetime | None, Query(description="What happened, or was stored, from then on.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 50,
     after: After = None,
 ) -> schemas.Page:
-    """Memories, newest first; with `q`, what recall finds among the active ones, with scores and reasons."""
+    """Memories, newest first; with `q`, what recall finds among the active ones, with scores and
+    reasons.
+    """
     if q and q.strip():
         hits = hf.recall(q, kinds=kind, categories=category, since=since, limit=limit)
         return schemas.Page(
-            items=[schemas.Found.by(hit) for hit in hits], next=None, warnings=hf.warnings(commands=False)
+            items=[schemas.Found.by(hit) for hit in hits],
+            next=None,
+            warnings=hf.warnings(commands=False),
         )
     place = seq_of(hf, after)
     page = hf.list(
-        kinds=kind, statuses=status, categories=category, sessions=session, since=since, limit=limit, after=place
+        kinds=kind,
+        statuses=status,
+        categories=category,
+        sessions=session,
+        since=since,
+        limit=limit,
+        after=place,
     )
-    return schemas.Page(items=schemas.found(page), next=next_after(page, limit), warnings=hf.warnings(commands=False))
+    return schemas.Page(
+        items=schemas.found(page),
+        next=next_after(page, limit),
+        warnings=hf.warnings(commands=False),
+    )
 
 
 @router.post("", status_code=201)
@@ -56,7 +78,9 @@ def show(id: Id, hf: Mine) -> schemas.Record:
 
 @router.patch("/{id}")
 def correct(id: Id, body: schemas.Correction, hf: Mine) -> schemas.Changed:
-    """Replaces what a memory says: the new one comes back, the old one is retired and linked, not lost."""
+    """Replaces what a memory says: the new one comes back, the old one is retired and linked, not
+    lost.
+    """
     return schemas.Changed.of(hf.correct(id, body.content, reason=body.reason), run=hf.last_run)
 
 
@@ -87,12 +111,14 @@ def restore(id: Id, hf: Mine) -> schemas.Changed:
 @router.get("/{id}/why")
 def why(id: Id, hf: Mine) -> schemas.Story:
     """Why a memory was stored, the words and turns it rests on, and what happened to it since."""
-    return memory_view.told(hf, id)
+    return memory_view.memory_story(hf, id)
 
 
 @router.get("/{id}/forecast")
 def forecast(
-    id: Id, hf: Mine, days: Annotated[int, Query(ge=1, le=3650, description="How far to look ahead.")] = 90
+    id: Id,
+    hf: Mine,
+    days: Annotated[int, Query(ge=1, le=3650, description="How far to look ahead.")] = 90,
 ) -> schemas.Forecast:
     """How sure a memory will be in the days to come if nobody uses it."""
     return memory_view.forecast(hf, id, days=days)

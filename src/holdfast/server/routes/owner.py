@@ -14,7 +14,10 @@ from .memories import After
 router = APIRouter(tags=["owner"])
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 DOWNLOAD = {"Content-Disposition": "attachment; filename=holdfast.jsonl"}
-NDJSON = {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "One JSON object a line."}
+NDJSON = {
+    "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+    "description": "One JSON object a line.",
+}
 
 
 @router.get("/status")
@@ -33,7 +36,9 @@ def switch_recall(body: schemas.Switch, hf: Mine) -> schemas.Switched:
 def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
     """Takes back everything that one run did, exactly; without a run, the latest one."""
     events = hf.undo(body.run if body else None)
-    return schemas.Undone(run=hf.last_run, undone=events[0].run, verb=events[0].verb, changes=len(events))
+    return schemas.Undone(
+        run=hf.last_run, undone=events[0].run, verb=events[0].verb, changes=len(events)
+    )
 
 
 @router.get("/timeline")
@@ -48,7 +53,9 @@ def timeline(
 
 @router.get("/changes")
 def list_changes(hf: Mine, limit: Limit = 50) -> list[schemas.RunOfChanges]:
-    """What was stored, corrected or forgotten lately, newest first; turns of conversations are left out."""
+    """What was stored, corrected or forgotten lately, newest first; turns of conversations are left
+    out.
+    """
     return changes_view.latest(hf, limit=limit)
 
 
@@ -61,4 +68,6 @@ def health(hf: Mine, server: Server) -> schemas.Health:
 @router.get("/export", response_class=StreamingResponse, responses={200: NDJSON})
 def export(hf: Mine) -> StreamingResponse:
     """Everything of this owner as a lossless bundle, line by line; `holdfast import` reads it."""
-    return StreamingResponse(owner_view.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson")
+    return StreamingResponse(
+        owner_view.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson"
+    )

@@ -13,7 +13,9 @@ router = APIRouter(prefix="/review", tags=["review"])
 
 @router.get("")
 def list_proposals(hf: Mine) -> list[schemas.Proposal]:
-    """What waits, oldest first, each with what agreeing would do and the memory that is most like it."""
+    """What waits, oldest first, each with what agreeing would do and the memory that is most like
+    it.
+    """
     return [schemas.Proposal.weighed(one, hf.weigh(one.id)) for one in hf.proposals()]
 
 

@@ -1,8 +1,9 @@
-"""Connections to one Postgres: a pool, transactions that name their scopes, and what happens when one breaks.
+"""Connections to one Postgres: a pool, transactions that name their scopes, and what happens when
+one breaks.
 
-Every statement runs in a transaction that first gives up the login's own rights for those of a role that owns
-nothing, and says which scopes it is for. Nothing of that outlives the transaction, so a pooler in between, or
-the next user of the connection, finds none of it.
+Every statement runs in a transaction that first gives up the login's own rights for those of a role
+that owns nothing, and says which scopes it is for. Nothing of that outlives the transaction, so a
+pooler in between, or the next user of the connection, finds none of it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ FETCH = 500  # rows per round trip of a stream
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a transaction leaves behind and no other does: entries in these scopes' journals, under its run.
+    """What a transaction leaves behind and no other does: entries in these scopes' journals, under
+    its run.
 
     One that only appended messages journals nothing, and is told by the last of them.
     """
@@ -70,7 +72,9 @@ class Connections:
     patience: float | None = None
     """Seconds that a call goes on trying; PATIENCE if it is None."""
     here: threading.local = field(default_factory=threading.local, repr=False)
-    """What this thread of this process is in the middle of. A forked child is in the middle of nothing."""
+    """What this thread of this process is in the middle of. A forked child is in the middle of
+    nothing.
+    """
     _pool: ConnectionPool[Connection] | None = None
     _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -79,13 +83,17 @@ class Connections:
     def __post_init__(self) -> None:
         if not well_formed(self.url):
             raise InvalidInput(
-                "The URL of the server cannot be understood. Write it as postgresql://user:password@host:port/database "
-                "and spell whatever is special in the password with a percent sign: %40 for @, %2F for /, %3A for :."
+                "The URL of the server cannot be understood. Write it as "
+                "postgresql://user:password@host:port/database "
+                "and spell whatever is special in the password with a percent sign: %40 for @, "
+                "%2F for /, %3A for :."
             )
         _living.add(self)
 
     def connect(self) -> Connection:
-        """One connection outside the pool, with the login's own rights: for making tables and for telling errors."""
+        """One connection outside the pool, with the login's own rights: for making tables and for
+        telling errors.
+        """
         if self._closed:
             raise StoreClosed()
         with explained(self.location):
@@ -124,7 +132,9 @@ class Connections:
                     continue
                 if self.patience is None:
                     self.connect().close()  # says why, if the server cannot be reached at all
-                raise StoreBusy(f"{self.location} has no free connection. Try again in a moment.") from error
+                raise StoreBusy(
+                    f"{self.location} has no free connection. Try again in a moment."
+                ) from error
 
     def _deadline(self) -> float:
         return time.monotonic() + (PATIENCE if self.patience is None else self.patience)
@@ -139,21 +149,27 @@ class Connections:
                     min_size=1,
                     max_size=CONNECTIONS,
                     configure=self._prepare,
-                    reconnect_timeout=2 * STEP,  # or it would look for the server more and more seldom
+                    reconnect_timeout=2
+                    * STEP,  # or it would look for the server more and more seldom
                     kwargs=self._options(),
                     open=True,
                 )
         return self._pool
 
     def begin_anew(self) -> None:
-        """In a child that was forked just now: the parent's connections must not be used, nor closed, here."""
+        """In a child that was forked just now: the parent's connections must not be used, nor
+        closed, here.
+        """
         if self._pool is not None:
-            self._pool._closed = True  # or its end would wait for threads that are not in this process
+            self._pool._closed = (
+                True  # or its end would wait for threads that are not in this process
+            )
             self._inherited.append(self._pool)
         self._pool, self._lock, self.here = None, threading.Lock(), threading.local()
 
     def _prepare(self, connection: Connection) -> None:
-        # One type for all whole numbers: a list of small and large ones is still one list to the planner.
+        # One type for all whole numbers: a list of small and large ones is still one list to the
+        # planner.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_loader(UNKNOWN, UnknownType)
         self.configure(connection)
@@ -162,10 +178,14 @@ class Connections:
     def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
         """A transaction with this sight; it ends without a trace unless the caller commits it."""
         with ExitStack() as stack:
-            yield self.again(lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS)))
+            yield self.again(
+                lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS))
+            )
 
     def _begun(self, stack: ExitStack, begin: bytes) -> Connection:
-        """A connection that has begun a transaction. One that was lost while nobody used it shows only now."""
+        """A connection that has begun a transaction. One that was lost while nobody used it shows
+        only now.
+        """
         with ExitStack() as trial:
             connection = trial.enter_context(self.lent())
             connection.execute(begin)
@@ -177,14 +197,17 @@ class Connections:
         with self.transaction(sight, begin=READING) as connection:
             return rows_of(connection, statement, values)
 
-    def stream(self, connection: Connection, statement: str, values: Sequence[Any]) -> Iterator[Row]:
+    def stream(
+        self, connection: Connection, statement: str, values: Sequence[Any]
+    ) -> Iterator[Row]:
         """The rows of one SELECT inside an open transaction, a few at a time."""
         with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
             cursor.itersize = FETCH
             yield from cursor.execute(translated(statement), findable(values), binary=True)
 
     def again(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` returns; it is made again when others got in its way or the server was lost.
+        """What `attempt` returns; it is made again when others got in its way or the server was
+        lost.
 
         It gives up, with an error that says why, when the server stays away.
         """
@@ -194,12 +217,15 @@ class Connections:
                 return attempt()
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
                 if time.monotonic() > deadline:
-                    raise StoreBusy(f"{self.location}: others kept changing the same rows ({error}).") from error
+                    raise StoreBusy(
+                        f"{self.location}: others kept changing the same rows ({error})."
+                    ) from error
             except psycopg.Error as error:
                 if not lost(error) or time.monotonic() > deadline:
                     raise
                 with suppress(psycopg.Error, StoreError):
-                    self._open_pool().check()  # the other connections to that server are gone as well
+                    # the other connections to that server are gone as well
+                    self._open_pool().check()
             time.sleep(random.uniform(pause / 2, pause))
             pause = min(pause * 2, 1.0)
 
@@ -212,17 +238,27 @@ class Connections:
         while time.monotonic() < deadline:
             with suppress(psycopg.Error, StoreError), self.connect() as connection:
                 try:
-                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
-                except errors.InvalidParameterValue:  # it lies in the future: the server crashed and forgot it
+                    row = connection.execute(
+                        "SELECT pg_xact_status(%s::xid8)", (transaction,)
+                    ).fetchone()
+                except (
+                    errors.InvalidParameterValue
+                ):  # it lies in the future: the server crashed and forgot it
                     return "aborted"
-                if row == ("committed",) and trace is not None and not _left(connection, transaction, trace):
+                if (
+                    row == ("committed",)
+                    and trace is not None
+                    and not _left(connection, transaction, trace)
+                ):
                     return "aborted"
                 if row in (("committed",), ("aborted",)):
                     return str(row[0])
             time.sleep(0.1)
         raise StoreError(
-            f"The connection to {self.location} was lost while a change was being committed, and the server did not "
-            "come back to say whether it was. `holdfast log` shows it if it was; if not, make it again."
+            f"The connection to {self.location} was lost while a change was being committed, and "
+            "the server did not "
+            "come back to say whether it was. `holdfast log` shows it if it was; if not, make it "
+            "again."
         )
 
 
@@ -241,21 +277,29 @@ if hasattr(os, "register_at_fork"):
 def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
     """Whether a transaction that counts as committed was ours.
 
-    A server that crashes before a transaction's number is on its disk gives the same number to another one.
+    A server that crashes before a transaction's number is on its disk gives the same number to
+    another one.
     """
     connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
     look: LiteralString = "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"
     values: tuple[Any, ...] = (list(trace.sight.numbers or ()), trace.run)
     if trace.message is not None:
-        look = "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND created_at = %s"
+        look = (
+            "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND "
+            "created_at = %s"
+        )
         values = trace.message
-    rows = connection.execute(f"{look} AND xmin = %s::xid8::xid LIMIT 1", (*values, transaction)).fetchall()
+    rows = connection.execute(
+        f"{look} AND xmin = %s::xid8::xid LIMIT 1", (*values, transaction)
+    ).fetchall()
     connection.execute("ROLLBACK")
     return bool(rows)
 
 
 def _leave(connection: Connection) -> None:
-    """Ends the transaction that is open, if one is, so that the connection can be used again, or drops it."""
+    """Ends the transaction that is open, if one is, so that the connection can be used again, or
+    drops it.
+    """
     with suppress(psycopg.Error):
         if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.execute("ROLLBACK")

@@ -1,4 +1,6 @@
-"""What a server or its driver says, told to people: errors with what to do next, URLs without their password."""
+"""What a server or its driver says, told to people: errors with what to do next, URLs without their
+password.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 from ...errors import InvalidInput, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from .scoped_session import APP, CHANGED, WORKER
 
-# What the server says when it ends a connection: shut down, crashed, not ready yet, idle for too long.
+# What the server says when it ends a connection: shut down, crashed, not ready yet, idle for too
+# long.
 _GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
 
 
@@ -27,7 +30,9 @@ def lost(error: BaseException) -> bool:
 
 
 def well_formed(url: str) -> bool:
-    """Whether a URL says what it seems to say; one whose password has a bare @ or / in it does not."""
+    """Whether a URL says what it seems to say; one whose password has a bare @ or / in it does
+    not.
+    """
     try:
         known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except psycopg.Error:
@@ -51,14 +56,27 @@ def without_password(url: str) -> str:
 
 
 _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
-    ((errors.LockNotAvailable, errors.QueryCanceled), StoreBusy, "took too long to answer. Try again in a moment."),
+    (
+        (errors.LockNotAvailable, errors.QueryCanceled),
+        StoreBusy,
+        "took too long to answer. Try again in a moment.",
+    ),
     ((errors.TooManyConnections,), StoreBusy, "has no free connection. Try again in a moment."),
-    ((errors.DiskFull,), StoreFull, "could not grow: its disk is full. The change was not made; free some space."),
-    ((errors.ReadOnlySqlTransaction,), StoreReadOnly, "is read-only, as a replica is. Write to the primary."),
+    (
+        (errors.DiskFull,),
+        StoreFull,
+        "could not grow: its disk is full. The change was not made; free some space.",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreReadOnly,
+        "is read-only, as a replica is. Write to the primary.",
+    ),
     (
         (errors.InsufficientPrivilege,),
         StoreError,
-        f"refused: this login lacks a right. It needs the role {APP}, and {WORKER} for upkeep of all scopes: "
+        f"refused: this login lacks a right. It needs the role {APP}, and {WORKER} for upkeep of "
+        "all scopes: "
         f"GRANT {APP}, {WORKER} TO the_login",
     ),
     (
@@ -67,9 +85,14 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         "refused the login. Check user and password in the URL.",
     ),
     ((errors.DatatypeMismatch,), StoreError, CHANGED),
-    ((errors.InvalidCatalogName,), StoreError, "does not exist. Create the database first, e.g. with createdb."),
+    (
+        (errors.InvalidCatalogName,),
+        StoreError,
+        "does not exist. Create the database first, e.g. with createdb.",
+    ),
 )
-# The driver does not say which error kept it from connecting, but the server's words are in its message.
+# The driver does not say which error kept it from connecting, but the server's words are in its
+# message.
 _REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
     ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
     (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
@@ -92,7 +115,9 @@ def explained(location: str) -> Iterator[None]:
                 raise ours(f"{location} {advice} ({_first_line(error)})") from error
         if lost(error):
             raise StoreError(
-                f"{location} cannot be reached: {_first_line(error)}. Check that the server runs and the URL is right."
+                f"{location} cannot be reached: {_first_line(error)}. Check that the server "
+                "runs "
+                "and the URL is right."
             ) from error
         raise StoreError(f"{location}: {_first_line(error)}") from error
 

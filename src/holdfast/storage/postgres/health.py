@@ -1,4 +1,6 @@
-"""What `holdfast doctor` looks at on a server besides the rows: tables, policies, postings, totals."""
+"""What `holdfast doctor` looks at on a server besides the rows: tables, policies, postings,
+totals.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
 
 
 def _schema(look: Look) -> Iterator[Finding]:
-    """Tables, indexes and policies that the migrations make and that are not there, or not in force."""
+    """Tables, indexes and policies that the migrations make and that are not there, or not in
+    force.
+    """
     wanted: set[str] = set()
     for step in migrations_runner.migrations("postgres"):
         wanted = (wanted - _dropped(step.sql)) | _made(step.sql)
@@ -63,19 +67,28 @@ def _schema(look: Look) -> Iterator[Finding]:
     for name in sorted(name for name, valid in there.items() if not valid):
         yield Finding("schema", f"{name} was not built to its end", repairable=False)
     for (name,) in look(
-        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'holdfast' "
-        "AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity OR c.relname = 'meta') "
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
+        "n.nspname = 'holdfast' "
+        "AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity OR "
+        "c.relname = 'meta') "
         "AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)) ORDER BY c.relname"
     ):
         yield Finding("schema", f"{name} is not kept apart by row-level security", repairable=False)
     for table, policy in look(
-        "SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'holdfast' AND tablename <> 'meta' AND "
+        "SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'holdfast' AND "
+        "tablename <> 'meta' AND "
         f"roles && ARRAY['public', '{APP}']::name[] AND permissive = 'PERMISSIVE' AND NOT "
-        "(coalesce(qual, with_check) ~ 'holdfast\\.(scopes|names)' AND coalesce(with_check, qual) ~ 'holdfast\\.')"
+        "(coalesce(qual, with_check) ~ 'holdfast\\.(scopes|names)' AND coalesce(with_check, qual) "
+        "~ 'holdfast\\.')"
     ):
-        yield Finding("schema", f"the policy {policy} on {table} lets owners see each other's rows", repairable=False)
+        yield Finding(
+            "schema",
+            f"the policy {policy} on {table} lets owners see each other's rows",
+            repairable=False,
+        )
     for (name,) in look(
-        f"SELECT rolname FROM pg_roles WHERE rolname IN ('{APP}', '{WORKER}') AND (rolsuper OR rolbypassrls)"
+        f"SELECT rolname FROM pg_roles WHERE rolname IN ('{APP}', '{WORKER}') AND (rolsuper OR "
+        "rolbypassrls)"
     ):
         yield Finding("schema", f"the role {name} passes over row-level security", repairable=False)
 
@@ -90,7 +103,8 @@ def _dropped(sql: str) -> set[str]:
 
 def _totals(look: Look) -> Iterator[Finding]:
     for kind, key in look(
-        "SELECT s.kind, s.key FROM scopes s WHERE NOT EXISTS (SELECT 1 FROM totals t WHERE t.scope = s.number) "
+        "SELECT s.kind, s.key FROM scopes s WHERE NOT EXISTS (SELECT 1 FROM totals t WHERE "
+        "t.scope = s.number) "
         "AND EXISTS (SELECT 1 FROM events e WHERE e.scope = s.number)"
     ):
         yield Finding("totals", f"{kind}:{key} counts nothing at all")
@@ -99,7 +113,10 @@ def _totals(look: Look) -> Iterator[Finding]:
         "FROM totals t JOIN scopes s ON s.number = t.scope ORDER BY s.number"
     ):
         if [active, terms] != real[:2]:
-            yield Finding("totals", f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real[0]}")
+            yield Finding(
+                "totals",
+                f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real[0]}",
+            )
         if entries > real[2]:
             yield Finding(
                 "journal",
@@ -120,29 +137,40 @@ def _words(look: Look) -> Iterator[Finding]:
         expected = Counter(marked(term, active=active) for term in wanted)
         found = dict(zip(terms, times, strict=True)) if terms != [None] else {}
         if found != dict(expected) or (found and (shortest, longest) != (len(wanted), len(wanted))):
-            yield Finding("words", f"the full-text index is not what the memories say, first at {id_}")
+            yield Finding(
+                "words", f"the full-text index is not what the memories say, first at {id_}"
+            )
             return
     for (count,) in look(
         "SELECT count(*) FROM memory_terms p WHERE NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.scope = p.scope AND m.seq = p.seq)"
     ):
         if count:
-            yield Finding("words", f"{counted(count, 'entry')} of the full-text index without a memory")
+            yield Finding(
+                "words", f"{counted(count, 'entry')} of the full-text index without a memory"
+            )
 
 
 def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
-    """Mends damaged rows; rebuilds words, totals, links and marks; drops unusable vectors. Writers wait meanwhile."""
+    """Mends damaged rows; rebuilds words, totals, links and marks; drops unusable vectors. Writers
+    wait meanwhile.
+    """
     execute("SET LOCAL statement_timeout = 0")
     execute("LOCK TABLE totals IN EXCLUSIVE MODE")  # nobody takes a turn on any scope
     health.repair_rows(execute, unpack, at=at)
     execute("DELETE FROM memory_terms")
     for scope, seq, active, title, content, tags in execute(
-        "SELECT scope, seq, status = 'active', title, content, tags FROM memories ORDER BY scope, seq"
+        "SELECT scope, seq, status = 'active', title, content, tags FROM memories ORDER BY "
+        "scope, "
+        "seq"
     ):
         terms = terms_of(title, content, tags)
         execute.many(
             "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
-            [(scope, seq, n, len(terms), marked(term, active=active)) for term, n in Counter(terms).items()],
+            [
+                (scope, seq, n, len(terms), marked(term, active=active))
+                for term, n in Counter(terms).items()
+            ],
         )
     execute("INSERT INTO totals (scope) SELECT number FROM scopes ON CONFLICT DO NOTHING")
     execute(f"UPDATE totals t SET (active, terms, entries) = (SELECT {_TRUE_TOTALS})")

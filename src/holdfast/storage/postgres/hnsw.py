@@ -1,7 +1,7 @@
 """Approximate indexes (HNSW) for the few scopes that are too large to compare every vector.
 
-Each such scope and model has a partial index of its own, so a search walks one owner's vectors and no others',
-and small scopes, which is nearly all of them, cost nothing and stay exact.
+Each such scope and model has a partial index of its own, so a search walks one owner's vectors and
+no others', and small scopes, which is nearly all of them, cost nothing and stay exact.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ from ..schema import Rows
 from .scoped_session import WORKER, Connection
 
 EXACT_UP_TO = 50_000  # vectors of one scope and model that are compared one by one
-MOST = 100  # indexes in a database, the largest scopes first: each costs every plan and insert some ten microseconds
+# indexes in a database, the largest scopes first: each costs every plan and insert some ten
+# microseconds
+MOST = 100
 KEPT_FROM = 0.5  # share of that below which an index is taken away again
 FRESH = 60.0  # seconds for which what was found about indexes is believed
 WIDEST = 2_000  # dimensions that an HNSW index of pgvector can have
 
-# `enable_sort` off: the planner takes a scope to be small, and would rather compare everything and sort.
-SEARCHING = b"SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200; SET LOCAL enable_sort = off"
+# `enable_sort` off: the planner takes a scope to be small, and would rather compare everything and
+# sort.
+SEARCHING = (
+    b"SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200; SET "
+    b"LOCAL enable_sort = off"
+)
 _NAME = re.compile(r"vectors_near_(\d+)")
 
 
@@ -41,7 +47,9 @@ class NearIndexes:
         """Whether the vectors of a model (which belongs to one scope) have an index."""
         with self._lock:
             if time.monotonic() - self._looked >= FRESH:
-                self._models = {int(name.removeprefix("vectors_near_")) for (name,) in self._read(_VALID)}
+                self._models = {
+                    int(name.removeprefix("vectors_near_")) for (name,) in self._read(_VALID)
+                }
                 self._looked = time.monotonic()
             return model in self._models
 
@@ -53,7 +61,8 @@ class NearIndexes:
 
 _VALID = (
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
-    "WHERE i.indrelid = to_regclass('holdfast.vectors') AND i.indisvalid AND c.relname LIKE 'vectors_near_%'"
+    "WHERE i.indrelid = to_regclass('holdfast.vectors') AND i.indisvalid AND c.relname LIKE "
+    "'vectors_near_%'"
 )
 _ALL = _VALID.replace("AND i.indisvalid ", "")
 
@@ -61,7 +70,8 @@ _ALL = _VALID.replace("AND i.indisvalid ", "")
 def build(connection: Connection, search_path: str) -> list[str]:
     """Builds the indexes that are due and removes those that no longer are; says what it did.
 
-    It needs the owner of the tables, writes go on meanwhile, and whatever an earlier one left unfinished is redone.
+    It needs the owner of the tables, writes go on meanwhile, and whatever an earlier one left
+    unfinished is redone.
     """
     connection.execute(f"SET search_path = {search_path}".encode())
     done = []
@@ -79,7 +89,8 @@ def build(connection: Connection, search_path: str) -> list[str]:
         if name not in valid and dimensions <= WIDEST:
             connection.execute(
                 sql.SQL(
-                    "CREATE INDEX CONCURRENTLY {} ON vectors USING hnsw ((vector::vector({})) vector_cosine_ops) "
+                    "CREATE INDEX CONCURRENTLY {} ON vectors USING hnsw ((vector::vector({})) "
+                    "vector_cosine_ops) "
                     "WHERE scope = {} AND model = {}"
                 ).format(sql.Identifier(name), dimensions, scope, model)
             )
@@ -88,7 +99,9 @@ def build(connection: Connection, search_path: str) -> list[str]:
 
 
 def _large(connection: Connection, size: int) -> dict[int, tuple[int, int, int]]:
-    """By model: its scope, its dimensions and how many vectors it has, where that is more than `size`."""
+    """By model: its scope, its dimensions and how many vectors it has, where that is more than
+    `size`.
+    """
     with connection.transaction():
         connection.execute(f"SET LOCAL ROLE {WORKER}".encode())
         rows = connection.execute(

@@ -19,20 +19,27 @@ REST = 5.0  # seconds without asking a replica that failed
 PATIENCE = 1.0  # seconds to wait for a connection: the primary has the answer, too
 NEVER = 1 << 64  # a position that no log reaches
 _NOW_AT = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::text"
-_THERE = "SELECT coalesce(pg_last_wal_replay_lsn() - '0/0'::pg_lsn >= ?::numeric, NOT pg_is_in_recovery())"
+_THERE = (
+    "SELECT coalesce(pg_last_wal_replay_lsn() - '0/0'::pg_lsn >= ?::numeric, NOT "
+    "pg_is_in_recovery())"
+)
 
 
 class Replica:
     """A second server that reads may go to."""
 
     def __init__(self, url: str, configure: Callable[[Connection], None]) -> None:
-        self._connections = Connections(url, without_password(url), configure=configure, patience=PATIENCE)
+        self._connections = Connections(
+            url, without_password(url), configure=configure, patience=PATIENCE
+        )
         self._lock = threading.Lock()
         self._needed = 0
         self._resting_until = 0.0
 
     def must_have(self, connection: Connection, primary: Connections) -> None:
-        """Keeps reads away from the replica until it has all that was committed before this call."""
+        """Keeps reads away from the replica until it has all that was committed before this
+        call.
+        """
         try:
             position = int(connection.execute(_NOW_AT).fetchall()[0][0])
         except psycopg.Error:  # the connection was lost since; what was committed is committed
@@ -45,7 +52,11 @@ class Replica:
         if time.monotonic() < self._resting_until:
             return None
         try:
-            return self._connections.read(sight, statement, values) if self._has_caught_up(sight) else None
+            return (
+                self._connections.read(sight, statement, values)
+                if self._has_caught_up(sight)
+                else None
+            )
         except (psycopg.Error, StoreError):  # lost, or so far behind that it has no tables yet
             self._resting_until = time.monotonic() + REST
             return None

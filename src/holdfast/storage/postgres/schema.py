@@ -1,4 +1,6 @@
-"""The tables on a server: made, brought up to date, looked at. Needs a login that may make roles and tables."""
+"""The tables on a server: made, brought up to date, looked at. Needs a login that may make roles
+and tables.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ from .scoped_session import APP, WORKER, Connection, PostgresStatements, Sight
 
 MIGRATING = 0x484C4446  # the number of the lock that migrators take turns on
 NO_EXTENSION = (
-    "The extension 'vector' (pgvector) is not installed and this login cannot install it. Recall works: words as ever, "
-    "meaning by exact search in this process. For large memories have an administrator run CREATE EXTENSION vector "
+    "The extension 'vector' (pgvector) is not installed and this login cannot install it. Recall "
+    "works: words as ever, "
+    "meaning by exact search in this process. For large memories have an administrator run CREATE "
+    "EXTENSION vector "
     "in this database, then `holdfast store migrate`."
 )
 USE_EXTENSION = "vectors become pgvector's type"
@@ -54,7 +58,8 @@ def state(connection: Connection) -> State:
 
 def _state(connection: Connection) -> State:
     ((there, column, citus),) = connection.execute(
-        "SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT format_type(atttypid, NULL) FROM pg_attribute "
+        "SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT format_type(atttypid, NULL) "
+        "FROM pg_attribute "
         "WHERE attrelid = to_regclass('holdfast.vectors') AND attname = 'vector'), "
         "EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
     ).fetchall()
@@ -63,7 +68,8 @@ def _state(connection: Connection) -> State:
         rows = connection.execute("SELECT value FROM holdfast.meta WHERE key = 'schema'").fetchall()
         version = int(rows[0][0]) if rows else 0
     extension = connection.execute(
-        "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON "
+        "n.oid = e.extnamespace "
         "WHERE e.extname = 'vector'"
     ).fetchall()
     return State(
@@ -96,12 +102,15 @@ def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
     location = without_password(url)
     with Connections(url, location).connect() as connection, explained(location):
         now = state(connection)
-        pending = [step.name for step in migrations_runner.pending("postgres", now.version, location)]
+        pending = [
+            step.name for step in migrations_runner.pending("postgres", now.version, location)
+        ]
         if now.vectors == "bytea" and _may_use_extension(connection):
             pending.append(USE_EXTENSION)
         tables: dict[str, int] = dict(
             connection.execute(
-                "SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n "
+                "SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN "
+                "pg_namespace n "
                 "ON n.oid = c.relnamespace WHERE n.nspname = 'holdfast' AND c.relkind IN ('r', 'p')"
             ).fetchall()
         )
@@ -114,13 +123,17 @@ def _may_use_extension(connection: Connection) -> bool:
     """Whether pgvector is there, or this login may install it."""
     ((may,),) = connection.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') OR EXISTS ("
-        "SELECT 1 FROM pg_available_extension_versions v JOIN pg_roles r ON r.rolname = current_user WHERE "
-        "v.name = 'vector' AND (r.rolsuper OR v.trusted AND has_database_privilege(current_database(), 'CREATE')))"
+        "SELECT 1 FROM pg_available_extension_versions v JOIN pg_roles r ON r.rolname = "
+        "current_user WHERE "
+        "v.name = 'vector' AND (r.rolsuper OR v.trusted AND "
+        "has_database_privilege(current_database(), 'CREATE')))"
     ).fetchall()
     return bool(may)
 
 
-def _counted(connection: Connection, found: Status, tables: Container[str], scopes: Sequence[Scope]) -> Status:
+def _counted(
+    connection: Connection, found: Status, tables: Container[str], scopes: Sequence[Scope]
+) -> Status:
     """A status with what is in the tables, if the login may see all of it."""
     execute = PostgresStatements(connection, Sight(None))
     with suppress(errors.InsufficientPrivilege), connection.transaction():
@@ -140,9 +153,13 @@ def migrate_tables(url: str) -> None:
 
 
 def initialise(connections: Connections) -> State:
-    """Makes whatever is missing and brings the rest up to date, all or nothing; many may call it at once."""
+    """Makes whatever is missing and brings the rest up to date, all or nothing; many may call it at
+    once.
+    """
     with connections.connect() as connection, explained(connections.location):
-        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # or we would not see what we waited for
+        connection.isolation_level = (
+            psycopg.IsolationLevel.READ_COMMITTED
+        )  # or we would not see what we waited for
         with _permitted(connection), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
             # Asked inside the lock: another one may have migrated while we waited.
@@ -158,8 +175,10 @@ def _permitted(connection: Connection) -> Iterator[None]:
     except errors.InsufficientPrivilege as error:
         user = connection.info.user
         raise StoreError(
-            f"The login {user} may not make the tables of Holdfast here ({str(error).splitlines()[0]}). Nothing was "
-            "changed. Run `holdfast store init` with an administrator's URL once, and let the administrator "
+            f"The login {user} may not make the tables of Holdfast here "
+            f"({str(error).splitlines()[0]}). Nothing was "
+            "changed. Run `holdfast store init` with an administrator's URL once, and let the "
+            "administrator "
             f"GRANT {APP}, {WORKER} TO {user}"
         ) from error
 
@@ -168,7 +187,8 @@ def _migrate(connection: Connection, location: str) -> None:
     steps = migrations_runner.pending("postgres", state(connection).version, location)
     if steps:
         _make_roles(connection)
-        # Asked first: IF NOT EXISTS would need the right to make one even when an administrator has made it.
+        # Asked first: IF NOT EXISTS would need the right to make one even when an administrator has
+        # made it.
         if connection.execute("SELECT to_regnamespace('holdfast') IS NULL").fetchall() == [(True,)]:
             connection.execute("CREATE SCHEMA holdfast")
     connection.execute("SET LOCAL search_path = holdfast, public")
@@ -188,7 +208,9 @@ def _make_roles(connection: Connection) -> None:
         if not known:
             try:
                 with connection.transaction():
-                    connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+                    connection.execute(
+                        sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role))
+                    )
             except (errors.DuplicateObject, errors.UniqueViolation):
                 pass  # another database of this server was set up at the same moment
     _join_roles(connection)
@@ -196,16 +218,21 @@ def _make_roles(connection: Connection) -> None:
 
 def _join_roles(connection: Connection) -> None:
     """Lets the login act as the roles. A superuser may anyway."""
-    # From 16 on, whoever creates a role is a member that may manage it, but not yet one that may act as it.
+    # From 16 on, whoever creates a role is a member that may manage it, but not yet one that may
+    # act as it.
     acting = "SET" if connection.info.server_version >= 16_00_00 else "MEMBER"
     for role in (APP, WORKER):
-        ((member,),) = connection.execute("SELECT pg_has_role(current_user, %s, %s)", (role, acting)).fetchall()
+        ((member,),) = connection.execute(
+            "SELECT pg_has_role(current_user, %s, %s)", (role, acting)
+        ).fetchall()
         if not member:
             connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(role)))
 
 
 def _use_extension(connection: Connection) -> None:
-    """Turns the column of vectors into pgvector's type where that can be had. What is in it is kept."""
+    """Turns the column of vectors into pgvector's type where that can be had. What is in it is
+    kept.
+    """
     now = state(connection)
     if now.extension is None:
         try:
@@ -225,7 +252,9 @@ def _use_extension(connection: Connection) -> None:
 
 
 def _within_reach(connection: Connection, schema: str) -> bool:
-    """Whether our roles can use what is in a schema, which an administrator may have chosen for the extension."""
+    """Whether our roles can use what is in a schema, which an administrator may have chosen for the
+    extension.
+    """
     try:
         with connection.transaction():
             for role in (APP, WORKER):
@@ -242,10 +271,20 @@ def _within_reach(connection: Connection, schema: str) -> bool:
 def _convert(connection: Connection) -> None:
     connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(WORKER)))
     with connection.cursor(name="old_vectors") as cursor:
-        for scope, model, seq, packed in cursor.execute("SELECT scope, model, seq, vector FROM vectors"):
-            text = "[" + ",".join(map(repr, np.frombuffer(packed, np.float32).astype(float).tolist())) + "]"
+        for scope, model, seq, packed in cursor.execute(
+            "SELECT scope, model, seq, vector FROM vectors"
+        ):
+            text = (
+                "["
+                + ",".join(map(repr, np.frombuffer(packed, np.float32).astype(float).tolist()))
+                + "]"
+            )
             connection.execute(
-                "UPDATE vectors SET made = %s::text::vector WHERE scope = %s AND model = %s AND seq = %s",
+                (
+                    "UPDATE vectors SET made = %s::text::vector WHERE scope = %s AND model = %s "
+                    "AND "
+                    "seq = %s"
+                ),
                 (text, scope, model, seq),
             )
     connection.execute("RESET ROLE")

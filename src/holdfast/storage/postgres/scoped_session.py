@@ -1,4 +1,6 @@
-"""Statements in one transaction, which says first what it may see; our placeholders as the driver spells them."""
+"""Statements in one transaction, which says first what it may see; our placeholders as the driver
+spells them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ APP, WORKER = "holdfast_app", "holdfast_worker"
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 ROWS_TOGETHER = 5_000  # rows of one insert
-BYTES_TOGETHER = 16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
+BYTES_TOGETHER = (
+    16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
+)
 CHANGED = "has other tables than when it was opened. Open it again."
 UNKNOWN = 0  # the type of a value for which nothing else is registered
 SEPARATOR = "\x1f"  # no scope's name has a control character
@@ -38,14 +42,18 @@ Connection = psycopg.Connection[Row]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a transaction may see: scopes by number, scopes by name (to find or make them), or all there is."""
+    """What a transaction may see: scopes by number, scopes by name (to find or make them), or all
+    there is.
+    """
 
     numbers: tuple[int, ...] | None = ()
     names: tuple[str, ...] = ()
     search_path: str = "holdfast, public"
 
     def covers(self, other: Sight) -> bool:
-        """Whether whatever another one sees can be seen with this one, and no role is changed by it."""
+        """Whether whatever another one sees can be seen with this one, and no role is changed by
+        it.
+        """
         return (
             self.numbers is not None
             and other.numbers is not None
@@ -56,10 +64,13 @@ class Sight:
 
 @lru_cache(maxsize=1024)
 def opening(sight: Sight, begin: str, milliseconds: int) -> bytes:
-    """The start of a transaction, with what it may see and how long a statement may take, in one round trip."""
+    """The start of a transaction, with what it may see and how long a statement may take, in one
+    round trip.
+    """
     return (
         f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
-        f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = {milliseconds}; "
+        f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = "
+        f"{milliseconds}; "
         "SET LOCAL row_security = on; SET LOCAL jit = off; "
     ).encode() + seen(sight)
 
@@ -92,11 +103,13 @@ class PostgresStatements:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
             return
-        # As one JSON value: the driver would spend longer on each value than the server does on the row. COPY, which
-        # is quicker still, is not for tables with row-level security.
+        # As one JSON value: the driver would spend longer on each value than the server does on the
+        # row. COPY, which is quicker still, is not for tables with row-level security.
         statement = self._inserting(insert["table"], insert["columns"].split(", "))
         for start in range(0, len(rows), ROWS_TOGETHER):
-            page = [dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]]
+            page = [
+                dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]
+            ]
             self._insert(statement, page)
 
     def _insert(self, statement: bytes, page: Sequence[dict[str, Any]]) -> None:
@@ -111,18 +124,26 @@ class PostgresStatements:
     def _inserting(self, table: str, columns: Sequence[str]) -> bytes:
         if table not in _TYPES:
             rows = self._connection.execute(
-                "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass",
+                (
+                    "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE "
+                    "attrelid = %s::regclass"
+                ),
                 (f"holdfast.{table}",),
             )
             _TYPES[table] = dict(rows.fetchall())
-        shape = ", ".join(f"{name} {_TYPES[table][column]}" for name, column in zip(_NAMES, columns, strict=False))
+        shape = ", ".join(
+            f"{name} {_TYPES[table][column]}" for name, column in zip(_NAMES, columns, strict=False)
+        )
         return (
-            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(_NAMES[: len(columns)])} "
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT "
+            f"{', '.join(_NAMES[: len(columns)])} "
             f"FROM json_to_recordset(%s::json) AS r ({shape})"
         ).encode()
 
     def widen(self, *, number: int | None = None, name: str | None = None) -> None:
-        """Lets this transaction see one more scope: by its name to look it up, by its number to use it."""
+        """Lets this transaction see one more scope: by its name to look it up, by its number to use
+        it.
+        """
         sight = self._sight
         if name is not None:
             sight = replace(sight, names=(*sight.names, name))
@@ -133,7 +154,9 @@ class PostgresStatements:
 
 
 class UnknownType(Loader):
-    """A value of a type that the tables did not have when the store was opened: its bytes would be misread."""
+    """A value of a type that the tables did not have when the store was opened: its bytes would be
+    misread.
+    """
 
     format = Format.BINARY
 

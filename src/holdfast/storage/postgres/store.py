@@ -29,7 +29,15 @@ from . import health, hnsw, schema
 from .connections import Connections, Trace
 from .driver_errors import explained, lost, without_password
 from .replica import Replica
-from .scoped_session import READING, Connection, PostgresStatements, Sight, passing_over, rows_of, seen
+from .scoped_session import (
+    READING,
+    Connection,
+    PostgresStatements,
+    Sight,
+    passing_over,
+    rows_of,
+    seen,
+)
 from .transaction import PostgresWriter, marked, take_turns
 from .vacuum import scrub
 from .vectors import teach_vectors
@@ -44,23 +52,30 @@ class PostgresStore(SQLStore):
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, *, replica: str = "", clock: Callable[[], Micros] = system_clock) -> None:
+    def __init__(
+        self, url: str, *, replica: str = "", clock: Callable[[], Micros] = system_clock
+    ) -> None:
         """Opens the database at `url`, and makes the tables when it has none.
 
-        Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process wrote.
+        Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process
+        wrote.
         """
         super().__init__()
         self.location = without_password(url)
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
         with explained(self.location):
-            self._state = self._primary.again(self._look)  # a server that is not there is told at once, by connect
+            self._state = self._primary.again(
+                self._look
+            )  # a server that is not there is told at once, by connect
         if not self._state.version:
             self._state = schema.initialise(self._primary)
         elif pending("postgres", self._state.version, self.location):
             raise StoreError(
-                f"{self.location} has the tables of an older Holdfast (schema {self._state.version}). Nothing was "
-                "changed. Bring them up to date with `holdfast store migrate`, when no older version uses them."
+                f"{self.location} has the tables of an older Holdfast (schema "
+                f"{self._state.version}). Nothing was "
+                "changed. Bring them up to date with `holdfast store migrate`, when no older "
+                "version uses them."
             )
         self._indexes = hnsw.NearIndexes(partial(self.read, ()))
         self._replica = Replica(replica, self._adapt) if replica else None
@@ -92,7 +107,9 @@ class PostgresStore(SQLStore):
     # Primitives
 
     def _sight(self, reach: Reach, *names: str) -> Sight:
-        return Sight(None if reach is None else tuple(reach), names, search_path=self._state.search_path)
+        return Sight(
+            None if reach is None else tuple(reach), names, search_path=self._state.search_path
+        )
 
     def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
         return self._read(self._sight(reach), sql, values)
@@ -104,13 +121,17 @@ class PostgresStore(SQLStore):
         with ExitStack() as stack:
             if self._replica is None and self._shared() is None:
                 with explained(self.location):
-                    connection = stack.enter_context(self._primary.transaction(sight, begin=READING))
+                    connection = stack.enter_context(
+                        self._primary.transaction(sight, begin=READING)
+                    )
                     self._here.shared = (sight, connection)
                     stack.callback(setattr, self._here, "shared", None)
             yield
 
-    def hurried(self) -> AbstractContextManager[None]:
-        return nullcontext()  # what is noted on the way waits for nobody here but for who changes the same row
+    def short_busy_timeout(self) -> AbstractContextManager[None]:
+        return (
+            nullcontext()
+        )  # what is noted on the way waits for nobody here but for who changes the same row
 
     @property
     def _here(self) -> threading.local:
@@ -119,7 +140,11 @@ class PostgresStore(SQLStore):
     def _shared(self) -> tuple[Sight, Connection] | None:
         """The transaction that the reads of this thread share, while it is sound."""
         shared: tuple[Sight, Connection] | None = getattr(self._here, "shared", None)
-        return shared if shared and shared[1].info.transaction_status == TransactionStatus.INTRANS else None
+        return (
+            shared
+            if shared and shared[1].info.transaction_status == TransactionStatus.INTRANS
+            else None
+        )
 
     def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
         with explained(self.location):
@@ -144,12 +169,16 @@ class PostgresStore(SQLStore):
                 return self._primary.again(lambda: self._primary.read(sight, sound, values))
 
     def _passing_damage(self, sight: Sight, sql: str) -> str:
-        """A statement that failed at JSON which does not parse, such that it passes over the rows that have it."""
+        """A statement that failed at JSON which does not parse, such that it passes over the rows
+        that have it.
+        """
         for alias, table, column in READS_JSON:
             if f"{alias}.{column}::json" in sql:
                 within = f"WHERE {column} IS NOT NULL AND scope = ANY (?)"
                 rows = self._primary.read(
-                    sight, f"SELECT seq, {column} FROM {table.name} {within}", (list(sight.numbers or ()),)
+                    sight,
+                    f"SELECT seq, {column} FROM {table.name} {within}",
+                    (list(sight.numbers or ()),),
                 )
                 bad = [seq for seq, value in rows if faults(table, (column,), (value,))]
                 sql = passing_over(sql, alias, column, bad)
@@ -171,18 +200,25 @@ class PostgresStore(SQLStore):
 
     @contextmanager
     def _moment(self, sight: Sight) -> Iterator[Connection]:
-        """A transaction in which everything shows the moment of its first statement, however long it takes."""
+        """A transaction in which everything shows the moment of its first statement, however long
+        it takes.
+        """
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
-            connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")  # the first read fixes the moment
+            connection.execute(
+                "SET LOCAL statement_timeout = 0; SELECT 1"
+            )  # the first read fixes the moment
             yield connection
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
         sight = self._sight(reach)
-        return self._commit(sight, lambda connection: (work(self._statements(connection, sight)), None))
+        return self._commit(
+            sight, lambda connection: (work(self._statements(connection, sight)), None)
+        )
 
     def _statements(self, connection: Connection, sight: Sight) -> PostgresStatements:
-        # Citus turns an insert of computed rows into COPY on other machines, which row-level security forbids.
+        # Citus turns an insert of computed rows into COPY on other machines, which row-level
+        # security forbids.
         return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
@@ -214,7 +250,8 @@ class PostgresStore(SQLStore):
             try:
                 connection.execute("COMMIT")
             except psycopg.Error as error:
-                # Unless we ask, nobody knows whether the server got as far as committing before it was lost.
+                # Unless we ask, nobody knows whether the server got as far as committing before it
+                # was lost.
                 if not lost(error) or self._primary.outcome(transaction, trace) != "committed":
                     raise
             if self._replica is not None:
@@ -226,7 +263,10 @@ class PostgresStore(SQLStore):
     def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
         return self._read(
             self._sight((), *map(str, scopes)),
-            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN ({','.join(['(?,?)'] * len(scopes))})",
+            (
+                "SELECT number, kind, key FROM scopes WHERE (kind, key) IN "
+                f"({','.join(['(?,?)'] * len(scopes))})"
+            ),
             [part for scope in scopes for part in scope],
         )
 
@@ -240,15 +280,21 @@ class PostgresStore(SQLStore):
     def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
         numbers = self.numbers(where.scopes)
         corpus = self.corpus(where.scopes, terms)
-        wanted = [(mark, self._rarity(corpus, term)) for term in set(terms) for mark in self._marked(where, term)]
+        wanted = [
+            (mark, self._rarity(corpus, term))
+            for term in set(terms)
+            for mark in self._marked(where, term)
+        ]
         if not numbers or not wanted:
             return []
         condition, values = _passing_words(where, numbers)
         mean = corpus.mean_length or 1.0
         rows = self.read(
             numbers,
-            "SELECT p.seq, sum(w.rarity * p.times * (? + 1.0) / (p.times + ? * (1.0 - ? + ? * p.length / ?))) AS score "
-            "FROM unnest(?::text[], ?::float8[]) AS w (term, rarity) JOIN memory_terms p ON p.term = w.term "
+            "SELECT p.seq, sum(w.rarity * p.times * (? + 1.0) / (p.times + ? * (1.0 - ? + ? * "
+            "p.length / ?))) AS score "
+            "FROM unnest(?::text[], ?::float8[]) AS w (term, rarity) JOIN memory_terms p ON "
+            "p.term = w.term "
             f"WHERE p.scope IN ({marks(numbers)}) AND {condition} GROUP BY p.scope, p.seq "
             "ORDER BY score DESC, p.seq LIMIT ?",
             (K1, K1, B, B, mean, *map(list, zip(*wanted, strict=True)), *numbers, *values, limit),
@@ -258,7 +304,9 @@ class PostgresStore(SQLStore):
     def _marked(self, where: Filter, term: str) -> Names:
         only_active = where.statuses == ("active",) and where.as_of is None
         term = term.replace("\x00", " ")
-        return [marked(term, active=active) for active in ((True,) if only_active else (True, False))]
+        return [
+            marked(term, active=active) for active in ((True,) if only_active else (True, False))
+        ]
 
     def _rarity(self, corpus: Corpus, term: str) -> float:
         having = corpus.frequency.get(term, 0)
@@ -276,12 +324,15 @@ class PostgresStore(SQLStore):
         )
         rows = self.read(
             numbers,
-            f"SELECT term, count(*) FROM memory_terms WHERE scope IN ({marks(numbers)}) AND term = ANY (?::text[]) "
+            f"SELECT term, count(*) FROM memory_terms WHERE scope IN ({marks(numbers)}) AND term "
+            "= ANY (?::text[]) "
             "GROUP BY term",
             (*numbers, [marked(term.replace("\x00", " "), active=True) for term in terms]),
         )
         counted = {term[1:]: count for term, count in rows}
-        return Corpus(size, length / size if size else 0.0, {term: counted.get(term, 0) for term in terms})
+        return Corpus(
+            size, length / size if size else 0.0, {term: counted.get(term, 0) for term in terms}
+        )
 
     # Vectors
 
@@ -292,7 +343,10 @@ class PostgresStore(SQLStore):
         return np.asarray(value, np.float32) if self.has_extension else super().unpack(value)
 
     def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
-        return execute("SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?", (scope, identity))
+        return execute(
+            "SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?",
+            (scope, identity),
+        )
 
     def scope_models(self, scope: int) -> Rows:
         return self.read(
@@ -310,7 +364,11 @@ class PostgresStore(SQLStore):
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
         values = (identity, *(numbers or ()))
         execute(
-            f"UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models WHERE identity = ?{within})",
+            (
+                "UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models "
+                "WHERE "
+                f"identity = ?{within})"
+            ),
             values,
         )
         execute(f"DELETE FROM models WHERE identity = ?{within}", values)
@@ -331,18 +389,22 @@ class PostgresStore(SQLStore):
         if self._indexes.has(model):
             found = self._nearest_by_index(where, number, model, vector, limit)
             if len(found) == limit:
-                return found  # fewer: a strict filter, for which the index gave up; or there are no more
+                # fewer: a strict filter, for which the index gave up; or there are no more
+                return found
         beside, values = _passing_vectors(where, number)
         rows = self.read(
             (number,),
             # NaN, the distance to a vector of zeros, counts as at a right angle.
-            f"SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors v "
+            "SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors "
+            "v "
             f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
             (vector, number, model, *values, limit),
         )
         return _similar(rows)
 
-    def _nearest_by_index(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+    def _nearest_by_index(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
         beside, values = _passing_vectors(where, number)
         near = f"v.vector::vector({len(vector)}) <=> ?"
 
@@ -351,8 +413,10 @@ class PostgresStore(SQLStore):
                 connection.execute(hnsw.SEARCHING)
                 return rows_of(
                     connection,
-                    # Scope and model are written out: the planner must know that the index holds just those.
-                    f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = {int(number)} "
+                    # Scope and model are written out: the planner must know that the index holds
+                    # just those.
+                    f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = "
+                    f"{int(number)} "
                     f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
                     (vector, *values, vector, limit),
                 )
@@ -377,14 +441,21 @@ class PostgresStore(SQLStore):
         )
         if not rows:
             return []
-        return top(np.array([seq for seq, _ in rows]), unpack([packed for _, packed in rows]) @ vector, limit)
+        return top(
+            np.array([seq for seq, _ in rows]),
+            unpack([packed for _, packed in rows]) @ vector,
+            limit,
+        )
 
-    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+    def compare(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
         asked, stored = np.asarray(vector, np.float32), self._stored(number, model, seqs)
         return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
 
     def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
-        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of commits.
+        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of
+        # commits.
         take_turns(execute, numbers)
         super()._add_vectors(execute, numbers, *rest)
 
@@ -392,7 +463,9 @@ class PostgresStore(SQLStore):
 
     def check(self) -> Iterator[Finding]:
         with self._moment(self._sight(None)) as connection:
-            yield from health.check(lambda sql: self._primary.stream(connection, sql, ()), self.unpack)
+            yield from health.check(
+                lambda sql: self._primary.stream(connection, sql, ()), self.unpack
+            )
 
     def repair(self) -> None:
         self.transact(None, lambda execute: health.repair(execute, self.unpack, at=self._clock()))
@@ -409,7 +482,9 @@ def _similar(rows: Rows) -> Ranked:
 
 
 def _passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
-    """What makes a row of a table with scope and seq belong to a memory that passes a narrow filter."""
+    """What makes a row of a table with scope and seq belong to a memory that passes a narrow
+    filter.
+    """
     condition, values = where_clause(where, numbers, POSTGRES)
     this = f"m.scope = {alias}.scope AND m.seq = {alias}.seq"
     return f"EXISTS (SELECT 1 FROM memories m WHERE {this} AND {condition})", values
@@ -427,7 +502,9 @@ def _passing_vectors(where: Filter, number: int) -> Clause:
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
-    """What has to hold beside the words. Whether a memory is active is part of them, so usually next to nothing."""
+    """What has to hold beside the words. Whether a memory is active is part of them, so usually
+    next to nothing.
+    """
     if where.narrow:
         return _passing(where, numbers, "p")
     if where.valid_at is None:

@@ -25,7 +25,9 @@ class PostgresWriter(RowWriter):
 
     keeps_seqs = False
 
-    def __init__(self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]) -> None:
+    def __init__(
+        self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]
+    ) -> None:
         super().__init__(author, statements, numbers)
         self._statements = statements
         self._unfound: set[Scope] = set()
@@ -42,7 +44,10 @@ class PostgresWriter(RowWriter):
             for seq, number, terms, active in memories
             for term, times in Counter(terms).items()
         ]
-        self.execute.many("INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)", rows)
+        self.execute.many(
+            "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
+            rows,
+        )
 
     def unindex(self, memory: Indexed) -> None:
         seq, number, terms, active = memory
@@ -51,18 +56,24 @@ class PostgresWriter(RowWriter):
             (number, seq, [marked(term, active=active) for term in set(terms)]),
         )
 
-    def clear_index(self, number: int, entries: int) -> None:  # noqa: ARG002 (each scope counts its entries itself)
+    # Each scope counts its entries itself.
+    def clear_index(self, number: int, entries: int) -> None:  # noqa: ARG002
         self.execute("DELETE FROM memory_terms WHERE scope = ?", (number,))
         self.execute("UPDATE totals SET drops = drops + 1 WHERE scope = ?", (number,))
 
     def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
         self.execute(
-            "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? WHERE scope = ?",
+            (
+                "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? "
+                "WHERE scope = ?"
+            ),
             (active, terms, entries, number),
         )
 
     def trace(self, sight: Sight) -> Trace | None:
-        """By what this transaction can be told from any other once it is committed; None if it left no such thing."""
+        """By what this transaction can be told from any other once it is committed; None if it left
+        no such thing.
+        """
         if not self._journalled and self._appended is None:
             return None
         message = None if self._journalled else self._appended
@@ -78,21 +89,35 @@ class PostgresWriter(RowWriter):
             self._appended = (self.number(scope), session, count - 1, self._author.at)
         return count
 
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
+    def restore_row(
+        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+    ) -> bool:
         try:
             return super().restore_row(noun, row, journal=journal, seq=seq)
-        except (psycopg.IntegrityError, psycopg.DataError, psycopg.errors.UndefinedFunction) as error:
-            raise InvalidInput(f"This {noun} cannot be stored: {str(error).splitlines()[0]}.") from error
+        except (
+            psycopg.IntegrityError,
+            psycopg.DataError,
+            psycopg.errors.UndefinedFunction,
+        ) as error:
+            raise InvalidInput(
+                f"This {noun} cannot be stored: {str(error).splitlines()[0]}."
+            ) from error
 
     def number(self, scope: Scope) -> int:
         if not self.known(scope):
             made = self.execute(
-                "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING number",
+                (
+                    "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO "
+                    "NOTHING RETURNING number"
+                ),
                 (scope.kind, scope.key, self._author.at),
             )
             if not made:
-                # What this transaction read of the scope so far, nothing, is no longer so: it has to begin again.
-                raise psycopg.errors.SerializationFailure(f"another transaction made the scope '{scope}'")
+                # What this transaction read of the scope so far, nothing, is no longer so: it has
+                # to begin again.
+                raise psycopg.errors.SerializationFailure(
+                    f"another transaction made the scope '{scope}'"
+                )
             self._use(scope, made[0][0])
         return self._numbers[scope]
 
@@ -106,16 +131,21 @@ class PostgresWriter(RowWriter):
         return self._numbers.get(scope, 0)
 
     def _find(self, scope: Scope) -> None:
-        found = self.execute("SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key))
+        found = self.execute(
+            "SELECT number FROM scopes WHERE kind = ? AND key = ?", (scope.kind, scope.key)
+        )
         for (number,) in found:
             self._use(scope, number)
         if not found:
-            self._unfound.add(scope)  # and it stays so for this transaction, whoever makes it meanwhile
+            self._unfound.add(
+                scope
+            )  # and it stays so for this transaction, whoever makes it meanwhile
 
     def _use(self, scope: Scope, number: int) -> None:
         """Takes the scope's turn: from here to the end no other transaction writes in it.
 
-        So within a scope numbers rise in the order of commits, and whoever follows the journal misses nothing.
+        So within a scope numbers rise in the order of commits, and whoever follows the journal
+        misses nothing.
         """
         self._statements.widen(number=number)
         self._numbers[scope], self._names[number] = number, scope
@@ -125,8 +155,13 @@ class PostgresWriter(RowWriter):
 
 
 def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
-    """Keeps all other writers out of these scopes until the transaction ends; says how many are there."""
-    ordered = f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO KEY UPDATE"
+    """Keeps all other writers out of these scopes until the transaction ends; says how many are
+    there.
+    """
+    ordered = (
+        f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO "
+        "KEY UPDATE"
+    )
     return len(execute(ordered, numbers))
 
 

@@ -1,8 +1,9 @@
 """What purged rows leave behind on a server, and how far a client can clean it up.
 
-VACUUM makes the space of removed rows free while everybody goes on working. It writes nothing over the bytes: that does
-VACUUM FULL, which locks whole tables that many owners share, so when that is done is the administrator's decision, as
-it is how long the server's log and its backups are kept. Whatever is not done here is said.
+VACUUM makes the space of removed rows free while everybody goes on working. It writes nothing over
+the bytes: that does VACUUM FULL, which locks whole tables that many owners share, so when that is
+done is the administrator's decision, as it is how long the server's log and its backups are kept.
+Whatever is not done here is said.
 """
 
 from __future__ import annotations
@@ -11,27 +12,43 @@ import re
 
 from psycopg import errors
 
-from ..protocol import Place, Places
+from ..protocol import ErasureTarget, Places
 from .scoped_session import Connection
 
 TABLES = (
-    "memories", "memory_terms", "vectors", "sessions", "messages", "edges", "entities", "entity_names", "mentions",
-    "jobs", "profiles", "files", "spend", "events",
-)  # fmt: skip
+    "memories",
+    "memory_terms",
+    "vectors",
+    "sessions",
+    "messages",
+    "edges",
+    "entities",
+    "entity_names",
+    "mentions",
+    "jobs",
+    "profiles",
+    "files",
+    "spend",
+    "events",
+)
 _EVERY = ", ".join(f"holdfast.{table}" for table in TABLES)
 # As servers from 15 on say it, and as older ones do.
-_REMAINING = re.compile(r"(\d+) (?:are dead but not yet removable|dead row versions cannot be removed yet)")
+_REMAINING = re.compile(
+    r"(\d+) (?:are dead but not yet removable|dead row versions cannot be removed yet)"
+)
 
-FILES = Place(
+FILES = ErasureTarget(
     "server files",
     "beyond",
-    "Bytes of removed rows stay in free space of the server's files until it is used again. In a quiet hour, for it "
+    "Bytes of removed rows stay in free space of the server's files until it is used again. In a "
+    "quiet hour, for it "
     f"locks the tables, their owner can have them written anew: VACUUM (FULL) {_EVERY}",
 )
-LOG = Place(
+LOG = ErasureTarget(
     "server log",
     "beyond",
-    "The server's log holds them until its segments are recycled (CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT), and "
+    "The server's log holds them until its segments are recycled (CHECKPOINT; SELECT "
+    "pg_switch_wal(); CHECKPOINT), and "
     "archives and backups of it for as long as they are kept. Replicas follow the server.",
 )
 
@@ -39,13 +56,19 @@ LOG = Place(
 def scrub(connection: Connection, wait: float) -> Places:
     """Has the server free what removed rows took, and says what is left to others."""
     said: list[str] = []
-    connection.add_notice_handler(lambda notice: said.append(_told(notice)))  # it is gone when the handler ends
+    connection.add_notice_handler(
+        lambda notice: said.append(_told(notice))
+    )  # it is gone when the handler ends
     connection.execute(f"SET lock_timeout = {max(1, int(wait * 1000))}".encode())
     try:
         for table in TABLES:
             connection.execute(f"VACUUM (VERBOSE) holdfast.{table}".encode())
     except errors.LockNotAvailable:
-        rows = Place("dead rows", "pending", "Another one is at work on the tables. Run `holdfast purge --finish`.")
+        rows = ErasureTarget(
+            "dead rows",
+            "pending",
+            "Another one is at work on the tables. Run `holdfast purge --finish`.",
+        )
     else:
         rows = _dead_rows(said)
     return [rows, FILES, LOG]
@@ -55,14 +78,24 @@ def _told(notice: errors.Diagnostic) -> str:
     return f"{notice.severity_nonlocalized} {notice.message_primary} {notice.message_detail}"
 
 
-def _dead_rows(said: list[str]) -> Place:
+def _dead_rows(said: list[str]) -> ErasureTarget:
     """What became of the removed rows, by what the server said of it."""
-    if any(notice.startswith("WARNING") for notice in said):  # so it refuses who does not own a table
-        return Place("dead rows", "beyond", f"The tables belong to another login. Have it run: VACUUM {_EVERY}")
+    if any(
+        notice.startswith("WARNING") for notice in said
+    ):  # so it refuses who does not own a table
+        return ErasureTarget(
+            "dead rows",
+            "beyond",
+            f"The tables belong to another login. Have it run: VACUUM {_EVERY}",
+        )
     if any(int(count) for count in _REMAINING.findall(" ".join(said))):
-        return Place(
+        return ErasureTarget(
             "dead rows",
             "pending",
-            "Somebody is reading an older state of the tables. Run `holdfast purge --finish` when that has ended.",
+            (
+                "Somebody is reading an older state of the tables. Run `holdfast purge --finish` "
+                "when "
+                "that has ended."
+            ),
         )
-    return Place("dead rows", "clean")
+    return ErasureTarget("dead rows", "clean")

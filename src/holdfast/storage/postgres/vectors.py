@@ -1,6 +1,8 @@
-"""pgvector's type as numpy arrays, in its binary form: two bytes length, two unused, then big-endian floats.
+"""pgvector's type as numpy arrays, in its binary form: two bytes length, two unused, then
+big-endian floats.
 
-The `pgvector` package does the same by way of objects of its own, which takes thirty times as long a vector.
+The `pgvector` package does the same by way of objects of its own, which takes thirty times as long
+a vector.
 """
 
 from __future__ import annotations
@@ -43,4 +45,6 @@ def teach_vectors(connection: Connection, type_name: str) -> None:
     info = TypeInfo.fetch(connection, type_name)
     if info is not None:
         connection.adapters.register_loader(info.oid, VectorLoader)
-        connection.adapters.register_dumper(np.ndarray, type("_Dumper", (VectorDumper,), {"oid": info.oid}))
+        connection.adapters.register_dumper(
+            np.ndarray, type("_Dumper", (VectorDumper,), {"oid": info.oid})
+        )

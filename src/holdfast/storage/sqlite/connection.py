@@ -1,4 +1,6 @@
-"""The file of an embedded store: made private, opened as far as it may be, refused when foreign; errors explained."""
+"""The file of an embedded store: made private, opened as far as it may be, refused when foreign;
+errors explained.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class SQLiteStatements:
 
 
 def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Rows:
-    """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops no others."""
+    """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops
+    no others.
+    """
     cursor = connection.execute(sql, values)
     try:
         return cursor.fetchall()
@@ -68,17 +72,24 @@ def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) 
             break
         done += 1
         yield row
-    # The cursor stays open until the end: as long as it is, the second reading sees the same moment.
+    # The cursor stays open until the end: as long as it is, the second reading sees the same
+    # moment.
     yield from islice(_as_bytes(connection, cursor, sql, values), done, None)
 
 
-def _as_bytes(connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+def _as_bytes(
+    connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]
+) -> Iterator[Row]:
     """Reads again what holds a text that is not UTF-8, every text as bytes."""
     if not cursor.is_readonly:  # what has changed something must not run twice
-        raise RowDamaged("A row that was to be changed holds text that is not UTF-8. Nothing was changed. " + ADVICE)
+        raise RowDamaged(
+            "A row that was to be changed holds text that is not UTF-8. Nothing was changed. "
+            + ADVICE
+        )
     names = [f"c{place}" for place in range(len(cursor.get_description()))]
     wanted = ", ".join(
-        f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
+        f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
+        for name in names
     )
     again = f"WITH found ({', '.join(names)}) AS ({sql}) SELECT {wanted} FROM found"
     for row in connection.cursor().execute(again, values):
@@ -97,24 +108,34 @@ def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
 
 
 def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
-    """How the file at `path` stands, whatever version its tables have; NotFound when it is not there.
+    """How the file at `path` stands, whatever version its tables have; NotFound when it is not
+    there.
 
     Rows are counted in these scopes or, when none is named, in all.
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():
         raise NotFound(f"There is no store at {file}. Make one with `holdfast store init`.")
-    with translated(str(file)), closing(apsw.Connection(*how_to_open(str(file), private=False))) as connection:
+    with (
+        translated(str(file)),
+        closing(apsw.Connection(*how_to_open(str(file), private=False))) as connection,
+    ):
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         refuse_foreign_file(connection, str(file))
         version, execute = int(connection.pragma("user_version")), SQLiteStatements(connection)
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        tables = {
+            name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
         return Status(
             "sqlite",
             str(file),
             version,
             tuple(step.name for step in migrations_runner.pending("sqlite", version, str(file))),
-            sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()),
+            sum(
+                part.stat().st_size
+                for part in (file, file.with_name(f"{file.name}-wal"))
+                if part.exists()
+            ),
             rows_by_noun(execute, tables, scopes) if tables else None,
             execute("SELECT count(*) FROM scopes")[0][0] if tables else 0,
             jobs_by_status(execute) if tables else {},
@@ -129,13 +150,18 @@ def vector_extension() -> str:
 
 
 def how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
-    """The URI and the flags to open a file with: to write where that is allowed, otherwise only to read."""
+    """The URI and the flags to open a file with: to write where that is allowed, otherwise only to
+    read.
+    """
     if private or os.access(uri, os.W_OK):
         return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     path = Path(uri)
-    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there is.
+    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there
+    # is.
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    return path.as_uri() + ("?immutable=1" if alone else ""), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return path.as_uri() + (
+        "?immutable=1" if alone else ""
+    ), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
 
 def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
@@ -144,13 +170,16 @@ def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
         raise StoreCorrupt(
-            f"{location} is an SQLite file of another program, not a Holdfast store. Nothing was changed. "
+            f"{location} is an SQLite file of another program, not a Holdfast store. Nothing was "
+            "changed. "
             "Choose another path with --store."
         )
 
 
 def use_log(connection: apsw.Connection) -> None:
-    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take turns."""
+    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take
+    turns.
+    """
     connection.set_busy_timeout(0)
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     while True:
@@ -160,7 +189,8 @@ def use_log(connection: apsw.Connection) -> None:
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
-            from random import uniform  # noqa: PLC0415 (few ever wait)
+            # Few ever wait.
+            from random import uniform  # noqa: PLC0415
 
             time.sleep(uniform(0.001, 0.02))
     connection.set_busy_timeout(BUSY_MILLISECONDS)
@@ -172,19 +202,26 @@ def make_private_file(path: Path) -> None:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         if path.is_dir():
-            raise InvalidInput(f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}.")
+            raise InvalidInput(
+                f"{path} is a folder. Give the path of a file, e.g. {path / 'memory.db'}."
+            )
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except PermissionError as error:
         raise StoreReadOnly(
-            f"Cannot create {path}: {error.strerror}. Choose a folder you may write to with --store."
+            f"Cannot create {path}: {error.strerror}. Choose a folder you may write to with "
+            "--store."
         ) from error
     except (FileExistsError, NotADirectoryError) as error:
         raise StoreError(
-            f"Cannot create {path}: there is a file where a folder is to be. Choose another path with --store."
+            f"Cannot create {path}: there is a file where a folder is to be. Choose another "
+            "path "
+            "with --store."
         ) from error
     except OSError as error:
-        raise StoreError(f"Cannot create {path}: {error.strerror}. Choose another path with --store.") from error
+        raise StoreError(
+            f"Cannot create {path}: {error.strerror}. Choose another path with --store."
+        ) from error
 
 
 _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
@@ -206,15 +243,24 @@ _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str],
     (
         (apsw.NotADBError,),
         StoreCorrupt,
-        "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path with --store.",
+        (
+            "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path "
+            "with "
+            "--store."
+        ),
     ),
     (
         (apsw.CorruptError, apsw.FormatError),
         StoreCorrupt,
-        "is damaged. Keep a copy of the file, then restore a backup, or export what can still be read: "
+        "is damaged. Keep a copy of the file, then restore a backup, or export what can still be "
+        "read: "
         "`holdfast export -o rescue.jsonl`.",
     ),
-    ((apsw.CantOpenError,), StoreError, "cannot be opened. Check that the path is right and readable."),
+    (
+        (apsw.CantOpenError,),
+        StoreError,
+        "cannot be opened. Check that the path is right and readable.",
+    ),
 )
 
 
@@ -226,9 +272,13 @@ def translated(location: str) -> Iterator[None]:
     except apsw.ConnectionClosedError as error:
         raise StoreClosed() from error
     except UnicodeEncodeError as error:
-        raise InvalidInput("A text holds half a surrogate pair, which no database can keep. Remove it.") from error
+        raise InvalidInput(
+            "A text holds half a surrogate pair, which no database can keep. Remove it."
+        ) from error
     except UnicodeDecodeError as error:  # of a row that none of our own ways of reading has met
-        raise RowDamaged(f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}.") from error
+        raise RowDamaged(
+            f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}."
+        ) from error
     except apsw.Error as error:
         for kinds, ours, advice in _TRANSLATIONS:
             if isinstance(error, kinds):

@@ -1,10 +1,13 @@
-"""What statements on an SQLite file have in common: how words stand in its index, and how its counters grow."""
+"""What statements on an SQLite file have in common: how words stand in its index, and how its
+counters grow.
+"""
 
 from __future__ import annotations
 
 ADD_TO_META = (
     "INSERT INTO meta (key, value) VALUES (?, ?) "
-    "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + excluded.value AS TEXT)"
+    "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + excluded.value AS "
+    "TEXT)"
 )
 
 
@@ -14,5 +17,7 @@ def scope_prefix(number: int, *, active: bool) -> str:
 
 
 def quoted(term: str) -> str:
-    """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach other words."""
+    """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach
+    other words.
+    """
     return '"' + term.replace("\x00", " ").replace('"', '""') + '"'

@@ -1,4 +1,6 @@
-"""What `holdfast doctor` looks at in an SQLite file besides its rows: the file, its schema, its word index."""
+"""What `holdfast doctor` looks at in an SQLite file besides its rows: the file, its schema, its
+word index.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from .connection import each_row
 
 
 def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator[Finding]:
-    """Every finding; the checks of the file itself come first, and if they fail most others would only repeat them."""
+    """Every finding; the checks of the file itself come first, and if they fail most others would
+    only repeat them.
+    """
     look = partial(each_row, connection)
     broken, altered = list(_file(connection)), list(_schema(connection))
     yield from broken
@@ -46,11 +50,16 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
 def _file(connection: apsw.Connection) -> Iterator[Finding]:
     for (message,) in connection.execute("PRAGMA integrity_check(20)"):
         if message != "ok":
-            # Indexes, the full-text one among them, report their damage here, and they can be rebuilt.
-            yield Finding("file", message, repairable="memory_terms" in message or " index " in message)
+            # Indexes, the full-text one among them, report their damage here, and they can be
+            # rebuilt.
+            yield Finding(
+                "file", message, repairable="memory_terms" in message or " index " in message
+            )
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
         yield Finding(
-            "file", f"row {row} of {table} points to a missing row of {parent}", repairable=table == "vectors"
+            "file",
+            f"row {row} of {table} points to a missing row of {parent}",
+            repairable=table == "vectors",
         )
 
 
@@ -58,8 +67,12 @@ def _schema(connection: apsw.Connection) -> Iterator[Finding]:
     wanted, there = _expected(), _definitions(connection)
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
-            state = "missing" if name not in there else "unknown" if name not in wanted else "altered"
-            yield Finding("schema", f"{name} is {state}", repairable=_is_index(wanted.get(name, "")))
+            state = (
+                "missing" if name not in there else "unknown" if name not in wanted else "altered"
+            )
+            yield Finding(
+                "schema", f"{name} is {state}", repairable=_is_index(wanted.get(name, ""))
+            )
 
 
 def _expected() -> dict[str, str]:
@@ -76,7 +89,8 @@ def _is_index(definition: str) -> bool:
 def _definitions(connection: apsw.Connection) -> dict[str, str]:
     return dict(
         connection.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
+            "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "
+            "'sqlite_%' "
             "AND name NOT LIKE 'memory_terms_%'"
         )
     )
@@ -85,32 +99,43 @@ def _definitions(connection: apsw.Connection) -> dict[str, str]:
 def _totals(connection: apsw.Connection) -> Iterator[Finding]:
     for kind, key, active, terms, real_active, real_terms in each_row(
         connection,
-        "SELECT s.kind, s.key, s.active, s.terms, count(m.seq), coalesce(sum(m.terms), 0) FROM scopes s "
+        "SELECT s.kind, s.key, s.active, s.terms, count(m.seq), coalesce(sum(m.terms), 0) FROM "
+        "scopes s "
         "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number",
     ):
         if (active, terms) != (real_active, real_terms):
-            yield Finding("totals", f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real_active}")
+            yield Finding(
+                "totals",
+                f"{kind}:{key} counts {counted(active, 'memory')}, but there are {real_active}",
+            )
 
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
     """Compares the full-text index, word by word, with one built afresh from the memories."""
     fresh = apsw.Connection("")  # a temporary file that SQLite removes by itself
     fresh.execute(
-        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii tokenchars '_~'\")"
+        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii "
+        "tokenchars '_~'\")"
     )
     with fresh:
-        fresh.executemany("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection))
+        fresh.executemany(
+            "INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection)
+        )
     for side in (fresh, connection):
         side.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, memory_terms, instance)"
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, "
+            "memory_terms, instance)"
         )
     wanted, there = (
-        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places") for side in (fresh, connection)
+        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places")
+        for side in (fresh, connection)
     )
     for expected, found in zip_longest(wanted, there):
         if expected != found:
             word = (expected or found)[0]
-            yield Finding("words", f"the full-text index is not what the memories say, first at {word!r}")
+            yield Finding(
+                "words", f"the full-text index is not what the memories say, first at {word!r}"
+            )
             return
 
 
@@ -134,24 +159,33 @@ def _places(connection: apsw.Connection) -> Iterator[Finding]:
 def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
     for (count,) in connection.execute(
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) "
-        "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) FROM events"
+        "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) "
+        "FROM events"
     ):
         if count:
             yield Finding(
-                "journal", f"{counted(count, 'journal entry is', 'journal entries are')} missing", repairable=False
+                "journal",
+                f"{counted(count, 'journal entry is', 'journal entries are')} missing",
+                repairable=False,
             )
 
 
-def repair_sqlite(connection: apsw.Connection, execute: Statements, unpack: health.Unpack, *, at: Micros) -> None:
-    """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that cannot be used."""
+def repair_sqlite(
+    connection: apsw.Connection, execute: Statements, unpack: health.Unpack, *, at: Micros
+) -> None:
+    """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that
+    cannot be used.
+    """
     _rebuild_indexes(connection)
     health.repair_rows(execute, unpack, at=at)
     connection.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
     for seq, terms in list(prefixed_terms(connection)):
         connection.execute("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, terms))
     connection.execute(
-        "UPDATE scopes SET active = (SELECT count(*) FROM memories m WHERE m.scope = number AND m.status = 'active'), "
-        "terms = (SELECT coalesce(sum(m.terms), 0) FROM memories m WHERE m.scope = number AND m.status = 'active')"
+        "UPDATE scopes SET active = (SELECT count(*) FROM memories m WHERE m.scope = number AND "
+        "m.status = 'active'), "
+        "terms = (SELECT coalesce(sum(m.terms), 0) FROM memories m WHERE m.scope = number AND "
+        "m.status = 'active')"
     )
 
 

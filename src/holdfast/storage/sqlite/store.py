@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file through apsw, with FTS5 for words and sqlite-vec for vectors.
 
-One connection writes, each thread reads through its own, WAL lets them overlap, and BEGIN IMMEDIATE with a
-busy time-out lines up the writers of many processes. Nothing is kept beside the file but SQLite's own -wal
-and -shm, so a copy of the three is a copy of the memory.
+One connection writes, each thread reads through its own, WAL lets them overlap, and BEGIN IMMEDIATE
+with a busy time-out lines up the writers of many processes. Nothing is kept beside the file but
+SQLite's own -wal and -shm, so a copy of the three is a copy of the memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ from .. import migrations_runner
 from ..damage import AFRESH
 from ..filters import SQLITE, invalid_now, marks, where_clause
 from ..matrix_pool import Read
-from ..protocol import WAIT, Author, Corpus, Filter, Finding, Place, Places, Ranked, T, Writer
+from ..protocol import (
+    WAIT,
+    Author,
+    Corpus,
+    ErasureTarget,
+    Filter,
+    Finding,
+    Places,
+    Ranked,
+    T,
+    Writer,
+)
 from ..schema import TABLES, Row, Rows, Statements
 from ..scope_numbers import Reach
 from ..sql_store import PAGE, SQLStore
@@ -47,7 +58,8 @@ from .fts import ADD_TO_META, quoted, scope_prefix
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 MOMENT_MILLISECONDS = 250  # for who only notes something on the way
 IN_MEMORY = ":memory:"
-# In this order: words of removed rows leave the index, then every page is written anew, then the log is emptied.
+# In this order: words of removed rows leave the index, then every page is written anew, then the
+# log is emptied.
 SCRUBBING = {
     "full-text index": "INSERT INTO memory_terms (memory_terms) VALUES ('optimize')",
     "free pages": "VACUUM",
@@ -97,12 +109,18 @@ class SQLiteStore(SQLStore):
         refuse_foreign_file(connection, self.location)
         if not connection.readonly("main"):
             use_log(connection)
-        # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages nothing.
-        connection.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000")
-        # One plan for one statement: otherwise SQLite plans most of them anew for every value that is bound to them.
+        # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages
+        # nothing.
+        connection.execute(
+            "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000"
+        )
+        # One plan for one statement: otherwise SQLite plans most of them anew for every value that
+        # is bound to them.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         if self._private:
-            connection.execute("PRAGMA temp_store = MEMORY")  # or large sorts would go through a file
+            connection.execute(
+                "PRAGMA temp_store = MEMORY"
+            )  # or large sorts would go through a file
         connection.enable_load_extension(True)
         connection.load_extension(vector_extension())
         connection.enable_load_extension(False)
@@ -110,13 +128,17 @@ class SQLiteStore(SQLStore):
 
     def _migrate(self) -> None:
         connection = self._writer
-        if not migrations_runner.pending("sqlite", connection.pragma("user_version"), self.location):
+        if not migrations_runner.pending(
+            "sqlite", connection.pragma("user_version"), self.location
+        ):
             return
         self._in_transaction(self._take_steps)
 
     def _take_steps(self, connection: apsw.Connection) -> None:
         # Asked again inside the transaction: another process may have migrated in between.
-        for step in migrations_runner.pending("sqlite", connection.pragma("user_version"), self.location):
+        for step in migrations_runner.pending(
+            "sqlite", connection.pragma("user_version"), self.location
+        ):
             connection.execute(step.sql)
             connection.execute(f"PRAGMA user_version = {step.version}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -149,7 +171,9 @@ class SQLiteStore(SQLStore):
         with self._lock:
             self._closed = True
             for connection in list(self._connections):
-                with suppress(apsw.Error):  # a thread in the middle of a read ends it and closes by itself
+                with suppress(
+                    apsw.Error
+                ):  # a thread in the middle of a read ends it and closes by itself
                     connection.close()
 
     # Primitives
@@ -175,21 +199,30 @@ class SQLiteStore(SQLStore):
             self._check_open()
             connection = self._connect()
             try:
-                connection.execute("BEGIN; SELECT count(*) FROM meta")  # the first read fixes the moment
-                yield partial(self.rows_through, lambda _, sql, values: each_row(connection, sql, values))
+                connection.execute(
+                    "BEGIN; SELECT count(*) FROM meta"
+                )  # the first read fixes the moment
+                yield partial(
+                    self.rows_through, lambda _, sql, values: each_row(connection, sql, values)
+                )
             finally:
                 connection.close()
 
     def _copied(self) -> Callable[[str, Scope], Iterator[dict[str, Any]]]:
-        """In memory a reader would hold up the writers, so the moment is a copy: it is all in memory anyway."""
+        """In memory a reader would hold up the writers, so the moment is a copy: it is all in
+        memory anyway.
+        """
         with self._lock:
             copied = {
-                (noun, scope): list(self.rows(noun, scope)) for noun in (*TABLES, "vector") for scope in self.scopes()
+                (noun, scope): list(self.rows(noun, scope))
+                for noun in (*TABLES, "vector")
+                for scope in self.scopes()
             }
         return lambda noun, scope: iter(copied.get((noun, scope), ()))
 
     def _in_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
-        self._check_open()  # before the lock, which in a forked child may be held by a thread that is not there
+        # before the lock, which in a forked child may be held by a thread that is not there
+        self._check_open()
         with self._lock:
             self._check_open()
             if self._writing:
@@ -219,18 +252,19 @@ class SQLiteStore(SQLStore):
             connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     @contextmanager
-    def hurried(self) -> Iterator[None]:
-        self._local.hurried = True
+    def short_busy_timeout(self) -> Iterator[None]:
+        self._local.short_busy_timeout = True
         try:
             yield
         finally:
-            self._local.hurried = False
+            self._local.short_busy_timeout = False
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
         return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
-        from .transaction import SQLiteWriter  # noqa: PLC0415 (who only asks need not wait for it)
+        # Who only asks need not wait for it.
+        from .transaction import SQLiteWriter  # noqa: PLC0415
 
         def attempt(connection: apsw.Connection) -> tuple[T, SQLiteWriter]:
             writer = SQLiteWriter(author, SQLiteStatements(connection), self._numbers)
@@ -250,7 +284,10 @@ class SQLiteStore(SQLStore):
     def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
         return self.read(
             (),
-            f"SELECT number, kind, key FROM scopes WHERE (kind, key) IN (VALUES {','.join(['(?,?)'] * len(scopes))})",
+            (
+                "SELECT number, kind, key FROM scopes WHERE (kind, key) IN (VALUES "
+                f"{','.join(['(?,?)'] * len(scopes))})"
+            ),
             [part for scope in scopes for part in scope],
         )
 
@@ -264,11 +301,14 @@ class SQLiteStore(SQLStore):
         numbers = self.numbers(where.scopes)
         if not numbers or not terms:
             return []
-        match = " OR ".join(quoted(prefix + term) for prefix in self._prefixes(where, numbers) for term in terms)
+        match = " OR ".join(
+            quoted(prefix + term) for prefix in self._prefixes(where, numbers) for term in terms
+        )
         condition, values = self._beside_match(where, numbers)
         rows = self.read(
             numbers,
-            f"SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND {condition} "
+            "SELECT f.rowid, -f.rank FROM memory_terms f WHERE memory_terms MATCH ? AND "
+            f"{condition} "
             "ORDER BY f.rank, f.rowid LIMIT ?",
             (match, *values, limit),
         )
@@ -280,22 +320,35 @@ class SQLiteStore(SQLStore):
         return [scope_prefix(number, active=active) for number in numbers for active in states]
 
     def _beside_match(self, where: Filter, numbers: Sequence[int]) -> tuple[str, list[Any]]:
-        """What has to hold beside the words. Scope and status are part of the words, so usually next to nothing."""
+        """What has to hold beside the words. Scope and status are part of the words, so usually
+        next to nothing.
+        """
         if where.narrow:
             condition, values = where_clause(where, numbers, SQLITE)
             if where.namespace:
-                # Found by its index, once. The plus keeps SQLite from looking for the words in each of them anew.
+                # Found by its index, once. The plus keeps SQLite from looking for the words in each
+                # of them anew.
                 return f"+f.rowid IN (SELECT m.seq FROM memories m WHERE {condition})", values
-            return f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})", values
+            return (
+                f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})",
+                values,
+            )
         if where.valid_at is None:
             return "1", []
-        return f"f.rowid NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]
+        return f"f.rowid NOT IN ({invalid_now(numbers)})", [
+            *numbers,
+            where.valid_at,
+            where.valid_at,
+        ]
 
     def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
         numbers = self.numbers(scopes)
         ((size, length),) = self.read(
             numbers,
-            f"SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number IN ({marks(numbers)})",
+            (
+                "SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number "
+                f"IN ({marks(numbers)})"
+            ),
             numbers,
         )
         frequency = {
@@ -331,14 +384,19 @@ class SQLiteStore(SQLStore):
 
     def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
         execute(
-            "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = models.number)",
+            (
+                "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE "
+                "model = models.number)"
+            ),
             (identity,),
         )
         execute(ADD_TO_META, ("vector_drops", "1"))
 
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002 (the file's ends are quicker to read)
+    # The file's ends are quicker to read.
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002
         ((event, vector, drops),) = read(
-            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) FROM vectors), "
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) "
+            "FROM vectors), "
             "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
             (),
         )
@@ -348,21 +406,30 @@ class SQLiteStore(SQLStore):
         return self.nearest_cached(where, number, model, vector, limit)
 
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        rows = None if where.narrow or limit > PAGE else self._scan_bare(where, number, model, vector, limit)
+        rows = (
+            None
+            if where.narrow or limit > PAGE
+            else self._scan_bare(where, number, model, vector, limit)
+        )
         if rows is None:
             condition, values = where_clause(where, (number,), SQLITE)
             rows = self.read(
                 (number,),
                 f"SELECT v.seq, {_DISTANCE} FROM vectors v JOIN memories m ON m.seq = v.seq "
-                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq LIMIT ?",
+                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq "
+                "LIMIT ?",
                 (packed(vector), model, number, *values, limit),
             )
         return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
 
-    def _scan_bare(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Rows | None:
-        """The nearest without a look at the memories of all the others; None when too many of the nearest may not show.
+    def _scan_bare(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Rows | None:
+        """The nearest without a look at the memories of all the others; None when too many of the
+        nearest may not show.
 
-        Nearly all memories of a scope are active and valid, and reading them takes longer than comparing.
+        Nearly all memories of a scope are active and valid, and reading them takes longer than
+        comparing.
         """
         more = 2 * limit
         rows = self.read(
@@ -376,13 +443,17 @@ class SQLiteStore(SQLStore):
         passing = {
             seq
             for (seq,) in self.read(
-                (number,), f"SELECT m.seq FROM memories m WHERE {among} AND {condition}", (*seqs, *values)
+                (number,),
+                f"SELECT m.seq FROM memories m WHERE {among} AND {condition}",
+                (*seqs, *values),
             )
         }
         found = [row for row in rows if row[0] in passing][:limit]
         return found if len(found) == limit or len(rows) < more else None
 
-    def compare(self, number: int, model: int, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
+    def compare(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
         among, values = self.dialect.among("seq", seqs)
         rows = self.read(
             (number,),
@@ -395,19 +466,26 @@ class SQLiteStore(SQLStore):
     # Upkeep
 
     def check(self) -> Iterator[Finding]:
-        from .health import check_sqlite  # noqa: PLC0415 (a recall does without)
+        # A recall does without.
+        from .health import check_sqlite  # noqa: PLC0415
 
         self._check_open()
-        # A connection of its own: FTS5 checks what it has cached, which may be older than the last write.
+        # A connection of its own: FTS5 checks what it has cached, which may be older than the last
+        # write.
         with translated(self.location), closing(self._connect()) as connection:
-            connection.execute("BEGIN")  # one moment for all checks, or a write in between would look like damage
+            connection.execute(
+                "BEGIN"
+            )  # one moment for all checks, or a write in between would look like damage
             yield from check_sqlite(connection, self.unpack)
 
     def repair(self) -> None:
-        from .health import repair_sqlite  # noqa: PLC0415 (as above)
+        # As above.
+        from .health import repair_sqlite  # noqa: PLC0415
 
         self._in_transaction(
-            lambda connection: repair_sqlite(connection, SQLiteStatements(connection), self.unpack, at=self._clock())
+            lambda connection: repair_sqlite(
+                connection, SQLiteStatements(connection), self.unpack, at=self._clock()
+            )
         )
         self._damages.clear()
         self.forget_cache()  # vectors may have been dropped without a word in the journal
@@ -430,23 +508,36 @@ class SQLiteStore(SQLStore):
             finally:
                 self._writer.set_busy_timeout(BUSY_MILLISECONDS)
 
-    def _scrubbed(self, name: str, sql: str) -> Place:
+    def _scrubbed(self, name: str, sql: str) -> ErasureTarget:
         try:
             rows = self._writer.execute(sql).fetchall()
         except (apsw.BusyError, apsw.LockedError):
-            return Place(name, "pending", "Another process was writing all the time. Run `holdfast purge --finish`.")
+            return ErasureTarget(
+                name,
+                "pending",
+                "Another process was writing all the time. Run `holdfast purge --finish`.",
+            )
         except apsw.FullError:
-            return Place(
-                name, "pending", "The disk has no room for a second copy of the file. Free some space, then run "
+            return ErasureTarget(
+                name,
+                "pending",
+                "The disk has no room for a second copy of the file. Free some "
+                "space, then run "
                 "`holdfast purge --finish`.",
-            )  # fmt: skip
+            )
         if rows and rows[0][0]:  # a checkpoint says whether it had to stop for a reader
-            return Place(name, "pending", "Another process is reading an older state. Run `holdfast purge --finish`.")
-        return Place(name, "clean")
+            return ErasureTarget(
+                name,
+                "pending",
+                "Another process is reading an older state. Run `holdfast purge --finish`.",
+            )
+        return ErasureTarget(name, "clean")
 
 
 class InMemoryStore(SQLiteStore):
-    """A store that writes nothing to disk and ends with its process: the one for incognito sessions."""
+    """A store that writes nothing to disk and ends with its process: the one for incognito
+    sessions.
+    """
 
     supports_incognito = True
 

@@ -22,12 +22,16 @@ class SQLiteWriter(RowWriter):
         first = rows[0][0] + 1 if rows else 1
         return range(first, first + count)
 
-    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002 (see checkup)
+    # See checkup.
+    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002
         self.execute(
-            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?", (active, terms, number)
+            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
+            (active, terms, number),
         )
 
-    def restore_row(self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None) -> bool:
+    def restore_row(
+        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+    ) -> bool:
         try:
             return super().restore_row(noun, row, journal=journal, seq=seq)
         except apsw.ConstraintError as error:
@@ -44,6 +48,9 @@ class SQLiteWriter(RowWriter):
         self.execute("DELETE FROM memory_terms WHERE rowid = ?", (memory[0],))
 
     def clear_index(self, number: int, entries: int) -> None:
-        self.execute("DELETE FROM memory_terms WHERE rowid IN (SELECT seq FROM memories WHERE scope = ?)", (number,))
+        self.execute(
+            "DELETE FROM memory_terms WHERE rowid IN (SELECT seq FROM memories WHERE scope = ?)",
+            (number,),
+        )
         for key, more in (("vector_drops", 1), ("erased_entries", entries)):
             self.execute(ADD_TO_META, (key, str(more)))
