@@ -218,7 +218,7 @@ def _toml(code: str) -> None:
     else:
         file = _file("vocabulary.toml", code)
         copytree(
-            str(files("holdfast.ingest") / "cues"), file.with_name("cues")
+            str(files("holdfast.extraction") / "policy_cues"), file.with_name("cues")
         )  # the folder that it may name
         vocabulary(str(file))
 

@@ -19,74 +19,32 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 TREE = PAGE.split("```text\n")[1].split("```")[0]
-NOT_MODULES = ("__init__.py", "__main__.py")
 FILES = [path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
 MODULES = [path for path in FILES if path.suffix == ".py"]
 FOLDERS = sorted({SOURCE / above for path in FILES for above in path.relative_to(SOURCE).parents})
 PACKAGES = [folder for folder in FOLDERS if (folder / "__init__.py").exists()]
 
-ENTRY = re.compile(r"^((?:  )+)(?=[\w-])(\S+)")
-FILE = re.compile(r"(?<![\w/.])[\w-]+\.(?:py|js|css|html|json|md|toml|yaml|sql)\b")
-FOLDER = re.compile(r"(?<![\w/.:])[\w-]+/(?![\w/])")
-DEEPEST = (
-    10  # of an entry of the tree; what begins further to the right goes on with the line above
-)
-
 
 def drawn():
-    """What the tree draws: folders, and files with the folder that they are drawn in."""
-    folders, files, stack = [SOURCE], [], {0: SOURCE}
-    here = SOURCE
+    """The packages that the tree draws, each with its sentence."""
+    found, above = {}, []
     for line in TREE.splitlines()[1:]:
-        entry = ENTRY.match(line)
-        if entry and len(entry[1]) <= DEEPEST:
-            depth = len(entry[1])
-            above = stack[max(known for known in stack if known < depth)]
-            here = above / entry[2].rstrip("/") if entry[2].endswith("/") else above
-            if entry[2].endswith("/"):
-                stack = {known: folder for known, folder in stack.items() if known < depth} | {
-                    depth: here
-                }
-                folders.append(here)
-        told = (
-            line.removeprefix(f"{entry[1]}{entry[2]}") if entry and entry[2].endswith("/") else line
-        )
-        files += [here / name for name in FILE.findall(told)]
-        folders += [here / name.rstrip("/") for name in FOLDER.findall(told)]
-    return folders, files
+        entry = re.fullmatch(r"( +)(\w+)/ +(.+)", line)
+        assert entry, line
+        depth = len(entry[1]) // 2
+        above[depth - 1 :] = [entry[2]]
+        found["/".join(above)] = entry[3]
+    return found
 
 
-def test_the_tree_of_the_architecture_page_names_every_module_where_it_is_and_nothing_else():
-    folders, files = drawn()
-    assert [str(path.relative_to(SOURCE)) for path in (*folders, *files) if not path.exists()] == []
-    modules = {path for path in MODULES if path.name not in NOT_MODULES}
-    assert {str(path.relative_to(SOURCE)) for path in modules - set(files)} == set()
-    assert {str(path.relative_to(SOURCE)) for path in set(PACKAGES) - set(folders)} == set()
-
-
-def rows():
-    """The table of folders: by folder, what belongs there and what does not."""
-    table = PAGE.split("## What belongs where")[1].split("\n## ")[0]
-    return {
-        name: (yes, no)
-        for name, yes, no in re.findall(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", table, re.MULTILINE)
-    }
-
-
-def test_every_folder_has_a_sentence_that_says_what_belongs_there_and_what_does_not():
-    names = [
-        "holdfast" if folder == SOURCE else str(folder.relative_to(SOURCE)) for folder in FOLDERS
-    ]
-    assert sorted(rows()) == sorted(names)
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
-def test_the_docstring_of_a_package_says_the_same_as_the_page(package):
-    told = " ".join(
-        (ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8"))) or "").split()
-    )
-    yes, no = rows()["holdfast" if package == SOURCE else str(package.relative_to(SOURCE))]
-    assert f"Belongs here: {yes}. Does not: {no}." in told
+def test_the_tree_of_the_architecture_page_is_the_packages_and_their_docstrings():
+    told = {}
+    for package in PACKAGES:
+        if package != SOURCE:
+            source = (package / "__init__.py").read_text("utf-8")
+            first = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0]
+            told[str(package.relative_to(SOURCE))] = " ".join(first.split())
+    assert drawn() == told
 
 
 def test_what_the_page_says_of_a_file_can_be_found_in_it():
@@ -128,9 +86,9 @@ def test_modules_are_small_enough_to_be_one_thing():
     long = {
         str(path.relative_to(SOURCE))
         for path in MODULES
-        if len(path.read_text("utf-8").splitlines()) > 505
+        if len(path.read_text("utf-8").splitlines()) > 650
     }
-    assert long <= {"storage/protocol.py", "aio.py"}
+    assert long <= {"storage/protocol.py", "async_client.py"}
 
 
 def test_there_are_few_public_names_and_few_settings():

@@ -83,9 +83,8 @@ def open_memory(
     command is `quiet` because it says so itself. One that works on the `project` around it does so
     whatever the setting `scope` says: that is whose memory it is, not which project.
     """
-    from ..memory import (
-        Holdfast,
-    )  # the database and numpy load here, so that help and completion do without
+    # The database loads here, so that help and completion do without.
+    from ..memory import Holdfast
     from ..storage.damage import Damages
 
     Damages.logged = False
@@ -94,11 +93,7 @@ def open_memory(
     is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
     if store and is_read and not make and all(place.name != "project" for place in places):
         _check_there(store)
-    given = [scope] if isinstance(scope, str) else list(scope or ())
-    scopes = scopes_meant(given or ([settings.scope] if settings.scope else []), places)
-    if project and not given:
-        around = scopes_meant([], places)[1:]
-        scopes = list(dict.fromkeys([*scopes, *around]))
+    scopes = _scopes_of(scope, settings.scope, places, project=project)
     hf = Holdfast.open(
         store,
         scope=scopes,
@@ -126,6 +121,22 @@ def open_memory(
         hf.close()
         for warning in (*hf.followed.warnings, *told):
             print(f"Warning: {plain(warning)}", file=sys.stderr)
+
+
+def _scopes_of(
+    scope: str | Sequence[str] | None,
+    default: str | None,
+    places: Sequence[RecordRoot],
+    *,
+    project: bool,
+) -> list[str]:
+    """The scopes of a command: those that were given, or the default and the project around it."""
+    given = [scope] if isinstance(scope, str) else list(scope or ())
+    scopes = scopes_meant(given or ([default] if default else []), places)
+    if project and not given:
+        around = scopes_meant([], places)[1:]
+        scopes = list(dict.fromkeys([*scopes, *around]))
+    return scopes
 
 
 def _warnings(hf: Holdfast) -> list[str]:
