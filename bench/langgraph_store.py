@@ -92,9 +92,8 @@ def times(
     for _ in range(rounds + 1):
         for name, store in stores.items():
             took[name].append(timed(lambda store=store: work(store)))  # type: ignore[misc]
-    return {
-        name: round(1e3 * median(each[1:]), 3) for name, each in took.items()
-    }  # the first ones fill caches
+    # The first ones fill caches.
+    return {name: round(1e3 * median(each[1:]), 3) for name, each in took.items()}
 
 
 def bars(search: dict[str, float]) -> dict[str, object]:

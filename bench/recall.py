@@ -151,9 +151,8 @@ def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[st
         cold = time.perf_counter()
         hf.recall("What about the garden and fresh basil?")
         cold = time.perf_counter() - cold
-        hf.recall(
-            "What about the garden and the spare key?"
-        )  # the second question builds the matrix
+        # The second question builds the matrix.
+        hf.recall("What about the garden and the spare key?")
         totals, floors, by_stage = [], [], defaultdict(list)
         for question in questions(asked):
             floors.append(floor(embedder, words, vectors, question))

@@ -42,18 +42,20 @@ SITUATIONS = {
     f"{ENCODER}+{STATIC}": (ENCODER, STATIC),
 }
 MODELS = {STATIC: "static", ENCODER: "arctic"}
+# Equal for all passages of a question: they calibrate, they cannot rank.
 CONSTANT = (
     "covered",
     "near",
-)  # equal for all passages of a question: they calibrate, they cannot rank
+)
 POOLS = (None, 25, 60)  # sessions; None is all of them
 RIDGE = 1.0
 FOLDS = 5
+# What recall fetches: per arm, and neighbours of its best.
 ARM, NEIGHBOURED, REACH = (
     200,
     60,
     (-2, -1, 1, 2),
-)  # what recall fetches: per arm, and neighbours of its best
+)
 SCOPE = Scope("user", "bench")
 
 

@@ -112,9 +112,8 @@ def _plain(text: str) -> str:
 def served(vectors: Vectors) -> Iterator[str]:
     """The base URL at which `vectors` are to be had while the context lasts."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(vectors))
-    thread = Thread(
-        target=server.serve_forever, args=(0.05,), daemon=True
-    )  # how soon it notices the end
+    # How soon it notices the end.
+    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1"

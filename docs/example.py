@@ -33,9 +33,8 @@ def example() -> dict[str, str]:
 
     with TemporaryDirectory() as folder:
         home = Path(folder)
-        os.environ["XDG_CONFIG_HOME"] = str(
-            home
-        )  # whoever runs this may have settings of their own
+        # Whoever runs this may have settings of their own.
+        os.environ["XDG_CONFIG_HOME"] = str(home)
         repository = home / "tidewatch"
         (repository / ".git").mkdir(parents=True)
         write_all(home, repository)

@@ -132,9 +132,8 @@ def record() -> str:
                     raise RuntimeError(terminal.shown())
                 terminal.type(prompt if prompt == CTRL_D else f"{prompt}\r")
                 while not terminal.acted() and prompt == CTRL_D:
-                    terminal.type(
-                        CTRL_D
-                    )  # between two prompts a terminal may swallow it; a person tries again
+                    # Between two prompts a terminal may swallow it; a person tries again.
+                    terminal.type(CTRL_D)
             terminal.watch(lambda: False)
             if terminal.end() != 0:
                 raise RuntimeError(f"{command} failed:\n{terminal.shown()}")

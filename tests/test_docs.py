@@ -32,10 +32,11 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference"),
 ]
 WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
+# A tree, and a recorded session.
 NOT_OUTPUT = (
     "docs/architecture.md",
     "docs/how-to/give-an-agent-a-memory.md",
-)  # a tree, and a recorded session
+)
 
 
 @pytest.fixture
@@ -48,9 +49,8 @@ def elsewhere(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("LOGNAME", "ann")
-    monkeypatch.setenv(
-        "PYTHONUNBUFFERED", "1"
-    )  # as on a terminal: lines come in the order in which they are printed
+    # As on a terminal: lines come in the order in which they are printed.
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     # A page that sets up tracing would otherwise trace every later test of this process.
     monkeypatch.setattr(

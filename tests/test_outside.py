@@ -23,12 +23,13 @@ import pytest
 from holdfast import config
 
 SOURCE = Path(__file__).with_name("network_trace.c")
+# Loopback; `-` is a lookup without a name, for listening.
 HERE = (
     "127.0.0.1",
     "::1",
     "localhost",
     "-",
-)  # loopback; `-` is a lookup without a name, for listening
+)
 OURS = {".local/share/holdfast", ".config/holdfast"}  # below the home, on Linux
 HOLDFAST = [sys.executable, "-m", "holdfast"]
 LIBRARY = """

@@ -34,13 +34,14 @@ TAKEN_ALONG = (
     "bench",
 )
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
+# Of the environment; all else is as on a new machine.
 KEPT = (
     "PATH",
     "LANG",
     "LC_ALL",
     "TMPDIR",
     "SSL_CERT_FILE",
-)  # of the environment; all else is as on a new machine
+)
 
 
 class Failed(Exception):

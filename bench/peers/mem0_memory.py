@@ -8,9 +8,8 @@ import os
 from typing import Any
 
 os.environ["MEM0_TELEMETRY"] = "False"
-os.environ.setdefault(
-    "OPENAI_API_KEY", "unused"
-)  # its language model is set up even where none takes part
+# Its language model is set up even where none takes part.
+os.environ.setdefault("OPENAI_API_KEY", "unused")
 
 from mem0 import Memory
 from wire import Asked, Turn, serve

@@ -14,11 +14,12 @@ from typing import Literal
 from .errors import InvalidInput
 
 Mode = Literal["incognito", "local", "synced"]
+# From the least that is kept to the most.
 MODES: tuple[Mode, ...] = (
     "incognito",
     "local",
     "synced",
-)  # from the least that is kept to the most
+)
 ALIASES: dict[str, Mode] = {"guest": "incognito"}
 
 

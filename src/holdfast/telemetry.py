@@ -82,10 +82,11 @@ def _within(
     """What the verb returns, or raises, told by a span."""
     memory, given = args[0], args[1:]
     tracer, asked = provider.get_tracer("holdfast"), _asked(memory, operation, given, kwargs)
+    # A message may hold what somebody said.
     quiet = {
         "record_exception": False,
         "set_status_on_exception": False,
-    }  # a message may hold what somebody said
+    }
     with tracer.start_as_current_span(operation, attributes=asked, **quiet) as span:
         try:
             result = verb(*args, **kwargs)

@@ -88,9 +88,8 @@ class _Made:
             frozenset(fields),
             hasattr(cls, "__post_init__"),
         )
-        self.defaults = {
-            name: one.default for name, one in fields.items()
-        }  # all names, so that they keep their order
+        # All names, so that they keep their order.
+        self.defaults = {name: one.default for name, one in fields.items()}
         self.factories = {
             name: one.default_factory
             for name, one in fields.items()
@@ -121,9 +120,8 @@ class _Signature:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if "__values__" not in vars(owner):
-            raise AttributeError(
-                "__signature__"
-            )  # one that is made of ours may take something else
+            # One that is made of ours may take something else.
+            raise AttributeError("__signature__")
         # As below.
         from inspect import signature  # noqa: PLC0415
 

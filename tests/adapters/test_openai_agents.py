@@ -76,9 +76,8 @@ def texts(session, limit=None):
     return [item["content"] for item in items_of(session, limit)]
 
 
-WORDS = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4
-)  # a NUL becomes U+FFFD
+# A NUL becomes U+FFFD.
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)
 STEPS = st.lists(
     st.one_of(
         st.lists(WORDS, max_size=4).map(

@@ -338,9 +338,8 @@ def test_a_turn_can_be_stopped_the_moment_it_begins(desk):
 
 
 def test_who_stops_a_turn_does_not_stop_the_next_one(desk, monkeypatch):
-    monkeypatch.setattr(
-        app_module, "AGAIN", 4
-    )  # seconds: the second message has to be sent within them
+    # Seconds: the second message has to be sent within them.
+    monkeypatch.setattr(app_module, "AGAIN", 4)
     waiting = Waiting("Well, ")
     conversation = desk.conversation(model=waiting.model)
 

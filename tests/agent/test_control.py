@@ -465,9 +465,8 @@ def test_what_the_last_turn_left_behind_is_not_kept(talk, hf, clock):
     hf.remember("Plays chess")
     clock.forward(minutes=1)
     say(talk, "My boss is terrible")
-    talk.agent.memory.remember(
-        "semantic", "The user's boss is terrible"
-    )  # as a tool of the agent does
+    # As a tool of the agent does.
+    talk.agent.memory.remember("semantic", "The user's boss is terrible")
     assert "1 memory" in say(talk, "Don't remember this")
     assert active(hf) == ["Plays chess"]
     assert say(talk, "off the record") == "Okay, I won't keep that."

@@ -187,9 +187,8 @@ def test_an_agent_that_takes_too_long_is_stopped(team, limits):
     team.model = FunctionModel(hang)
     said = team.call(team.role("lead", agent("x"), **limits), "delegate_to_x")
     assert said == "[DELEGATION ERROR] Agent 'x' timed out after 0.5 seconds"
-    assert (
-        stopped.is_set() == asked.is_set()
-    )  # on a crowded machine the time may be over before the model is asked
+    # On a crowded machine the time may be over before the model is asked.
+    assert stopped.is_set() == asked.is_set()
 
 
 def test_a_time_limit_of_somebody_else_is_a_failure(team):

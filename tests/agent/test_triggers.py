@@ -121,9 +121,8 @@ def test_cron_goes_by_its_timezone_across_a_change_to_summer_time(bench, clock):
     }
     clock.now = from_datetime(datetime(2026, 3, 28, 12, tzinfo=UTC))
     [thread] = bench.start(nine)
-    assert thread.about.endswith(
-        "2026-03-29T07:00:00+00:00"
-    )  # the day before it would have been 08:00
+    # The day before it would have been 08:00.
+    assert thread.about.endswith("2026-03-29T07:00:00+00:00")
 
 
 def test_cron_fires_once_after_the_machine_has_slept(bench, clock):

@@ -120,10 +120,11 @@ def context(answered: Answered, event: str) -> str:
     assert list(told) == ["hookSpecificOutput"]
     assert set(told["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     assert told["hookSpecificOutput"]["hookEventName"] == event
+    # The only events that take context from us.
     assert event in (
         "SessionStart",
         "UserPromptSubmit",
-    )  # the only events that take context from us
+    )
     return told["hookSpecificOutput"]["additionalContext"]
 
 

@@ -360,9 +360,8 @@ def test_it_runs_when_the_role_says(
         returned = any(isinstance(part, ToolReturnPart) for part in messages[-1].parts)
         if "finish_task" in tools and not returned:
             return ModelResponse(parts=[ToolCallPart("finish_task", {"summary": "done"})])
-        return ModelResponse(
-            parts=[TextPart("bye" if tools else "fact: learned")]
-        )  # without tools it consolidates
+        # Without tools it consolidates.
+        return ModelResponse(parts=[TextPart("bye" if tools else "fact: learned")])
 
     def session(agent):
         conversation = Conversation(agent)

@@ -627,9 +627,8 @@ def test_a_change_right_after_another_is_seen_where_times_go_in_steps(old, memor
     def slowly(source, target):
         copyfile(source, target)
         if late:
-            old.connection.execute(
-                "UPDATE memories SET content = ?", (late.pop(),)
-            )  # which leaves the size as it was
+            # Which leaves the size as it was.
+            old.connection.execute("UPDATE memories SET content = ?", (late.pop(),))
             changed[0] = int(now[0] / step)
 
     monkeypatch.setattr(detect, "time", SimpleNamespace(sleep=sleep))

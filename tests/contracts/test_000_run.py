@@ -111,9 +111,8 @@ def test_after_kill_9_during_a_turn_the_last_complete_turn_is_resumed(
     provider.script = [("remember", {"content": "half a turn"})] * 1000  # a turn that does not end
     run.say("the second question")
     while not any("half a turn" in json.dumps(chat["messages"]) for chat in provider.chats):
-        time.sleep(
-            0.01
-        )  # another process is at work; there is nothing to wait on but what it asks for
+        # Another process is at work; there is nothing to wait on but what it asks for.
+        time.sleep(0.01)
     run.popen.kill()
     run.end()
     provider.script = ["welcome back"]

@@ -138,9 +138,8 @@ def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
 
 
 def test_yo_22_what_the_first_look_missed_is_found_at_night_once(ann):
-    memory = ann.remember(
-        "We all went to see Zorblat Quux in concert"
-    )  # two capitals that may be anything
+    # Two capitals that may be anything.
+    memory = ann.remember("We all went to see Zorblat Quux in concert")
     assert ann.entities() == []
     assert done(ann, "enrich") == [("enrich", "nightly")]
     assert {one.name for one in ann.entities()} == {"Zorblat Quux"}

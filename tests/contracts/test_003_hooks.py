@@ -63,9 +63,8 @@ def test_a_session_starts_with_what_stands_in_the_project_and_for_the_person(her
     )
     for line in ("Every public function", "Use pnpm", "make release", "Keep answers short"):
         assert line in told
-    assert (
-        "Stripe" not in told and "stale lock" not in told
-    )  # these are for prompts that they help with
+    # These are for prompts that they help with.
+    assert "Stripe" not in told and "stale lock" not in told
     assert told.startswith("<holdfast-memory ") and strip_fences(told) == ("", 1)
 
 
@@ -378,9 +377,8 @@ def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(
         "did not answer in time",
     ):
         assert line in told["additionalContext"]
-    assert (
-        strip_fences(told["additionalContext"])[0].strip() == ""
-    )  # nothing of it is learned from a transcript
+    # Nothing of it is learned from a transcript.
+    assert strip_fences(told["additionalContext"])[0].strip() == ""
 
 
 @both
@@ -476,9 +474,8 @@ def test_work_that_takes_too_long_is_cut_off_with_the_empty_answer():
     assert slow(work=PATIENCE) == (0, b"{}", b"")
     assert slow(work=PATIENCE, seconds=2) == (0, b"{}", b"")
     assert entries()[0]["outcome"] == "late"
-    assert (
-        1_500 < entries()[0]["ms"] < 50_000
-    )  # 1,670 on a machine that is not crowded; without the timer, far more
+    # 1,670 on a machine that is not crowded; without the timer, far more.
+    assert 1_500 < entries()[0]["ms"] < 50_000
 
 
 def test_work_that_ends_when_the_time_does_gives_one_answer_and_no_more():

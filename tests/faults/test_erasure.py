@@ -314,9 +314,8 @@ def _(hf: Holdfast, word: str) -> Said:
         before = hf.list(kinds=["document"])
         note.write_text(f"Nothing but {word}.")
         opened.index()
-    hf.purge(
-        *(one.id for one in (*before, *hf.list(kinds=["document"])))
-    )  # the journal keeps what a file said before
+    # The journal keeps what a file said before.
+    hf.purge(*(one.id for one in (*before, *hf.list(kinds=["document"]))))
     return (), {"session": "s8"}
 
 
@@ -415,9 +414,8 @@ def _(hf: Holdfast, word: str) -> Said:
         gone = opened.add_record(f"Also of {word}.", category="incidents", title=word)
         opened.delete_record(gone.id)
         opened.clear_records("assistant")
-        assert (
-            opened.purge(added.id, gone.id).counts["memories"] == 3
-        )  # one of them was in two places
+        # One of them was in two places.
+        assert opened.purge(added.id, gone.id).counts["memories"] == 3
         assert not list(Path(folder).rglob("*.md"))
     return (remembered(hf, word),), {}
 

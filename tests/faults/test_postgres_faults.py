@@ -150,9 +150,8 @@ def forked(
     """A forked child that does `work`, sends back what came of it, and leaves."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # the threads of a pool are none of the child's business
+        # The threads of a pool are none of the child's business.
+        warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         try:
@@ -949,12 +948,13 @@ class TestForks:
             "    assert listed(store) == ['before']\n"
             "store.close()\n"
         )
+        # A pool has threads, which forking may not like.
         strict = [
             "-W",
             "error",
             "-W",
             "ignore::DeprecationWarning",
-        ]  # a pool has threads, which forking may not like
+        ]
         arguments = [sys.executable, *strict, "-c", program, store._primary.url]
         assert os.spawnv(os.P_WAIT, sys.executable, arguments) == 0
         assert capfd.readouterr().err == ""

@@ -18,9 +18,8 @@ import worker
 from holdfast.storage import Filter, SQLiteStore
 from holdfast.types import STATUSES, Scope
 
-SECONDS = float(
-    os.environ.get("FAULT_SECONDS", "5")
-)  # it lasts at least so long, and until enough has happened
+# It lasts at least so long, and until enough has happened.
+SECONDS = float(os.environ.get("FAULT_SECONDS", "5"))
 WRITERS, READERS, KILLS = 16, 4, 25
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")

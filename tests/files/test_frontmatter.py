@@ -160,9 +160,8 @@ def without(text, keys):
 def test_a_patch_changes_what_it_is_told_to_and_no_other_byte(written, changes):
     text, _ = written
     document = split(text)
-    assume(
-        not ({"&anchor"} & set(document.yaml.split()))
-    )  # an anchor's entry may belong to an alias elsewhere
+    # An anchor's entry may belong to an alias elsewhere.
+    assume(not ({"&anchor"} & set(document.yaml.split())))
     before = read(document)
     after = patch(document, changes, order=ORDER)
     expected = {key: value for key, value in before.items() if changes.get(key, "") is not None}

@@ -58,9 +58,8 @@ def test_a_file_with_everything_in_it():
         0.6,
     )
     assert (memory.protected, memory.decay_rate) == (True, 0.0)
-    assert (
-        iso(memory.valid_until) == "2027-01-01T00:00:00+00:00"
-    )  # it holds until the end of that day
+    # It holds until the end of that day.
+    assert iso(memory.valid_until) == "2027-01-01T00:00:00+00:00"
     assert memory.metadata == {
         "file": PATH,
         "source": {"session": "s1", "lines": [3, 9]},

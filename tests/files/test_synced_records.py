@@ -26,9 +26,8 @@ def test_a_record_of_one_machine_becomes_a_file_on_the_other(machines, clock):
     assert file_of(there, record).read_text() == file_of(here, record).read_text()
     clock.forward(minutes=1)
     there.update_record(record.id, body="Likes rum.")
-    there.sync(
-        one.store
-    )  # what is written there has the files of this machine at hand, and not those of the other
+    # What is written there has the files of this machine at hand, and not those of the other.
+    there.sync(one.store)
     assert here.follow_files().read == 1
     assert file_of(here, record).read_text() == file_of(there, record).read_text()
     assert here.follow_files().changed == []

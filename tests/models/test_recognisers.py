@@ -225,9 +225,8 @@ class TestPatterns:
         started = time.thread_time()
         patterns.recognise(text)
         names.recognise(text)
-        assert (
-            time.thread_time() - started < 10
-        )  # a pattern that tries every split would take hours
+        # A pattern that tries every split would take hours.
+        assert time.thread_time() - started < 10
 
     def test_a_turn_without_entities_costs_next_to_nothing(self):
         turn = (
@@ -237,9 +236,8 @@ class TestPatterns:
         started = time.thread_time()
         for _ in range(1000):
             patterns.recognise(turn)
-        assert (
-            time.thread_time() - started < 1
-        )  # tens of microseconds each; slow machines may take more
+        # Tens of microseconds each; slow machines may take more.
+        assert time.thread_time() - started < 1
 
 
 class TestNames:

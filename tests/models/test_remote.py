@@ -135,9 +135,8 @@ def test_shorter_vectors_are_asked_for_and_longer_ones_cut(server: Server) -> No
     """Models that put what matters first keep most of their quality in a fraction of the space."""
     short = RemoteEmbedder("openai", "m@2", environ={}, base_url=server.url)
     assert (short.dimensions, short.identity.split(":")[1]) == (2, "m@2")
-    rows = short.embed_documents(
-        ["tea", "rain"]
-    )  # this server knows nothing of dimensions, and answers with 3
+    # This server knows nothing of dimensions, and answers with 3.
+    rows = short.embed_documents(["tea", "rain"])
     assert (server.requests[0]["model"], server.requests[0]["dimensions"]) == ("m", 2)
     assert rows.shape == (2, 2)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)

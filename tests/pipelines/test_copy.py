@@ -483,9 +483,8 @@ def test_memory_stays_small_however_much_is_copied(
 ) -> None:
     monkeypatch.setattr(copy, "STEP", 50)
     source, target = empty("sqlite"), empty("sqlite")
-    put(
-        source, *(fact(f"note {number}", metadata={"long": "x" * 6000}) for number in range(1500))
-    )  # 9 MB
+    # 9 MB.
+    put(source, *(fact(f"note {number}", metadata={"long": "x" * 6000}) for number in range(1500)))
     tracemalloc.start()
     try:
         copy_store(source, target)

@@ -262,10 +262,11 @@ def test_an_owner_goes_and_others_stay_as_they_are(hf):
     before = "".join(bob.export(vectors=True))
     plan, receipt = hf.plan_purge(owner=True), hf.purge(owner=True)
     assert plan.counts == receipt.counts
+    # And a session, a message, and whom they name: two.
     assert (receipt.memories, len(receipt.items)) == (
         2,
         6,
-    )  # and a session, a message, and whom they name: two
+    )
     assert (hf.list(statuses=STATUSES), hf.sessions(), hf.entities(), hf.recall("Ann")) == (
         [],
         [],

@@ -477,9 +477,8 @@ def test_every_candidate_is_grounded_whatever_was_said(text, author):
 )
 @pytest.mark.parametrize("length", [100_000, LONG_TURN])
 def test_long_texts_take_no_longer_than_reading_them(text, length):
-    extract(
-        "I like tea. Ich mag Tee. Me gusta el té. J'aime le thé.", "Я люблю чай", "我", "の"
-    )  # cues are loaded
+    # Cues are loaded.
+    extract("I like tea. Ich mag Tee. Me gusta el té. J'aime le thé.", "Я люблю чай", "我", "の")
     start = time.thread_time()
     extract(text[:length])
     assert time.thread_time() - start < 3

@@ -464,9 +464,8 @@ def test_a_store_that_cannot_be_written_can_be_read(open_memory, public_folder):
     file.as_uri()
     is_root = os.getuid() == 0
     if is_root:
-        os.setresuid(
-            65534, 65534, 0
-        )  # root may write anything, so become somebody else for a moment
+        # Root may write anything, so become somebody else for a moment.
+        os.setresuid(65534, 65534, 0)
     try:
         with open_memory("user:ann", path=file) as hf:
             assert sorted(found(hf, "tea")) == ["black tea", "green tea"]

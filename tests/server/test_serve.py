@@ -96,9 +96,8 @@ def state(path):
 
 
 HELD = "My name is Ann and I live in Lisbon."
-WAITING = {
-    "HOLDFAST_WRITE_TIMING": "session_end"
-}  # whatever was said is held until the end of the session
+# Whatever was said is held until the end of the session.
+WAITING = {"HOLDFAST_WRITE_TIMING": "session_end"}
 
 
 @pytest.fixture

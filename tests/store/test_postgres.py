@@ -1471,9 +1471,8 @@ class TestErrors:
                 admin,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> 'admin'",
             )
-            refused = until_raised(
-                lambda: listed(store)
-            )  # a connection may outlive its end by a moment
+            # A connection may outlive its end by a moment.
+            refused = until_raised(lambda: listed(store))
             assert "refused the login" in str(refused)
             told_.append(told(refused))
             store.close()

@@ -91,9 +91,8 @@ def test_what_is_put_away_is_not_found_by_the_index(store: PostgresStore) -> Non
 
 def test_a_strict_filter_still_gets_exact_answers(store: PostgresStore) -> None:
     rare = put(store, *(fact(f"rare {number}", category="rare") for number in range(3)))
-    store.add_vectors(
-        [ANN], MODEL, {one.seq: -unit(9) for one in rare}
-    )  # as far from the question as can be
+    # As far from the question as can be.
+    store.add_vectors([ANN], MODEL, {one.seq: -unit(9) for one in rare})
     store.tend()
     found = store.by_vector(Filter((ANN,), categories=("rare",)), MODEL, unit(9), 10)
     assert {seq for seq, _ in found} == {one.seq for one in rare}

@@ -21,14 +21,14 @@ from holdfast.types import Scope
 CANARY = "Zanzibar7391"
 ANN, BOB = "user:ann", "user:bob"
 ID = re.compile(r"\b([a-z]+)_[0-9a-z]{18}\b")
-HASH = re.compile(
-    r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b"
-)  # over texts with ids in them, and made up by chance
+# Over texts with ids in them, and made up by chance.
+HASH = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b")
+# Numbers belong to the store and not to an owner; surfaces for strangers do not show them.
 NUMBERED = (
     "seq",
     "watermark",
     "done_watermark",
-)  # numbers belong to the store and not to an owner; surfaces for strangers do not show them
+)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from holdfast.text.tokens import dedup_tokens, index_terms, lone_letters, query_terms
 
-ANY_TEXT = st.text(
-    alphabet=st.characters(), max_size=300
-)  # lone surrogates and control characters included
+# Lone surrogates and control characters included.
+ANY_TEXT = st.text(alphabet=st.characters(), max_size=300)
 FORBIDDEN = re.compile(f"[{re.escape(string.punctuation.replace('_', ''))}\\s\x00-\x1f\x7f]")
 
 
@@ -27,9 +26,8 @@ def test_any_text_is_legal_and_gives_terms_the_index_can_hold(text: str) -> None
 
 @given(st.text(st.sampled_from("abcXYZ'’ʼ.,-_#+019 éßÄñøЖяλΣ→“”…€½"), max_size=60))
 def test_a_text_is_cut_alike_whatever_else_is_in_it(text: str) -> None:
-    assert dedup_tokens(f"{text} 🙂")[:-1] == dedup_tokens(
-        text
-    )  # a sign that needs the pattern for every script
+    # A sign that needs the pattern for every script.
+    assert dedup_tokens(f"{text} 🙂")[:-1] == dedup_tokens(text)
 
 
 @given(ANY_TEXT)

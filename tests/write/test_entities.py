@@ -177,10 +177,11 @@ class TestMerge:
         registry.hf.undo(merge)
         after = registry.store.entities([ANN])
         assert [(one.name, one.aliases) for one in after] == [("Robert Smith", ()), ("Bob", ())]
+        # What was said since stays where it was noted.
         assert [one.mentions for one in after] == [
             3,
             2,
-        ]  # what was said since stays where it was noted
+        ]
         assert sorted(one.id for one in after) == sorted(one.id for one in before)
 
     def test_a_summary_is_not_lost(self, registry):

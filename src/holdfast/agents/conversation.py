@@ -33,11 +33,12 @@ from .settings_command import settings
 log = logging.getLogger(__name__)
 
 NO_LIMIT = 1_000_000  # messages, for an agent without memory
+# Last prompts that are asked with, characters of them, memories.
 REMINDED_BY, REMINDER_LENGTH, REMINDERS = (
     5,
     500,
     10,
-)  # last prompts that are asked with, characters of them, memories
+)
 
 
 class Conversation:

@@ -169,9 +169,8 @@ class RoleMemory:
             return ""
         if self.exists:
             store, where = self.hf.store, Filter((self.scope,))
-            first = store.list(
-                where, limit=1, order="oldest"
-            )  # version 0.1.0 took it in without a note
+            # Version 0.1.0 took it in without a note.
+            first = store.list(where, limit=1, order="oldest")
             known = any(
                 file.path == str(old.resolve()) for file in store.files(self.scope, initrunner.ROOT)
             )

@@ -127,9 +127,8 @@ class RoleAgent:
             if told := memory.left_behind:
                 log.warning("%s", told)
             if model is None and role.spec.memory.consolidation.enabled and not memory.incognito:
-                models.consolidating(
-                    role, environ
-                )  # a key that it lacks is better known now than at the end
+                # A key that it lacks is better known now than at the end.
+                models.consolidating(role, environ)
 
         def open_agent(other: Role, chain: tuple[str, ...]) -> RoleAgent:
             return cls.open(

@@ -19,6 +19,7 @@ _MODELS: Mapping[str, tuple[str, str]] = {
     "google": ("GOOGLE_API_KEY", "gemini-2.5-flash"),
     "ollama": ("", "llama3.2"),
 }
+# Which mean something else to YAML.
 _WORDS = (
     "null",
     "true",
@@ -29,7 +30,7 @@ _WORDS = (
     "off",
     "y",
     "n",
-)  # which mean something else to YAML
+)
 
 
 def write_role(

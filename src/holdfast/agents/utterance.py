@@ -25,9 +25,8 @@ _KINDS: Mapping[str, str] = {
     "remember_rule": "remember",
     "status": "list",
 }
-_ASKS = re.compile(
-    r"[?？](?:\s|$)|[かの][。]?$"
-)  # a question in the rest of a message is for the agent
+# A question in the rest of a message is for the agent.
+_ASKS = re.compile(r"[?？](?:\s|$)|[かの][。]?$")
 
 
 def understood(text: str, words: str = "general") -> Command | None:

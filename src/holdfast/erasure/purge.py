@@ -274,9 +274,8 @@ def _of_session(writer: Writer, scope: Scope, target: Target) -> Iterator[Going]
         if memory.session == target.session:
             yield Going(memory, IN_SESSION)
         elif not any(edge.source == memory.id for edge in writer.edges(scope, memory.id)):
-            yield Going(
-                memory, ALONE
-            )  # it names the session and nothing else that it could rest on
+            # It names the session and nothing else that it could rest on.
+            yield Going(memory, ALONE)
 
 
 def _made_elsewhere(

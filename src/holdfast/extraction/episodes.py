@@ -80,9 +80,8 @@ def consolidate(
     if job is None:
         return Consolidated(reason=BUSY)
     try:
-        episodes = unread(
-            store, scope, limit
-        )  # another process may have read some while we came for the lease
+        # Another process may have read some while we came for the lease.
+        episodes = unread(store, scope, limit)
         insights = list(parse(complete(asked(episodes)))) if episodes else []
         author = Author(actor, new_id("run", clock()), clock(), KIND)
         facts = _facts(insights, scope, author, max_bytes)
@@ -101,9 +100,8 @@ def unread(store: Store, scope: Scope, limit: int) -> Memories:
 
 def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:
     known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == (KIND, KEY)]
-    store.enqueue(
-        scope, KIND, KEY, watermark=max(known, default=0) + 1
-    )  # asked for again, so tried again
+    # Asked for again, so tried again.
+    store.enqueue(scope, KIND, KEY, watermark=max(known, default=0) + 1)
     return store.claim(
         [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=clock(), lease=LEASE
     )

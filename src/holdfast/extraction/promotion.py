@@ -25,10 +25,11 @@ from ..types import Kind, Triple
 from .similarity.dedup import folded
 from .vocabulary import SENTENCES
 
+# Of two candidates' terms: the share, or the number, that makes them one.
 SAME_MATTER, SHARED_TERMS = (
     0.5,
     3,
-)  # of two candidates' terms: the share, or the number, that makes them one
+)
 SUPPORTING_TERMS = 2  # that a turn has in common with a candidate to speak for it
 ENOUGH_ARC, MOST_ARC = 2, 4
 SURE_SUPPORT, SURE = 3, 0.9

@@ -26,9 +26,8 @@ from .third_person import NOBODY, retell
 from .vocabulary import straight
 
 _LONGEST_OBJECT = 12  # words; a longer one is a story, not the object of a triple
-_NEGATIVE = frozenset(
-    ("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED")
-)  # predicates that say "no" themselves
+# Predicates that say "no" themselves.
+_NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))
 _DOINGS = frozenset(
     ("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED")
 )

@@ -48,12 +48,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_UNSPACED = re.compile(
-    r"\w\w\.(?:I|My|We|Our|I['’]\w+)\.?"
-)  # "in Oslo.I work": two sentences, and no address
-_JOINED = re.compile(
-    r"(?:\w|['’])+(?:[/&+](?:\w|['’])+)+"
-)  # "me/my wife": words, and perhaps pronouns, run together
+# "in Oslo.I work": two sentences, and no address.
+_UNSPACED = re.compile(r"\w\w\.(?:I|My|We|Our|I['’]\w+)\.?")
+# "me/my wife": words, and perhaps pronouns, run together.
+_JOINED = re.compile(r"(?:\w|['’])+(?:[/&+](?:\w|['’])+)+")
 _SENTENCE_END = re.compile(r"[.!?…:]['\")\]]*\s|\n")
 _CLAUSE_END = re.compile(r"[.,;:!?()—–…]")
 _CAPITAL = re.compile(r"[A-ZÀ-Þ]")
@@ -352,9 +350,8 @@ class _Teller:
                 )
                 return not country and not page
             case "mine":
-                digs = (
-                    previous == "to" and after is not None and not self._mark_at(1).strip()
-                )  # "to mine coal"
+                # "to mine coal".
+                digs = previous == "to" and after is not None and not self._mark_at(1).strip()
                 return not digs and (
                     previous in _BEFORE_MINE or previous in NEVER_VERBS - _DETERMINERS
                 )

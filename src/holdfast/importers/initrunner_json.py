@@ -109,9 +109,8 @@ def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory 
     try:
         at = _time(record.get("created_at"), now)
         metadata = dict(record.get("metadata") or {})
-        read = metadata.pop(READ, None) or record.get(
-            READ
-        )  # version 0.1.0 had it as a key of its own
+        # Version 0.1.0 had it as a key of its own.
+        read = metadata.pop(READ, None) or record.get(READ)
         draft = Draft(
             content=record["content"],
             kind=kind,

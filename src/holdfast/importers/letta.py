@@ -17,10 +17,11 @@ from .json_values import Problem, Value
 from .locate import each
 
 BLOCKS = ("blocks", "core_memory", "memory_blocks")
+# Older files have the messages of their one agent at the top.
 MESSAGES, AGENTS = (
     "messages",
     "agents",
-)  # older files have the messages of their one agent at the top
+)
 PASSAGES = ("passages", "archival_memory", "archival_passages")
 
 

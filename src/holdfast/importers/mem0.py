@@ -21,6 +21,7 @@ from .locate import each
 
 OURS = "holdfast"
 """The key of an item's metadata under which stands what mem0 has no name for."""
+# Told otherwise, or by where it came from.
 _LEFT = (
     "content",
     "metadata",
@@ -28,7 +29,7 @@ _LEFT = (
     "session",
     "trust",
     "role",
-)  # told otherwise, or by where it came from
+)
 DEFAULTS = {
     field.name: field.default
     for field in fields(Draft)

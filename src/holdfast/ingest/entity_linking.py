@@ -23,9 +23,8 @@ _SIGN = re.compile(r"[@#＠＃]|://|www\.")
 LONGEST_NAME = (
     200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for
 )
-REGISTERED = tuple(
-    type_ for type_ in TYPES if type_ != "date"
-)  # a date is when, not whom: recall reads it itself
+# A date is when, not whom: recall reads it itself.
+REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 
 
 def link(

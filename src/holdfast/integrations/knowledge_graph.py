@@ -88,9 +88,8 @@ class Graph:
         back.
         """
         known = self._kept().nodes
-        new = {
-            one["name"]: one for one in reversed(entities) if one["name"] not in known
-        }  # the first of a name counts
+        # The first of a name counts.
+        new = {one["name"]: one for one in reversed(entities) if one["name"] not in known}
         added = [
             _told(new[name])
             for name in dict.fromkeys(one["name"] for one in entities)

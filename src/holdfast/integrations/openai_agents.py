@@ -52,9 +52,8 @@ Item = Mapping[str, Any]
 POPPED: Item = {"type": "holdfast.popped"}
 # What was said; ids, signatures and pictures look like secrets but are none.
 _SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input", "output"})
-_DONE = frozenset(
-    {"action", "operation"}
-)  # what a model wants done on a machine: all of it is text
+# What a model wants done on a machine: all of it is text.
+_DONE = frozenset({"action", "operation"})
 # By which of its keys an item names the call that it answers.
 _ANSWERED = {"mcp_approval_response": "approval_request_id", "local_shell_call_output": "id"}
 MARGIN = 20  # items before a cut that are looked at: more than a model says at once
@@ -134,9 +133,8 @@ class HoldfastSession:
                 self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
 
     def _hold(self, items: Sequence[Item]) -> None:
-        session_log.check_messages(
-            items
-        )  # one that cannot be written would keep all later ones from being written
+        # One that cannot be written would keep all later ones from being written.
+        session_log.check_messages(items)
         self._held.extend(items)
 
     def _pop(self) -> Item | None:

@@ -32,9 +32,8 @@ def reembed(
     """
     done: dict[str, int] = {}
     for embedder in tiers:
-        tiers.wake(
-            embedder.identity
-        )  # whoever asks by hand does not want to wait until a failed model has rested
+        # Whoever asks by hand does not want to wait until a failed model has rested.
+        tiers.wake(embedder.identity)
         if fresh:
             store.drop_vectors(embedder.identity, scopes)
         done[embedder.identity] = 0

@@ -48,10 +48,11 @@ if TYPE_CHECKING:
     from ..ingest.permissions import Ruling, Verb
 
 T = TypeVar("T")
+# Scopes that are switched off as a whole: nothing recalled, nothing written.
 SWITCHED = (
     "project",
     "assistant",
-)  # scopes that are switched off as a whole: nothing recalled, nothing written
+)
 CATCH_UP = (
     2_000  # texts that a recall may embed on its way with the quick model: well under a second
 )

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 
-PROMPTS = Path(__file__).with_name(
-    "prompts"
-)  # importlib.resources takes long to load, and hooks wait for this
+# Importlib.resources takes long to load, and hooks wait for this.
+PROMPTS = Path(__file__).with_name("prompts")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 

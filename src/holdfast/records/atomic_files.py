@@ -56,9 +56,8 @@ def read(path: Path) -> Content | None:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
     seen = os.fstat(handle)
     if not stat.S_ISREG(seen.st_mode):
-        os.close(
-            handle
-        )  # before it is opened as a file, which a folder refuses with an error of its own
+        # Before it is opened as a file, which a folder refuses with an error of its own.
+        os.close(handle)
         raise InvalidInput(f"{path} is not a file.")
     with os.fdopen(handle, "rb") as file:
         when = seen.st_mtime_ns

@@ -19,10 +19,11 @@ from .file_sync import Followed, Follower, Progress, follow
 from .roots import RecordRoot
 
 T = TypeVar("T")
+# Verbs that take what another store says as it comes, also of files that are not here.
 GIVEN = (
     "sync",
     "import",
-)  # verbs that take what another store says as it comes, also of files that are not here
+)
 
 
 class FileBackedStore:

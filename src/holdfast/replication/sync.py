@@ -483,9 +483,8 @@ def sync_with(
     with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
         done = (plan if only_plan else sync)(ours, theirs, scopes, run)
         if only_plan:
-            done.location = location_of(
-                place
-            )  # of one that is not there yet, an empty one in memory stood for it
+            # Of one that is not there yet, an empty one in memory stood for it.
+            done.location = location_of(place)
         else:
             _note(ours, place, scopes, "", run)
         return done

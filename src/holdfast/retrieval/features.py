@@ -43,21 +43,23 @@ NAMES: Final = (
 STATIC, ENCODER = "static", "encoder"  # the tiers of vectors a similarity may come from
 
 _K1, _B = 1.2, 0.75  # BM25's usual constants
+# Step in the session, weight of its words beside our own.
 _NEIGHBOURS = (
     (-1, 2 / 3),
     (-2, 1 / 3),
     (1, 1 / 3),
-)  # step in the session, weight of its words beside our own
+)
 _USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
 _LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
 _SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
 _FULL_LENGTH = 40  # terms from which more length says nothing more
 _MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
+# Days; people tell of things after they happened, so lateness fades slowly.
 _LATE, _EARLY = (
     7.0,
     2.0,
-)  # days; people tell of things after they happened, so lateness fades slowly
+)
 _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -291,9 +293,8 @@ def _said_by(query: Query, passage: Passage) -> float:
     if query.authors:
         if author := passage.memory.author.casefold():
             return float(author in query.authors)
-        return (
-            0.5 if query.names.isdisjoint(passage.terms) else 1.0
-        )  # a fact that names the person is about them
+        # A fact that names the person is about them.
+        return 0.5 if query.names.isdisjoint(passage.terms) else 1.0
     return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
 
 

@@ -105,9 +105,8 @@ class Damages:
     def sound(self, rows: Sequence[Any], decode: Callable[[Any], T]) -> list[T]:
         """What can be read of these rows; what cannot is left out and noted."""
         try:
-            return [
-                decode(row) for row in rows
-            ]  # nearly always nothing is damaged, and this is quickest
+            # Nearly always nothing is damaged, and this is quickest.
+            return [decode(row) for row in rows]
         except RowDamaged:
             return list(self.each_sound(rows, decode))
 

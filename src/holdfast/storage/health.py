@@ -193,9 +193,8 @@ def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
 
     Memories that came without a word in the journal get an entry.
     """
-    mend(
-        execute, at=at
-    )  # first: what points to a memory whose id is damaged must not look like pointing to nothing
+    # First: what points to a memory whose id is damaged must not look like pointing to nothing.
+    mend(execute, at=at)
     for sql in ORPHANS.values():
         execute("DELETE FROM" + sql.split("FROM", 1)[1])
     execute(

@@ -213,9 +213,8 @@ class JournalledRows(ABC):
         )
 
     def _raw_insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        old = [
-            row["seq"] for row in rows if row.get("seq")
-        ]  # a removed row comes back under its old number
+        # A removed row comes back under its old number.
+        old = [row["seq"] for row in rows if row.get("seq")]
         new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
         values, indexed = [], []
         for row in rows:

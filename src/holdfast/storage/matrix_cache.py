@@ -28,9 +28,8 @@ class Matrix:
     def __init__(
         self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int
     ) -> None:
-        self._lock = (
-            threading.Lock()
-        )  # a thread may search while another one brings the rows up to date
+        # A thread may search while another one brings the rows up to date.
+        self._lock = threading.Lock()
         self._newest, self._removed = newest, dialect.field("e.before", "seq")
         self._model, self._scope = model, scope
         self._fill(read)

@@ -93,17 +93,15 @@ def _mend_memory(
         for name, value in mended.items()
         if name not in ("id", "content_hash") and name not in lost
     }
-    before = dict(
-        told
-    )  # what it was cannot be written down, and whoever takes the repair back wants no damage
+    # What it was cannot be written down, and whoever takes the repair back wants no damage.
+    before = dict(told)
     if lost:
         aside = _aside(lost, at)
         before |= {name: row[name] for name in aside if name not in wrong}
         mended, told = mended | aside, told | aside
     _set(execute, MEMORIES, mended, {"scope": scope, "seq": seq})
-    execute(
-        "DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq)
-    )  # they may be of the damaged text
+    # They may be of the damaged text.
+    execute("DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq))
     entry = (
         scope,
         run,

@@ -449,9 +449,8 @@ class _Needles:
     """
 
     def __init__(self, instead: Mapping[str, str]) -> None:
-        self.texts = sorted(
-            instead, key=len, reverse=True
-        )  # the longest first: one may be the beginning of another
+        # The longest first: one may be the beginning of another.
+        self.texts = sorted(instead, key=len, reverse=True)
         self._length = min(map(len, instead), default=0)
         self._by_beginning: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for text in self.texts:

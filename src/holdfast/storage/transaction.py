@@ -31,9 +31,8 @@ from .schema import (
 )
 
 _FADING = ("confidence", "strength", "decayed_at")  # what time alone does to a memory
-HIGHEST_SEQ = (
-    2**53 - 1
-)  # every reader of JSON has it exactly, and there is room for more numbers behind it
+# Every reader of JSON has it exactly, and there is room for more numbers behind it.
+HIGHEST_SEQ = 2**53 - 1
 _FIRST = "Undo the runs that did so first."
 # What keeps an added thing from being taken back: later rows that would point to nothing. And what
 # to do about it.
@@ -115,9 +114,8 @@ class RowWriter(PeerWriter, FilesWriter):
         else:
             now, back = self._row(table, event.scope, key), dict(event.before)
             if now is not None and now.get("updated_at") != event.after.get("updated_at"):
-                back.pop(
-                    "updated_at", None
-                )  # a later change of other columns stands, and so does its time
+                # A later change of other columns stands, and so does its time.
+                back.pop("updated_at", None)
             self._update(table, event.scope, key, back)
 
     def _mentioned_by_others(self, events: Events) -> set[tuple[Scope, str]]:

@@ -160,9 +160,8 @@ class ErasingContract:
         change(store, two, title="kept", status_reason="a big fish", metadata={"why": "big fish"})
         change(store, two, status_reason="")
         instead = {"big fish": "(x)", r"the \"big\" fish": "(y)"}
-        assert (
-            write(store, lambda writer: writer.redact(ANN, instead)) == 7
-        )  # both changes of one memory among them
+        # Both changes of one memory among them.
+        assert write(store, lambda writer: writer.redact(ANN, instead)) == 7
         assert "fish" not in told(store)
         assert store.get([ANN], [one.id])[0].metadata == {"said": "(y)"}
 

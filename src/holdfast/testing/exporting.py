@@ -93,9 +93,8 @@ class ExportContract:
                     "memory", {**row, "content": "coffee"}, journal=True
                 ),
             )
-        store.touch(
-            ALL, {one.seq: 1}, at(5)
-        )  # how often it was read does not make it another memory
+        # How often it was read does not make it another memory.
+        store.touch(ALL, {one.seq: 1}, at(5))
         assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
         assert listed(store) == ["tea"]
 

@@ -294,9 +294,8 @@ class MessagesContract:
             with pytest.raises(Refused):
                 undo(store, run)
         assert store.sessions([ANN]) == []
-        write(
-            store, lambda writer: writer.put_session(session), run="run_anew"
-        )  # but a new one may have its name
+        # But a new one may have its name.
+        write(store, lambda writer: writer.put_session(session), run="run_anew")
         assert append(store, "two") == 1
         assert told(store.messages(ANN, "s")) == ["two"]
 

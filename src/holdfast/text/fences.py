@@ -19,10 +19,11 @@ from .invisible import HIDDEN, is_format
 from .lazy_regex import later
 
 TAG = "holdfast-memory"
+# In comments, around what we keep in somebody's file.
 REGION_BEGIN, REGION_END = (
     "holdfast:begin",
     "holdfast:end",
-)  # in comments, around what we keep in somebody's file
+)
 
 _LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
 # A fence of ours has an id and a sha, a region a sha; the bare tag in somebody's sentence is only a

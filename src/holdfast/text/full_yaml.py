@@ -73,9 +73,8 @@ def _end(node: Any, yaml: str) -> int:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, yaml)
     start, end = node.start_mark.index, node.end_mark.index
-    return (
-        start + len(yaml[start:end].rstrip()) if end > start else 0
-    )  # nothing may stand lines below its key
+    # Nothing may stand lines below its key.
+    return start + len(yaml[start:end].rstrip()) if end > start else 0
 
 
 def written_again(yaml: str, changes: Mapping[str, Any]) -> str | None:

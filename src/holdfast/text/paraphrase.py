@@ -156,9 +156,8 @@ def _roles_exchanged(one: Wording, other: Wording) -> bool:
     order = [word for word in one.places if word in places]
     free = [_has_role(word) and not _keeps_role(word, one, other) for word in order]
     behind_all = max(places.values(), default=0) + 1
-    first_after = [behind_all] * (
-        len(order) + 1
-    )  # of the words that follow here, the one that comes first there
+    # Of the words that follow here, the one that comes first there.
+    first_after = [behind_all] * (len(order) + 1)
     for at in range(len(order) - 1, -1, -1):
         first_after[at] = (
             min(first_after[at + 1], places[order[at]]) if free[at] else first_after[at + 1]

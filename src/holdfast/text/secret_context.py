@@ -109,9 +109,8 @@ _ELEMENT_WORD = re.compile(r"[\w.+/=-]{16,200}+", re.ASCII)
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _BESIDE = re.compile(rf"[ \t]{_QUOTED}")
-_PASSWORD_BESIDE = re.compile(
-    rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])"
-)  # quotes also part the name of a field
+# Quotes also part the name of a field.
+_PASSWORD_BESIDE = re.compile(rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])")
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
@@ -265,9 +264,8 @@ def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret
     """The value that the name is said to have."""
     start, end = name_match.span()
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
-    told = (
-        () if name_match["other"] == "pass" else (_TOLD, *beside)
-    )  # one may pass a thing to `another`
+    # One may pass a thing to `another`.
+    told = () if name_match["other"] == "pass" else (_TOLD, *beside)
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
     yield from _in_element(text, end)
     for pattern in (_ASSIGNED, _TYPED, _ARGUMENT, _ATTRIBUTE, _ELEMENT, *told, *flag):
@@ -317,9 +315,8 @@ def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     start, text = match.start(how), match.string
     for end in _ends(match, how, name):
         if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
-            whole = (
-                _end_of_run(text, end) if end - start >= LONGEST - 8 else end
-            )  # a read that stopped short
+            # A read that stopped short.
+            whole = _end_of_run(text, end) if end - start >= LONGEST - 8 else end
             return Secret(start, whole, "token" if kind == "key" else kind)
     return None
 

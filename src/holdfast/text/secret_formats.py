@@ -19,9 +19,8 @@ from .secret_prefixes import formats, looks_drawn
 # faster.
 _INSIDE = re.compile(r"(?<=[A-Za-z0-9])(?<!\\[nrt])")
 
-_AFTER_WORD = re.compile(
-    r"(?<=[\w.+/-])(?<!\\[nrt])"
-)  # the same for beginnings that names have too: `my-key-…`
+# The same for beginnings that names have too: `my-key-…`.
+_AFTER_WORD = re.compile(r"(?<=[\w.+/-])(?<!\\[nrt])")
 
 SHORTEST = 15  # no format below fits into a shorter stretch without white space
 

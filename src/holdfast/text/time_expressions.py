@@ -478,9 +478,8 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
         )
         if part:
             start, first, last = part
-            narrowed = [
-                other for other in narrowed if other.end <= start
-            ]  # "last two weeks" was found on its own
+            # "last two weeks" was found on its own.
+            narrowed = [other for other in narrowed if other.end <= start]
             narrowed.append(each._replace(start=start, first=first, last=last))
         else:
             narrowed.append(each)

@@ -77,9 +77,8 @@ class _Branches(Survey):
         if not uuid:
             return
         if uuid in self._anchor:
-            self._copies.add(
-                line
-            )  # written twice, as when a session was resumed by an older version
+            # Written twice, as when a session was resumed by an older version.
+            self._copies.add(line)
             return
         follows = self._anchor.get(
             as_text(record.get("parentUuid")) or as_text(record.get("logicalParentUuid")), ""
@@ -171,9 +170,8 @@ class ClaudeCode(SessionFile):
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
         """The session that the file is named after."""
-        cwd = _first_folder(head) or _first_folder(
-            first_objects(path, _FAR)
-        )  # a first prompt may hold a picture
+        # A first prompt may hold a picture.
+        cwd = _first_folder(head) or _first_folder(first_objects(path, _FAR))
         times = (micros(record.get("timestamp")) for record in head)
         own = any(as_text(record.get("entrypoint")).startswith("holdfast") for record in head)
         return Transcript(

@@ -20,13 +20,14 @@ from .jsonl_file import modified
 
 MOST_DOCUMENT = 256_000_000  # bytes; whatever holds one session and is larger is not text
 _CHUNK = 1_048_576
+# As zipfile has them.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
     NotImplementedError,
     RuntimeError,
-)  # as zipfile has them
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,9 +173,8 @@ def _tell_part(role: object, part: Object, at: Micros | None, number: int, talk:
     elif part.get("type") == "tool":
         state = as_dict(part.get("state"))
         failed = {"completed": False, "error": True}.get(as_text(state.get("status")))
-        failed = (
-            bool(as_dict(state.get("metadata")).get("exit")) or failed
-        )  # a shell's status, where it has one
+        # A shell's status, where it has one.
+        failed = bool(as_dict(state.get("metadata")).get("exit")) or failed
         output = output_of({key: state.get(key) for key in ("output", "content", "error")})
         name = as_text(part.get("tool")) or as_text(part.get("name"))
         moment = micros(as_dict(state.get("time")).get("start")) or at

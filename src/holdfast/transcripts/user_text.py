@@ -82,9 +82,8 @@ def _request(text: str) -> str:
     """What follows the heading under which an editor puts the person's words, if it is there."""
     if not text.lstrip().startswith(("# Context from my IDE", "# Files mentioned by the user")):
         return text
-    headings = list(
-        _REQUEST.finditer(text)
-    )  # the last one counts: others may be quoted in what precedes it
+    # The last one counts: others may be quoted in what precedes it.
+    headings = list(_REQUEST.finditer(text))
     return text[headings[-1].end() :] if headings else ""
 
 

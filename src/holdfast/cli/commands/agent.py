@@ -219,9 +219,8 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
 
     tell_waiting(agent.memory)
     conversation = Conversation(agent)
-    conversation.project.begin(
-        build=resume
-    )  # a prompt alone leaves no session, and nothing is built for it
+    # A prompt alone leaves no session, and nothing is built for it.
+    conversation.project.begin(build=resume)
     if not resume:
         turn, session = conversation.ask_once(prompt), ""
         conversation.project.end()
@@ -319,9 +318,8 @@ def chat(
             f"{file} -p "
             "'…'"
         )
-    _tell(
-        STARTING.format(file.name)
-    )  # what reads the role and draws the screen takes a moment to load
+    # What reads the role and draws the screen takes a moment to load.
+    _tell(STARTING.format(file.name))
     role = role_of(file)
     with agent_packages():
         from ...agents.conversation import Conversation

@@ -19,10 +19,11 @@ from ..app import UPKEEP, app, text_or_stdin
 from ..open_store import folder_here
 
 CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
+# What shells say of a command that could not be started, or is not there.
 NOT_RUN, NOT_FOUND = (
     126,
     127,
-)  # what shells say of a command that could not be started, or is not there
+)
 
 
 @app.command(

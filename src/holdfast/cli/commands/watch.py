@@ -31,9 +31,8 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
     """
     stop = threading.Event()
     with open_records(store) as hf, ended_by_signals(stop):
-        folders = [
-            place.root.resolve() for place in hf.places
-        ]  # as the system reports what lies in them
+        # As the system reports what lies in them.
+        folders = [place.root.resolve() for place in hf.places]
         known, told = _known(hf), set[str]()
         for turn, _ in enumerate(moments_of_change(folders, stop)):
             known = _follow(hf, known, told, as_json=as_json)

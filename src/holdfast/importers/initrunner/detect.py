@@ -19,11 +19,12 @@ from ...storage.connect import is_server
 from ...storage.sqlite.connection import APPLICATION_ID
 from .row_types import columns
 
+# A database file, and what may hold the newest of it or take a broken change back.
 _BESIDE = (
     "",
     "-wal",
     "-journal",
-)  # a database file, and what may hold the newest of it or take a broken change back
+)
 _TRIES, _PAUSE = 20, 0.1  # seconds
 _TICK = 0.02  # seconds, longer than the step in which file systems tell the time of a change
 

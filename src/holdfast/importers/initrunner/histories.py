@@ -35,9 +35,8 @@ def read_history(session: Any, agent: str, text: str | None) -> list[Said]:
     if not isinstance(messages, list):
         raise ValueError("no list of messages")
     stored = kept(messages)
-    list(
-        prompts(stored)
-    )  # a conversation without what everybody looks for first would fail them all
+    # A conversation without what everybody looks for first would fail them all.
+    list(prompts(stored))
     return [Said(message, _mark(message)) for message in stored]
 
 

@@ -218,9 +218,8 @@ class Database:
 def _id(kind: Kind, created_at: Micros, number: int, content: str) -> str:
     """The id of a memory: the same at each import, and in the order of creation like any other."""
     digest = hashlib.sha256(f"{number}\n{content}".encode()).hexdigest()[:16]
-    return (
-        new_id(ID_PREFIXES[kind], created_at)[:-8] + digest
-    )  # in place of the eight that are chance
+    # In place of the eight that are chance.
+    return new_id(ID_PREFIXES[kind], created_at)[:-8] + digest
 
 
 def _unit(packed: bytes, dimensions: int) -> Vector | None:
@@ -229,9 +228,8 @@ def _unit(packed: bytes, dimensions: int) -> Vector | None:
     """
     if not packed or len(packed) != 4 * dimensions:
         return None
-    vector = np.frombuffer(packed, "<f4").astype(
-        np.float64
-    )  # wide enough for the square of any float32
+    # Wide enough for the square of any float32.
+    vector = np.frombuffer(packed, "<f4").astype(np.float64)
     length = float(np.linalg.norm(vector))
     if not length or not np.isfinite(length):
         return None

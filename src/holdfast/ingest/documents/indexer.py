@@ -170,9 +170,8 @@ class Indexer:
             if source.named or self._belongs(transcript):
                 stored += self._session(source, transcript, reader)
             else:
-                deque(
-                    transcript.entries, maxlen=0
-                )  # a reader goes on when all of one session is read
+                # A reader goes on when all of one session is read.
+                deque(transcript.entries, maxlen=0)
         changed = sum(stored, Changed())
         known = bool(stored) or source.name in self._by_path
         mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE

@@ -377,9 +377,8 @@ def likeness(hit: Hit) -> float:
     less for all.
     """
     signals = {signal.name: signal.value for signal in hit.why.signals}
-    words = signals.get("words", 0.0) * signals.get(
-        "covered", 0.0
-    )  # against the best hit, and how well that one does
+    # Against the best hit, and how well that one does.
+    words = signals.get("words", 0.0) * signals.get("covered", 0.0)
     return max(hit.score, hit.why.similarity or 0.0, words)
 
 

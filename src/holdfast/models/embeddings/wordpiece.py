@@ -15,9 +15,10 @@ Lookup = Callable[[str], int | None]
 
 LONGEST_WORD = 100  # characters: a longer one counts as unknown
 _DROPPED = ("Cc", "Cf", "Cs", "Co")
+# Of ASCII.
 _PUNCTUATION = frozenset(
     map(chr, (*range(33, 48), *range(58, 65), *range(91, 97), *range(123, 127)))
-)  # of ASCII
+)
 # Scripts without spaces, in which every character is a word.
 _IDEOGRAPHS = (
     range(0x4E00, 0xA000),

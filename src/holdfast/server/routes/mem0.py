@@ -19,9 +19,8 @@ from ..auth import Mine, Server, Serving
 
 router = APIRouter(prefix="/mem0", tags=["mem0"])
 Id = Annotated[schemas.Id, Path()]
-Given = (
-    Annotated[str, Field(max_length=200)] | StrictInt | None
-)  # which ids there can be, the adapter says
+# Which ids there can be, the adapter says.
+Given = Annotated[str, Field(max_length=200)] | StrictInt | None
 Answer = dict[str, Any]
 Ids = Annotated[Given, Query(description="Narrows to what was told so.")]
 

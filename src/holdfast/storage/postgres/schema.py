@@ -157,9 +157,8 @@ def initialise(connections: Connections) -> State:
     once.
     """
     with connections.connect() as connection, explained(connections.location):
-        connection.isolation_level = (
-            psycopg.IsolationLevel.READ_COMMITTED
-        )  # or we would not see what we waited for
+        # Or we would not see what we waited for.
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         with _permitted(connection), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
             # Asked inside the lock: another one may have migrated while we waited.

@@ -65,9 +65,8 @@ class PostgresStore(SQLStore):
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
         with explained(self.location):
-            self._state = self._primary.again(
-                self._look
-            )  # a server that is not there is told at once, by connect
+            # A server that is not there is told at once, by connect.
+            self._state = self._primary.again(self._look)
         if not self._state.version:
             self._state = schema.initialise(self._primary)
         elif pending("postgres", self._state.version, self.location):
@@ -129,9 +128,8 @@ class PostgresStore(SQLStore):
             yield
 
     def short_busy_timeout(self) -> AbstractContextManager[None]:
-        return (
-            nullcontext()
-        )  # what is noted on the way waits for nobody here but for who changes the same row
+        # What is noted on the way waits for nobody here but for who changes the same row.
+        return nullcontext()
 
     @property
     def _here(self) -> threading.local:
@@ -205,9 +203,8 @@ class PostgresStore(SQLStore):
         """
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
-            connection.execute(
-                "SET LOCAL statement_timeout = 0; SELECT 1"
-            )  # the first read fixes the moment
+            # The first read fixes the moment.
+            connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")
             yield connection
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:

@@ -137,9 +137,8 @@ class PostgresWriter(RowWriter):
         for (number,) in found:
             self._use(scope, number)
         if not found:
-            self._unfound.add(
-                scope
-            )  # and it stays so for this transaction, whoever makes it meanwhile
+            # And it stays so for this transaction, whoever makes it meanwhile.
+            self._unfound.add(scope)
 
     def _use(self, scope: Scope, number: int) -> None:
         """Takes the scope's turn: from here to the end no other transaction writes in it.

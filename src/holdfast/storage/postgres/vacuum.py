@@ -56,9 +56,8 @@ LOG = ErasureTarget(
 def scrub(connection: Connection, wait: float) -> Places:
     """Has the server free what removed rows took, and says what is left to others."""
     said: list[str] = []
-    connection.add_notice_handler(
-        lambda notice: said.append(_told(notice))
-    )  # it is gone when the handler ends
+    # It is gone when the handler ends.
+    connection.add_notice_handler(lambda notice: said.append(_told(notice)))
     connection.execute(f"SET lock_timeout = {max(1, int(wait * 1000))}".encode())
     try:
         for table in TABLES:

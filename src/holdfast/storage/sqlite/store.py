@@ -118,9 +118,8 @@ class SQLiteStore(SQLStore):
         # is bound to them.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         if self._private:
-            connection.execute(
-                "PRAGMA temp_store = MEMORY"
-            )  # or large sorts would go through a file
+            # Or large sorts would go through a file.
+            connection.execute("PRAGMA temp_store = MEMORY")
         connection.enable_load_extension(True)
         connection.load_extension(vector_extension())
         connection.enable_load_extension(False)
@@ -199,9 +198,8 @@ class SQLiteStore(SQLStore):
             self._check_open()
             connection = self._connect()
             try:
-                connection.execute(
-                    "BEGIN; SELECT count(*) FROM meta"
-                )  # the first read fixes the moment
+                # The first read fixes the moment.
+                connection.execute("BEGIN; SELECT count(*) FROM meta")
                 yield partial(
                     self.rows_through, lambda _, sql, values: each_row(connection, sql, values)
                 )
@@ -473,9 +471,8 @@ class SQLiteStore(SQLStore):
         # A connection of its own: FTS5 checks what it has cached, which may be older than the last
         # write.
         with translated(self.location), closing(self._connect()) as connection:
-            connection.execute(
-                "BEGIN"
-            )  # one moment for all checks, or a write in between would look like damage
+            # One moment for all checks, or a write in between would look like damage.
+            connection.execute("BEGIN")
             yield from check_sqlite(connection, self.unpack)
 
     def repair(self) -> None:
