@@ -256,7 +256,8 @@ def answered(
     """What the turns that were `found`, each a key and its text, best first, are worth as an
     answer.
     """
-    used, fitting = 0, 0
+    used = 0
+    fitting = 0
     for _, text in found:
         used += count_tokens(text)
         if used > BUDGET:

@@ -156,14 +156,18 @@ def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) 
     """Each setting's value with its source. Unknown names and unusable values are errors."""
     environ = os.environ if environ is None else environ
     file = config_file(environ) if file is None else file
-    from_file, from_env = _read_file(file), _read_environ(environ)
+    from_file = _read_file(file)
+    from_env = _read_environ(environ)
     found = []
     for known in fields(Settings):
-        value, source = known.default, "default"
+        value = known.default
+        source = "default"
         if known.name in from_file:
-            value, source = from_file[known.name], str(file)
+            value = from_file[known.name]
+            source = str(file)
         if known.name in from_env:
-            value, source = from_env[known.name], PREFIX + known.name.upper()
+            value = from_env[known.name]
+            source = PREFIX + known.name.upper()
         found.append(
             Origin(known.name, checked(known.name, value, source), source, known.metadata["help"])
         )

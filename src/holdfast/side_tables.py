@@ -32,7 +32,9 @@ class Table:
     def __init__(self, store: str | Path, *, name: str, columns: str) -> None:
         check_place(store)
         self.ephemeral = str(store) == IN_MEMORY
-        self._name, self._columns, self._closed = name, columns, False
+        self._name = name
+        self._columns = columns
+        self._closed = False
         self._url = str(store) if is_server(store) else ""
         self._file = (
             None

@@ -80,8 +80,10 @@ def _within(
     kwargs: Mapping[str, Any],
 ) -> R:
     """What the verb returns, or raises, told by a span."""
-    memory, given = args[0], args[1:]
-    tracer, asked = provider.get_tracer("holdfast"), _asked(memory, operation, given, kwargs)
+    memory = args[0]
+    given = args[1:]
+    tracer = provider.get_tracer("holdfast")
+    asked = _asked(memory, operation, given, kwargs)
     # A message may hold what somebody said.
     quiet = {
         "record_exception": False,

@@ -108,7 +108,8 @@ class _Numbers:
     """
 
     def __init__(self) -> None:
-        self._lock, self._last = threading.Lock(), (-1, 0)
+        self._lock = threading.Lock()
+        self._last = (-1, 0)
 
     def next(self, milliseconds: int) -> int:
         """40 bits that nobody can foresee."""
@@ -136,7 +137,8 @@ def new_id(prefix: str, at: Micros) -> str:
     >>> new_id("fact", 0)[:15]
     'fact_0000000000'
     """
-    two, time = _PAIRS, at // 1000
+    two = _PAIRS
+    time = at // 1000
     chance = _numbers.next(time)
     return (
         f"{prefix}_{two[time >> 40 & 1023]}{two[time >> 30 & 1023]}{two[time >> 20 & 1023]}{two[time >> 10 & 1023]}"

@@ -83,11 +83,9 @@ class _Made:
     """What the methods of a class need to know of it."""
 
     def __init__(self, cls: type, fields: Mapping[str, Field]) -> None:
-        self.fields, self.known, self.checked = (
-            fields,
-            frozenset(fields),
-            hasattr(cls, "__post_init__"),
-        )
+        self.fields = fields
+        self.known = frozenset(fields)
+        self.checked = hasattr(cls, "__post_init__")
         # All names, so that they keep their order.
         self.defaults = {name: one.default for name, one in fields.items()}
         self.factories = {
@@ -199,4 +197,8 @@ _FROZEN = {"__hash__": _hash, "__setattr__": _refuse, "__delattr__": _refuse}
 if TYPE_CHECKING:
     from dataclasses import asdict, dataclass, field, fields, replace
 else:
-    asdict, dataclass, field, fields, replace = _asdict, _dataclass, _field, _fields, _replace
+    asdict = _asdict
+    dataclass = _dataclass
+    field = _field
+    fields = _fields
+    replace = _replace

@@ -64,7 +64,8 @@ def pursue(
     project = ProjectMemory(agent, Path.cwd(), session=session)
     project.begin()
     history: list[ModelMessage] = []
-    text, steps = "", 0
+    text = ""
+    steps = 0
     try:
         while steps < most and not finished:
             prompt = CONTINUE if steps else task
@@ -77,7 +78,9 @@ def pursue(
             project.hear(
                 turn.messages if not steps else [one for one in turn.messages if not opens(one)]
             )
-            history, text, steps = _kept(agent, [*history, *turn.messages]), turn.text, steps + 1
+            history = _kept(agent, [*history, *turn.messages])
+            text = turn.text
+            steps = steps + 1
     finally:
         project.end()
         lines = _ended(agent, session)

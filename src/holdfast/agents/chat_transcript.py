@@ -25,7 +25,9 @@ SORTS = ("history", "memory", "all")
 USAGE = "Usage: /search [history|memory|all] WORDS"
 NOTHING = "Nothing was found."
 TOO_LITTLE = "There is not enough yet to sum up."
-FOUND, WIDTH = 10, 200  # results of each sort, and characters of each
+# results of each sort, and characters of each
+FOUND = 10
+WIDTH = 200
 _HERE = Scope("user", "conversation")  # of turns that are read and never stored
 
 
@@ -35,7 +37,8 @@ def search(memory: RoleMemory | None, said: Sequence[sessions.Body], rest: str) 
     """
     sort, _, words = rest.partition(" ")
     if sort not in SORTS:
-        sort, words = "all", rest
+        sort = "all"
+        words = rest
     if not words.strip():
         return USAGE
     said_of_it = "" if sort == "memory" else _titled("Said:", _in_history(memory, said, words))

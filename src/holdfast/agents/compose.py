@@ -126,7 +126,9 @@ class _Composition:
     """The services of one compose file, in the order in which they start."""
 
     def __init__(self, compose: Compose, stop: threading.Event, told: Announce) -> None:
-        self._compose, self._stop, self._told = compose, stop, told
+        self._compose = compose
+        self._stop = stop
+        self._told = told
         self._services: dict[str, Service] = {}
         self._triggers: dict[str, list[TriggerThread]] = {}
 

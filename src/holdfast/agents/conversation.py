@@ -34,11 +34,9 @@ log = logging.getLogger(__name__)
 
 NO_LIMIT = 1_000_000  # messages, for an agent without memory
 # Last prompts that are asked with, characters of them, memories.
-REMINDED_BY, REMINDER_LENGTH, REMINDERS = (
-    5,
-    500,
-    10,
-)
+REMINDED_BY = 5
+REMINDER_LENGTH = 500
+REMINDERS = 10
 
 
 class Conversation:
@@ -100,7 +98,8 @@ class Conversation:
         `answered` hears that the answer is complete, before it is saved. What is said to the memory
         itself is answered here: the agent does not hear of it, and no word of it is kept.
         """
-        reply, rest = self._controlled(prompt), self.control.rest
+        reply = self._controlled(prompt)
+        rest = self.control.rest
         if reply is not None:
             (watcher or Watcher()).text(f"{reply.text}\n\n" if rest else reply.text)
         if reply is not None and not rest:
@@ -186,7 +185,8 @@ class Conversation:
 
     def ask_once(self, prompt: str) -> Turn:
         """Asks the agent without a conversation: no message of it is kept."""
-        reply, rest = self._controlled(prompt), self.control.rest
+        reply = self._controlled(prompt)
+        rest = self.control.rest
         if reply is not None and not rest:
             return reply
         turn = self.agent.run(rest or prompt)

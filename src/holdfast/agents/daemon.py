@@ -48,7 +48,9 @@ class Service:
     ) -> None:
         """`answered` hears of each run that succeeded."""
         self.agent = agent
-        self._stop, self._told, self._answered = stop, told, answered
+        self._stop = stop
+        self._told = told
+        self._answered = answered
         self._inbox: Queue[Firing] = Queue(room)
         self._session = ""
         self._captured = 0

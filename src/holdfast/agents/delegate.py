@@ -63,8 +63,11 @@ class _Delegation:
         chain: tuple[str, ...],
         open_agent: OpenAgent,
     ) -> None:
-        self._caller, self._delegate, self._agent = caller, delegate, agent
-        self._chain, self._open_agent = chain, open_agent
+        self._caller = caller
+        self._delegate = delegate
+        self._agent = agent
+        self._chain = chain
+        self._open_agent = open_agent
 
     async def call(self, prompt: str) -> str:
         """Hands the agent a task.
@@ -86,7 +89,8 @@ class _Delegation:
             return f"{ERROR}Agent {self._agent.name!r} failed: {str(error) or type(error).__name__}"
 
     def _check_depth(self) -> None:
-        depth, most = len(self._chain), self._delegate.max_depth
+        depth = len(self._chain)
+        most = self._delegate.max_depth
         if depth > most:
             chain = " -> ".join(self._chain)
             raise _Failed(f"Delegation depth {depth} exceeds max_depth {most} (chain: {chain})")

@@ -117,7 +117,8 @@ def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
 
     Raises DimensionMismatchError when one of its models makes vectors of another length now.
     """
-    there, ours = store.dimensions([scope]), [embedder.identity for embedder in using]
+    there = store.dimensions([scope])
+    ours = [embedder.identity for embedder in using]
     if there and ours and not there.keys() & set(ours):
         raise EmbeddingModelChangedError(
             f"The memories of {role.name} were embedded by {', '.join(sorted(there))}, but "

@@ -92,7 +92,9 @@ class RoleMemory:
         """
         if role.spec.memory is None:
             raise NotFound(NO_CONFIG)
-        self.role, self.config, self.clock = role, role.spec.memory, clock
+        self.role = role
+        self.config = role.spec.memory
+        self.clock = clock
         self.settings = settings or config.load()
         self.environ = config.environment() if environ is None else environ
         self.mode = retention_mode.chosen(self.settings.memory_mode, mode)
@@ -168,7 +170,8 @@ class RoleMemory:
         if self.incognito or old is None or not initrunner.is_database(old):
             return ""
         if self.exists:
-            store, where = self.hf.store, Filter((self.scope,))
+            store = self.hf.store
+            where = Filter((self.scope,))
             # Version 0.1.0 took it in without a note.
             first = store.list(where, limit=1, order="oldest")
             known = any(
@@ -230,7 +233,8 @@ class RoleMemory:
         """
         if self.paused:
             raise Refused("Not stored: the person asked for nothing to be remembered for now.")
-        layer, outside = layer_of(type_), from_outside.get()
+        layer = layer_of(type_)
+        outside = from_outside.get()
         if outside and layer == "procedural":
             raise Refused(
                 "Not learned: this task came from outside, and a procedure is followed ever "
@@ -418,7 +422,9 @@ class RoleMemory:
         )
 
     def _append(self, session: str, messages: Sequence[sessions.Body], mode: str) -> None:
-        scope, at, name = self.hf.scopes[0], self.clock(), self.role.name
+        scope = self.hf.scopes[0]
+        at = self.clock()
+        name = self.role.name
         # Not by the verb, which guards every text: which of them were said is known here, and
         # signatures are not.
         self.hf.write(
@@ -531,7 +537,8 @@ def place(role: Role, settings: config.Settings) -> str | Path:
     check_place(wanted)
     if is_server(wanted):
         return wanted
-    path, home = role.beside(wanted), config.agent_store(role.name).parent.parent
+    path = role.beside(wanted)
+    home = config.agent_store(role.name).parent.parent
     if role.spec.security.tools.restrict_db_paths and not path.resolve().is_relative_to(
         home.resolve()
     ):

@@ -37,7 +37,8 @@ from .utterance import remaining, understood
 GUEST = "You're in guest mode, so I don't have persistent memory to show or edit for this session."
 NOTHING = "I don't have any saved facts, session summaries, or style rules for you right now."
 NO_MATCH = "I couldn't find a saved memory matching that."
-KEPT, CANCELLED = "Okay, nothing was forgotten.", "Cancelled. Nothing was forgotten."
+KEPT = "Okay, nothing was forgotten."
+CANCELLED = "Cancelled. Nothing was forgotten."
 UNDO = "Say undo to bring it back."
 GO_ON = "Say that I may remember again when I may."
 USAGE = """\
@@ -60,7 +61,9 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "sessions": ("session summary", "session summaries"),
     "rules": ("style rule", "style rules"),
 }
-LISTED, WIDTH = 50, 200  # of each sort, characters of each
+# of each sort, characters of each
+LISTED = 50
+WIDTH = 200
 LOOKED_BACK = 1_000  # events of the journal in which what a conversation left behind is looked for
 MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
 PENDING = "pending_action"
@@ -87,7 +90,8 @@ class Pending:
             "purge",
         ):
             return None
-        ids, days = tuple(map(str, stored.get("ids", ()))), int(stored.get("days", 0))
+        ids = tuple(map(str, stored.get("ids", ())))
+        days = int(stored.get("days", 0))
         return cls(stored["type"], ids, str(stored.get("sort", "")), days)
 
 
@@ -102,7 +106,10 @@ class Control:
         actor: str,
         forgot: Callable[[], object] = lambda: None,
     ) -> None:
-        self._memory, self._session, self._actor, self._forgot = memory, session, actor, forgot
+        self._memory = memory
+        self._session = session
+        self._actor = actor
+        self._forgot = forgot
         self._pending: Pending | None = None
         self._stored = False
         """Whether the store knows of what is pending."""
@@ -221,7 +228,8 @@ class Control:
 
     def _forget_number(self, asked: Command) -> str:
         if asked.sort:
-            listed, word = self._numbered(asked.sort), asked.sort.removesuffix("s")
+            listed = self._numbered(asked.sort)
+            word = asked.sort.removesuffix("s")
             if not 1 <= asked.number <= len(listed):
                 return (
                     f"{word.capitalize()} #{asked.number} does not exist (only {len(listed)} "
@@ -249,7 +257,8 @@ class Control:
         return self.recall(asked.name == "recall_on")
 
     def _ask_to_wipe(self, asked: Command) -> str:
-        sort, count = asked.sort, len(self._all(asked.sort))
+        sort = asked.sort
+        count = len(self._all(asked.sort))
         if not count:
             return _none(sort)
         self._set(Pending("clear", sort=sort))
@@ -272,7 +281,8 @@ class Control:
         if not due:
             return f"There are no safety events older than {counted(days, 'day')}."
         self._set(Pending("purge", days=days))
-        many, age = counted(len(due), "safety event"), counted(days, "day")
+        many = counted(len(due), "safety event")
+        age = counted(days, "day")
         return (
             f"This erases {many} older than {age} for good. Type purge to go ahead; anything "
             "else cancels."
@@ -293,7 +303,8 @@ class Control:
         kind: Kind = "rule" if asked.name == "remember_rule" else "fact"
         if not (memory.config.procedural if kind == "rule" else memory.config.semantic).enabled:
             return None
-        at, limit = memory.clock(), memory.settings.max_content_bytes
+        at = memory.clock()
+        limit = memory.settings.max_content_bytes
         turn = commit.build(_turn(asked.about), memory.scope, at=at, max_bytes=limit)
         candidate = _candidate(turn, kind)
         barred = hard_guard(candidate, turn, vocabulary(memory.settings.vocabulary))
@@ -423,7 +434,8 @@ class Control:
         return f"I forgot {_memories(len(self._forget(self._all(sort))))}. {UNDO}"
 
     def _undo(self) -> str:
-        run, self._run = self._run, ""
+        run = self._run
+        self._run = ""
         if self.gone:
             self._its().paused = self.gone = False
         try:
@@ -483,7 +495,8 @@ class Control:
         """What was stored since then, in the last turn or all of the conversation, by the agent or
         at one's word.
         """
-        memory, ours = self._its(), (self._its().hf.actor, self._actor)
+        memory = self._its()
+        ours = (self._its().hf.actor, self._actor)
         if since is None or not self._exists:
             return []
         events = memory.hf.store.events([memory.scope], limit=LOOKED_BACK)
@@ -502,7 +515,8 @@ class Control:
         self._pending = pending
         if pending is None and not self._stored:
             return
-        memory, at = self._its(), self._its().clock()
+        memory = self._its()
+        at = self._its().clock()
         told = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
 
         def work(writer: Writer) -> None:

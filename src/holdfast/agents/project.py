@@ -52,7 +52,9 @@ class ProjectMemory:
     """
 
     def __init__(self, agent: RoleAgent, folder: Path, *, session: str) -> None:
-        self._agent, self._folder, self._session = agent, folder, session
+        self._agent = agent
+        self._folder = folder
+        self._session = session
         self._builder: threading.Thread | None = None
         self._stop = threading.Event()
         self.waiting = False
@@ -184,7 +186,8 @@ class ProjectMemory:
         self._heard.clear()
 
     def _keep_heard(self) -> None:
-        heard, self._heard = self._heard, []
+        heard = self._heard
+        self._heard = []
         try:
             if heard and self._project.is_on:
                 name = self._agent.role.name
@@ -257,7 +260,8 @@ class ProjectMemory:
         """The reply to an answer to what was asked; None when it is none, and nothing is
         cleared.
         """
-        asked, self.waiting = self.waiting, False
+        asked = self.waiting
+        self.waiting = False
         said = meant(text) if asked else None
         if said == "yes":
             return _tried("clear", self._clear)

@@ -371,7 +371,8 @@ def _explained(error: ValidationError, kind: type[BaseModel]) -> str:
     # A misspelt key is also a missing one; the misspelling says more.
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     place = [part for at, part in enumerate(first["loc"]) if not _is_tag(first["loc"], at)]
-    where, given = ".".join(map(str, place)), first["input"]
+    where = ".".join(map(str, place))
+    given = first["input"]
     match first["type"]:
         case "extra_forbidden":
             told = _unknown(where, str(place[-1]), _keys(kind, place[:-1]))

@@ -66,7 +66,9 @@ class RoleAgent:
     def __init__(
         self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]
     ) -> None:
-        self.role, self.memory, self._tools = role, memory, tools
+        self.role = role
+        self.memory = memory
+        self._tools = tools
         self.recalled = ""
         """What a resumed conversation is reminded of; part of the system prompt while it is set."""
         self.guidance = ""

@@ -44,7 +44,8 @@ def export_session(hf: Opened, scope: Scope, transcript: Transcript) -> None:
     """Stores a conversation as a session of a project, to be read like any other when it has been
     silent for long.
     """
-    at, name = hf.clock(), f"holdfast run: {transcript.agent}"
+    at = hf.clock()
+    name = f"holdfast run: {transcript.agent}"
     told = session_documents.session_document(
         transcript, name, scope, at=at, max_bytes=hf.settings.max_content_bytes
     )

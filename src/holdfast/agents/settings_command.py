@@ -31,7 +31,9 @@ class Switch(NamedTuple):
 
 def switches(conversation: Conversation) -> Mapping[str, Switch]:
     """The switches of a conversation that has a memory, by name."""
-    memory, control, project = conversation.agent.memory, conversation.control, conversation.project
+    memory = conversation.agent.memory
+    control = conversation.control
+    project = conversation.project
     assert memory is not None
     return {
         "memory": Switch("memory of this conversation", lambda: not memory.paused, control.keep),

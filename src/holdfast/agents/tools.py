@@ -22,11 +22,9 @@ from .records import record_functions
 
 P = ParamSpec("P")
 T = TypeVar("T")
-NOTHING_STORED, NOTHING_RELEVANT, NOTHING_LISTED = (
-    "No memories stored yet.",
-    "No relevant memories found.",
-    "No memories found.",
-)
+NOTHING_STORED = "No memories stored yet."
+NOTHING_RELEVANT = "No relevant memories found."
+NOTHING_LISTED = "No memories found."
 
 
 class MemoryTools:
@@ -102,7 +100,8 @@ def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
     """The tools of a role's memory. `recall` and `list_memories` are always there; `add_record`
     where records are.
     """
-    tools, enabled = MemoryTools(memory), memory.config
+    tools = MemoryTools(memory)
+    enabled = memory.config
     functions: tuple[tuple[Callable[..., str], bool], ...] = (
         (tools.remember, enabled.semantic.enabled),
         (tools.recall, True),

@@ -35,7 +35,8 @@ def understood(text: str, words: str = "general") -> Command | None:
     The write policy's vocabulary knows how people say what is not to be kept, and what is only for
     this moment.
     """
-    found, policy = command(text), vocabulary(words)
+    found = command(text)
+    policy = vocabulary(words)
     read = policy.asked(text)
     if read is not None and (found is None or read.kind in READ):
         # "Forget everything I told you today" is about this conversation rather than about all that

@@ -99,7 +99,9 @@ class _TableAudit:
     """The log in one table apart."""
 
     def __init__(self, table: Table, clock: Clock) -> None:
-        self._table, self._clock, self.location = table, clock, table.location
+        self._table = table
+        self._clock = clock
+        self.location = table.location
 
     def record(
         self, *, session: str, level: int, path: Path, owner: str | None = None
@@ -108,7 +110,8 @@ class _TableAudit:
             raise InvalidInput(
                 f"A level is one of {LEVELS}, a path one of: {', '.join(PATHS)}. Nothing was noted."
             )
-        at, whose = self._clock(), None if self._table.ephemeral else owner
+        at = self._clock()
+        whose = None if self._table.ephemeral else owner
         event = SafetyEvent(
             new_id("safety", at), at, hash_session_id(session), whose, int(level), path
         )

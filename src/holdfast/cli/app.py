@@ -38,7 +38,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-START, WRITING, READING, UPKEEP = "Start here", "Write", "Read", "Look after"
+START = "Start here"
+WRITING = "Write"
+READING = "Read"
+UPKEEP = "Look after"
 
 
 def complete_ids(incomplete: str) -> list[tuple[str, str]]:

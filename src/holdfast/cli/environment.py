@@ -251,7 +251,8 @@ def _file(file: Path) -> Iterator[Note]:
     folder = next(
         parent for parent in (file.resolve().parent, *file.resolve().parents) if parent.is_dir()
     )
-    size, free = there.st_size if there else 0, shutil.disk_usage(folder).free
+    size = there.st_size if there else 0
+    free = shutil.disk_usage(folder).free
     told = f"{output.size(size)} at {file}, {output.size(free)} free"
     if free < max(ROOM, size):  # cleaning up writes the file anew beside the old one
         yield Note(

@@ -48,7 +48,8 @@ def outcome(
         if message is None:
             from . import crash_report
 
-            message, code = crash_report.report_crash(error), crash_report.EXIT_CODE
+            message = crash_report.report_crash(error)
+            code = crash_report.EXIT_CODE
         print(plain(message), end="\n" if message else "", file=sys.stderr)
         return code
 

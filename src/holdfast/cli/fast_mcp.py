@@ -42,7 +42,8 @@ class Later:
     def __init__(
         self, stack: ExitStack, open_: Callable[[], AbstractContextManager[Holdfast]]
     ) -> None:
-        self._stack, self._open = stack, open_
+        self._stack = stack
+        self._open = open_
         self._lock = threading.Lock()
         self._memory: Holdfast | None = None
 

@@ -88,7 +88,8 @@ def open_memory(
     from ..storage.damage import Damages
 
     Damages.logged = False
-    settings, places = config.load(), here()
+    settings = config.load()
+    places = here()
     # Outside of a project: in one, a store that was deleted comes back out of the records.
     is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
     if store and is_read and not make and all(place.name != "project" for place in places):
@@ -227,7 +228,8 @@ def undo_command(hf: Holdfast, scope: str = "") -> str:
 
     from ..storage.connect import location_of
 
-    settings, scope = config.load(), scope or str(hf.scopes[0])
+    settings = config.load()
+    scope = scope or str(hf.scopes[0])
     words = ["holdfast", "undo", hf.last_run]
     if not is_meant_here(scope):
         words += ["--scope", scope]

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from ..agents.memory import RoleMemory
     from ..types import Memory
 
-LATEST, SHOWN = 10, 100  # memories that /memory shows, and characters of each
+# memories that /memory shows, and characters of each
+LATEST = 10
+SHOWN = 100
 HELP = """\
 /memory        what is remembered: how much, where, and the latest
 /memory WORDS  what is remembered about WORDS
@@ -68,7 +70,9 @@ def converse(conversation: Conversation, *, resume: bool) -> bool:
     conversation.project.begin()
     if sys.stdin.isatty():
         print(f"Talking with {name}. /help lists the commands, Ctrl-D ends.")
-    read, following, answered = reader(name, keep=_keeps(conversation)), conversation, True
+    read = reader(name, keep=_keeps(conversation))
+    following = conversation
+    answered = True
     while True:
         ended = _held(following, read)
         answered = answered and ended.answered
@@ -91,11 +95,13 @@ class _Ended(NamedTuple):
 
 def _held(conversation: Conversation, read: Read) -> _Ended:
     """Talks until the session is to end, then ends it, whatever the reason is."""
-    ended, hurry = _Ended("ended", answered=True), False
+    ended = _Ended("ended", answered=True)
+    hurry = False
     try:
         ended = _turns(conversation, read)
     except _Hangup:
-        ended, hurry = _Ended("terminated", answered=False), True
+        ended = _Ended("terminated", answered=False)
+        hurry = True
     except BaseException:
         hurry = True
         raise
@@ -151,7 +157,8 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
             continue
         command = _COMMAND.match(prompt)
         if command:
-            name, rest = command["name"], (command["rest"] or "").strip()
+            name = command["name"]
+            rest = (command["rest"] or "").strip()
             if name != "end":
                 _command(conversation, name, rest)
                 continue

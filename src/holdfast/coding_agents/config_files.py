@@ -54,7 +54,8 @@ def put(change: Change) -> None:
     Conflict when the file is not what it was thought to be. A link stays a link, and a file's
     permissions stay.
     """
-    file, after = change.file.resolve(), change.after
+    file = change.file.resolve()
+    after = change.after
     if read(file) != change.before:
         raise Conflict(
             f"{file} was changed by somebody else just now. Nothing was written; try again."

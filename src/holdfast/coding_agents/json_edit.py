@@ -41,9 +41,12 @@ def parse(text: str, what: str) -> Any:
 
 def entries(text: str, at: int) -> list[Entry]:
     """The entries of the object or array that begins at `at` in valid JSON."""
-    named, found, place = text[at] == "{", list[Entry](), _skip(text, at + 1)
+    named = text[at] == "{"
+    found = list[Entry]()
+    place = _skip(text, at + 1)
     while text[place] not in "]}":
-        start, key = place, ""
+        start = place
+        key = ""
         if named:
             key, place = _DECODER.raw_decode(text, place)
             place = _skip(text, _skip(text, place) + 1)  # over the colon
@@ -63,15 +66,19 @@ def member(text: str, at: int, key: str) -> int | None:
 
 def add(text: str, at: int, value: Any, key: str = "") -> str:
     """`text` with one more entry behind those of the object or array at `at`."""
-    there, around = entries(text, at), _indent_of(text, at)
+    there = entries(text, at)
+    around = _indent_of(text, at)
     name = f"{json.dumps(key)}: " if key else ""
     if not there:
-        place, new = at + 1, f"{name}{_shown(value, around, INDENT)}"
+        place = at + 1
+        new = f"{name}{_shown(value, around, INDENT)}"
     elif _begins_line(text, there[-1].start):
-        place, indent = there[-1].end, _indent_of(text, there[-1].start)
+        place = there[-1].end
+        indent = _indent_of(text, there[-1].start)
         new = f",\n{indent}{name}{_shown(value, indent, indent.removeprefix(around) or INDENT)}"
     else:
-        place, new = there[-1].end, f", {name}{_shown(value, around, INDENT)}"
+        place = there[-1].end
+        new = f", {name}{_shown(value, around, INDENT)}"
     return text[:place] + (new.replace("\n", "\r\n") if "\r\n" in text else new) + text[place:]
 
 
@@ -79,11 +86,14 @@ def take_out(text: str, at: int, number: int) -> str:
     """`text` without one entry of the object or array at `at`."""
     there = entries(text, at)
     if number > 0:
-        start, end = there[number - 1].end, there[number].end
+        start = there[number - 1].end
+        end = there[number].end
     elif len(there) > 1:
-        start, end = there[0].start, there[1].start
+        start = there[0].start
+        end = there[1].start
     else:
-        start, end = at + 1, there[0].end if compact(text, at) else _skip(text, there[0].end)
+        start = at + 1
+        end = there[0].end if compact(text, at) else _skip(text, there[0].end)
     return text[:start] + text[end:]
 
 

@@ -84,7 +84,9 @@ def brief(
     Empty when there is nothing to say, but for JSON, which is an empty list then. Only a block for
     a prompt ever shows a part of a text, and says so.
     """
-    chosen, marks, places = check_format(format), freshness or {}, roots or {}
+    chosen = check_format(format)
+    marks = freshness or {}
+    places = roots or {}
     found = fitting(hits)
     if chosen == "prompt":
         return _block(found, tokens, marks, places)
@@ -143,14 +145,16 @@ def state_of(verdicts: Sequence[Verdict]) -> State | None:
 
 def text_of(memory: Memory) -> str:
     """What a memory says, after its title where the text does not begin with that."""
-    title, text = memory.title.strip(), memory.content.strip()
+    title = memory.title.strip()
+    text = memory.content.strip()
     known = text.lstrip("# ").casefold().startswith(title.casefold())
     return text if known else f"{title}: {text}"
 
 
 def _entry(hit: Hit, freshness: Freshness, roots: Roots) -> dict[str, Any]:
     """A hit as JSON can hold it."""
-    memory, verdicts = hit.memory, freshness.get(hit.memory.id, ())
+    memory = hit.memory
+    verdicts = freshness.get(hit.memory.id, ())
     return {
         "id": memory.id,
         "scope": str(memory.scope),
@@ -201,7 +205,8 @@ def _block(hits: Sequence[Hit], tokens: int | None, freshness: Freshness, roots:
 
 def _lines(hits: Sequence[Hit], room: float, freshness: Freshness, roots: Roots) -> list[str]:
     """A line for each hit while there is room, and at the end how many there was none for."""
-    most, lines = room * SHARE, list[str]()
+    most = room * SHARE
+    lines = list[str]()
     for place, hit in enumerate(hits):
         last = place == len(hits) - 1
         line = _line(hit, room if last else min(most, room - NOTE), freshness, roots)
@@ -227,7 +232,8 @@ def _line(hit: Hit, room: float, freshness: Freshness, roots: Roots) -> str | No
     )
     label = neutralise(memory.category) if memory.category != "general" else memory.kind
     head = f"- [{memory.scope.kind} {label}, {hit.score:.2f}] "
-    text, tail = neutralise(text_of(memory)), f" (source: {source})"
+    text = neutralise(text_of(memory))
+    tail = f" (source: {source})"
     if count_tokens(head + text + tail) < room:
         return head + text + tail
     tail = f" … [cut here] (whole in: {source})"

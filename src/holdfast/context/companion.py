@@ -20,10 +20,15 @@ from ..text.fences import neutralise
 from ..text.tokens import query_terms
 from ..types import DAY, Hit, Memory
 
-CANDIDATES, FACTS, ARCS, RULES = 20, 5, 2, 20
+CANDIDATES = 20
+FACTS = 5
+ARCS = 2
+RULES = 20
 ARC_AGE = 30 * DAY
 FITTING_SHARE = 1 / 3  # of the prompt's words that a memory must have
-FITTING_WORDS, FITTING_PART = 2, 0.4  # or so many of them, and so much of its own text
+# or so many of them, and so much of its own text
+FITTING_WORDS = 2
+FITTING_PART = 0.4
 FITTING_MEANING = 0.5  # or a vector at least as close
 ARC = "session"
 GUEST = "Guest session without long-term memory."
@@ -76,7 +81,8 @@ def load_memory_for_turn(
     counts = store.counts(where.scopes)
     facts, arcs = (counts.get(kind, {}).get("active", 0) for kind in ("fact", "episode"))
     rules = store.list(replace(where, kinds=("rule",)), limit=RULES)
-    found, took = _Found(), 0
+    found = _Found()
+    took = 0
     if facts or arcs:
         made = engine()
         began = made.clock()

@@ -61,7 +61,8 @@ def _rank(memory: Memory) -> tuple[int, int]:
 
 
 def _fitting(memories: Iterable[Memory], tokens: int) -> list[Memory]:
-    kept, heads = list[Memory](), set[str]()
+    kept = list[Memory]()
+    heads = set[str]()
     for memory in memories:
         head = _head(memory)
         cost = count_tokens(_line(memory)) + 1 + (0 if head in heads else count_tokens(head) + 1)
@@ -73,7 +74,8 @@ def _fitting(memories: Iterable[Memory], tokens: int) -> list[Memory]:
 
 
 def _lines(memories: Sequence[Memory]) -> list[str]:
-    lines, last = list[str](), ""
+    lines = list[str]()
+    last = ""
     for memory in memories:
         if _head(memory) != last:
             last = _head(memory)

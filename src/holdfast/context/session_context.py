@@ -169,7 +169,8 @@ def _block(
 def _fitting(section: Section, room: float) -> tuple[list[Line], float]:
     """The first lines of a section that fit into so many tokens, and how many are left."""
     head, lines = section
-    left, kept = room - count_tokens(head) - 1, list[Line]()
+    left = room - count_tokens(head) - 1
+    kept = list[Line]()
     for memory, line in lines:
         cost = count_tokens(line) + 1
         if cost > left:

@@ -18,13 +18,11 @@ from ..text.tokens import query_terms
 from ..types import Memories, Memory
 
 SUMMARIES = ("reflection", "episode", "skill")
-NAMED, OLDER, ALONE, RETOLD, REPEATS = (
-    "named",
-    "an earlier wording of it",
-    "made of nothing else",
-    "a summary that may retell it; it is made again of what is left",
-    "says what no other of its sources says",
-)
+NAMED = "named"
+OLDER = "an earlier wording of it"
+ALONE = "made of nothing else"
+RETOLD = "a summary that may retell it; it is made again of what is left"
+REPEATS = "says what no other of its sources says"
 SOURCE_STAYS = "it was made of this, which stays"
 SAID_ELSEWHERE = "made of it, but other sources say the same"
 
@@ -115,7 +113,8 @@ class _Trail:
 
     def _sources(self, derived: Memory) -> tuple[Memories, Memories]:
         """What a memory was made of: what goes, and what is left."""
-        gone, left = list[Memory](), list[Memory]()
+        gone = list[Memory]()
+        left = list[Memory]()
         for id_ in rests_on(self._writer, derived):
             source = self._writer.memory(derived.scope, id_)
             if source is not None:
@@ -143,10 +142,8 @@ def repeats(derived: Memory, gone: Sequence[Memory], left: Sequence[Memory]) -> 
     )
     if any(_within(quote, gone) and not _within(quote, left) for quote in quotes):
         return True
-    words, known = (
-        set(query_terms(derived.content)),
-        {term for one in left for term in query_terms(one.content)},
-    )
+    words = set(query_terms(derived.content))
+    known = {term for one in left for term in query_terms(one.content)}
     return any(words & set(query_terms(one.content)) - known for one in gone)
 
 

@@ -32,10 +32,8 @@ def erase(
 ) -> Receipt:
     """Erases as `erasure/purge.py` does, and the files of the records among it."""
     changes = Changes()
-    store, place = (
-        files.as_store(),
-        next((one for one in files.places if one.scope == scopes[0]), None),
-    )
+    store = files.as_store()
+    place = next((one for one in files.places if one.scope == scopes[0]), None)
     before = len(files.deleted)
     try:
         if target.owner and place is not None:

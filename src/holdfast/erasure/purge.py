@@ -24,7 +24,8 @@ from ..types import STATUSES, Entity, Memories, Memory, Scope, new_id
 from .derived import ALONE, NAMED, Fallout, Going, Kept, fallout
 from .receipt import Item, Receipt, seal
 
-SCRUB_KIND, SCRUB_KEY = "scrub", "files"
+SCRUB_KIND = "scrub"
+SCRUB_KEY = "files"
 ERASED = "(erased)"
 LONG_ENOUGH = (
     12  # bytes: a shorter text, such as 'tea', is looked for only where it is all that is said
@@ -319,7 +320,8 @@ def _purge_memories(writer: Writer, going: Memories) -> None:
 
 def _only_in(gone: Sequence[Memory], left: Sequence[Memory], entity: Entity) -> list[str]:
     """The names of an entity that occur in what goes and in nothing that is left."""
-    told, remaining = _text_of(gone), _text_of(left)
+    told = _text_of(gone)
+    remaining = _text_of(left)
     return [name for name in entity_names(entity) if name in told and name not in remaining]
 
 

@@ -32,8 +32,13 @@ PAGE = 30  # turns that are read together
 OF_A_SORT = 200  # of its category that are looked through for the same subject and predicate
 # of facts that were extracted or told to an agent: full confidence fades in thirty days without use
 DECAY_RATE = 0.1
-DEMOTED_CONFIDENCE, DEMOTED_RATE = 0.3, 0.5  # of a fact that another has taken the place of
-IMMEDIATE, SESSION_END, PROMOTION, WAITING = "immediate", "session_end", "promotion", "held"
+# of a fact that another has taken the place of
+DEMOTED_CONFIDENCE = 0.3
+DEMOTED_RATE = 0.5
+IMMEDIATE = "immediate"
+SESSION_END = "session_end"
+PROMOTION = "promotion"
+WAITING = "held"
 """When a candidate was committed; the last one waits."""
 
 

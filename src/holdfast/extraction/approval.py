@@ -187,7 +187,8 @@ def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
 
 
 def _alike(one: Memory, other: Memory) -> float:
-    words, others = set(dedup_tokens(one.content)), set(dedup_tokens(other.content))
+    words = set(dedup_tokens(one.content))
+    others = set(dedup_tokens(other.content))
     return len(words & others) / (len(words | others) or 1)
 
 

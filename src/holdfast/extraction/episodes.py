@@ -22,8 +22,10 @@ from ..types import Clock, Edge, Job, Memories, Memory, Scope, iso, new_id, syst
 from .job_types import LEASE, worker_name
 from .prompts import prompt
 
-KIND, KEY = "consolidate", "episodes"
-EXTRACTED, NO_OUTPUT = "extracted", "no_output"
+KIND = "consolidate"
+KEY = "episodes"
+EXTRACTED = "extracted"
+NO_OUTPUT = "no_output"
 SOURCE = "consolidation"
 BUSY = "Another process is consolidating these episodes at this moment."
 

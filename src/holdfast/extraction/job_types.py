@@ -97,7 +97,8 @@ class Task:
         """The worker's language model, asked on the account of the job's owner; None where there is
         none.
         """
-        complete, meter = self.worker.complete, self.worker.meter
+        complete = self.worker.complete
+        meter = self.worker.meter
         return complete if meter is None else meter.through(complete, self.job.scope)
 
     def heartbeat(self) -> None:

@@ -81,7 +81,8 @@ def _names(sentence: str, found: re.Match[str]) -> tuple[tuple[str, ...], int]:
     first = _bare(found["name"])
     if _is_no_name(first):
         return (), 0
-    names, end = [first], found.start("name") + len(first)
+    names = [first]
+    end = found.start("name") + len(first)
     while following := _NEXT.match(sentence, end):
         name = _JOINT.sub("", following[0])
         if _is_no_name(name):

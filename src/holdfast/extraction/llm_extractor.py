@@ -35,7 +35,8 @@ class LLMExtractor:
         """`words` are those to remember in; `history` is what was said before, shown but not
         read.
         """
-        self._complete, self._history = complete, history
+        self._complete = complete
+        self._history = history
         self._words = words or vocabulary("general")
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
@@ -79,7 +80,8 @@ def _told(turns: Sequence[Memory]) -> Iterator[str]:
 
 
 def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate | None:
-    content, quote = line(element.get("content")), line(element.get("quote"))
+    content = line(element.get("content"))
+    quote = line(element.get("quote"))
     turn = turn_with(quote, element.get("turn"), turns)
     if not content or turn is None:
         log.debug("dropped what the turns do not say: %r", element)

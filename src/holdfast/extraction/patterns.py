@@ -176,7 +176,8 @@ def language(code: str) -> Language:
         return compiled(expanded(text, pieces)) if text else NEVER
 
     statements = tuple(statement_of(each, pieces) for each in cues["statement"])
-    joints, explicit = cues.get("joints", {}), cues.get("explicit", {})
+    joints = cues.get("joints", {})
+    explicit = cues.get("explicit", {})
     return Language(
         code=code,
         subject=cues.get("subject", ""),

@@ -33,9 +33,13 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
 """What waits for the end of the session, and for more that speaks for it."""
 
-RULES, MODEL = "rules_v1", "model_v1"
+RULES = "rules_v1"
+MODEL = "model_v1"
 LONGEST_REASON = 240
-LONGEST_QUOTE, LONGEST_RULE, LONGEST_END = 280, 280, 200  # characters; an end is that of a triple
+# characters; an end is that of a triple
+LONGEST_QUOTE = 280
+LONGEST_RULE = 280
+LONGEST_END = 200
 _OF_SEVERAL = ("shared", "project")
 _OF_ONE_PERSON = ("agents", "layers", "mem0", "run:")
 PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
@@ -106,7 +110,8 @@ class Policy:
 
     def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
         """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
-        words, asked = self.vocabulary, straight(sentence)
+        words = self.vocabulary
+        asked = straight(sentence)
         remembers = any(
             cues.words["remember_that"].match(asked.strip()) for cues in words.read_by(asked)
         )
@@ -245,7 +250,8 @@ def within_limits(candidate: Candidate) -> Candidate:
     """A candidate with no more of a quote than shows what it rests on, and no whole text for the
     end of a triple.
     """
-    quote, triple = candidate.quote, candidate.triple
+    quote = candidate.quote
+    triple = candidate.triple
     if len(quote) > LONGEST_QUOTE:
         cut = quote[:LONGEST_QUOTE]
         quote = cut if quote[LONGEST_QUOTE].isspace() else cut.rpartition(" ")[0] or cut

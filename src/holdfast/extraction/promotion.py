@@ -26,13 +26,13 @@ from .similarity.dedup import folded
 from .vocabulary import SENTENCES
 
 # Of two candidates' terms: the share, or the number, that makes them one.
-SAME_MATTER, SHARED_TERMS = (
-    0.5,
-    3,
-)
+SAME_MATTER = 0.5
+SHARED_TERMS = 3
 SUPPORTING_TERMS = 2  # that a turn has in common with a candidate to speak for it
-ENOUGH_ARC, MOST_ARC = 2, 4
-SURE_SUPPORT, SURE = 3, 0.9
+ENOUGH_ARC = 2
+MOST_ARC = 4
+SURE_SUPPORT = 3
+SURE = 0.9
 MOST_QUOTES = 3
 NOT_KEPT = "not kept: "
 
@@ -100,7 +100,8 @@ def promote(
     `transcript` is what people said in it, by turn, `arc` its summary, empty without one; `guides`
     tells whether a text says how to answer: such a fact yields to a rule that says the same.
     """
-    promotions, refusals = list[Promotion](), list[Refusal]()
+    promotions = list[Promotion]()
+    refusals = list[Refusal]()
     for cluster in clusters(held):
         outcome = _weighed(cluster, transcript, arc)
         if isinstance(outcome, Promotion):

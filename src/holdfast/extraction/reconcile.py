@@ -130,11 +130,13 @@ def _replaces(new: Triple, old: Triple) -> bool:
 
 def _opposite(new: str, old: str) -> bool:
     """Whether two texts differ in a negation or an opposite and in nothing else that counts."""
-    ours, theirs = negation.particulars(new), negation.particulars(old)
+    ours = negation.particulars(new)
+    theirs = negation.particulars(old)
     if not negation.differ(ours, theirs):
         return False
     bare, others = (replace(one, weighty=frozenset(), poles={}) for one in (ours, theirs))
     if negation.differ(bare, others):
         return False
-    words, their_words = set(dedup_tokens(new)), set(dedup_tokens(old))
+    words = set(dedup_tokens(new))
+    their_words = set(dedup_tokens(old))
     return len(words & their_words) >= SAME_SUBJECT_MATTER * len(words | their_words)

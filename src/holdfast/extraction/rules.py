@@ -230,15 +230,15 @@ class _Told:
         return clauses
 
     def _segments(self) -> Iterator[_Segment]:
-        start, mark, word = 0, "", ""
+        start = 0
+        mark = ""
+        word = ""
         for boundary in self.language.boundary.finditer(self.plain):
             if boundary.start() > start:
                 yield _Segment(start, boundary.start(), mark, word)
             start = boundary.end()
-            mark, word = (
-                boundary["mark"] or "",
-                (boundary["after"] or boundary["word"] or "").lower(),
-            )
+            mark = boundary["mark"] or ""
+            word = (boundary["after"] or boundary["word"] or "").lower()
         if start < len(self.plain):
             yield _Segment(start, len(self.plain), mark, word)
 
@@ -391,7 +391,8 @@ class _Told:
 
     def _triple(self, statement: Statement, opening: re.Match[str], clause: str) -> Triple | None:
         """The clause as a triple, where it is clear: none when a "no" in it would be lost."""
-        predicate, stated = statement.predicate, ""
+        predicate = statement.predicate
+        stated = ""
         groups = opening.groupdict()
         if not predicate or (predicate not in _NEGATIVE and self.language.negation.search(clause)):
             return None
@@ -420,7 +421,8 @@ class _Told:
             quote = self.text[found.start : found.end]
             if any(quote in other for other in quotes):
                 continue
-            who, several = f"{self.turn.author or NOBODY}'s", len(found.names) > 1
+            who = f"{self.turn.author or NOBODY}'s"
+            several = len(found.names) > 1
             are = "are" if several else "is"
             told = f"{who[:1].upper()}{who[1:]} {found.kin} {are} {listed(found.names)}"
             label = self.language.kin.get(found.kin.lower(), "RELATION")
@@ -440,7 +442,8 @@ def _dated(content: str, said_at: int) -> str:
     """The content with the days its times mean, seen from when it was said: "in May (2027-05)"."""
     if said_at <= 0:
         return content
-    pieces, position = [], 0
+    pieces = []
+    position = 0
     for span in spans(content, said_at):
         at = content.find(span.text, position)
         if at < 0 or _YEAR.search(span.text) or span.start <= BEGINNING or span.end >= END:
@@ -470,7 +473,8 @@ def _a_year_on(micros: int) -> int:
 
 
 def _days(span: Span) -> str:
-    first, last = to_datetime(span.start), to_datetime(span.end) - timedelta(days=1)
+    first = to_datetime(span.start)
+    last = to_datetime(span.end) - timedelta(days=1)
     if first.date() == last.date():
         return f"{first:%Y-%m-%d}"
     whole_months = first.day == 1 and (last + timedelta(days=1)).day == 1

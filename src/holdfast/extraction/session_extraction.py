@@ -266,10 +266,8 @@ def save_learned(
         return SessionExtraction()
     if notes(session) != notes(learned.session):
         raise Conflict("The session was considered while it was read.")
-    reading, sources = (
-        learned.reading,
-        {turn.id: turn for turn in (*learned.every, *learned.found.turns)},
-    )
+    reading = learned.reading
+    sources = {turn.id: turn for turn in (*learned.every, *learned.found.turns)}
     scribe = DecisionWriter(writer, session, sources, reading.policy, at, actor, reading.max_bytes)
     written = write_down(scribe, learned.found, timing=SESSION_END)
     waiting = {one.id: one for one in scribe.waiting()}
@@ -382,7 +380,8 @@ def end_silent(worker: Worker) -> None:
     """Ends the idle conversations of a worker's scopes, so that there is something to learn
     from.
     """
-    scopes, at = worker.store.scopes() if worker.scopes is None else worker.scopes, worker.clock()
+    scopes = worker.store.scopes() if worker.scopes is None else worker.scopes
+    at = worker.clock()
     if scopes:
         end_idle(
             worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end")
@@ -402,11 +401,14 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output | None:
-    store, job, worker = task.worker.store, task.job, task.worker
+    store = task.worker.store
+    job = task.job
+    worker = task.worker
     session = store.session(job.scope, job.key)
     if session is None or not is_unread(session):
         return None  # purged, opened again, or read by somebody else meanwhile
-    learned, at = read(store, session, _reading(task)), worker.clock()
+    learned = read(store, session, _reading(task))
+    at = worker.clock()
     return lambda writer: save_learned(writer, learned, at=at, actor=f"worker:{worker.name}")
 
 

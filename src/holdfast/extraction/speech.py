@@ -56,7 +56,8 @@ def without_thoughts(text: str) -> str:
 
 def sentences(text: str) -> list[Sentence]:
     """The sentences of a text in their order; what is too long to be one is left out."""
-    found, start = [], 0
+    found = []
+    start = 0
     for mark in _SENTENCE_END.finditer(text):
         if mark.start() < start or _goes_on(text, start, mark):
             continue

@@ -36,10 +36,17 @@ OUTCOME = (
     "summary"  # read already: no consolidation of an agent's episodes takes it for one of its own
 )
 FEWEST_TURNS = 3  # of substance, below which there is nothing to sum up
-MOST_THEMES, LONGEST_THEME = 3, 60
-LONGEST_SUMMARY, LONGEST_MOOD, LONGEST_LOOP = 600, 40, 200
-MOST_LOOPS, MOST_SENTENCES, MOST_TOLD = 5, 3, 200
-LONGEST_APPROACH, MOST_CONTEXT, LEVELS = 60, 12, range(4)
+MOST_THEMES = 3
+LONGEST_THEME = 60
+LONGEST_SUMMARY = 600
+LONGEST_MOOD = 40
+LONGEST_LOOP = 200
+MOST_LOOPS = 5
+MOST_SENTENCES = 3
+MOST_TOLD = 200
+LONGEST_APPROACH = 60
+MOST_CONTEXT = 12
+LEVELS = range(4)
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
 _CJK_RUN = re.compile(r"[\u4e00-\u9fff々]{2,4}|[\u30a0-\u30ff]{2,}")
@@ -78,7 +85,8 @@ def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
     """
     if turn.role not in PEOPLE:
         return turn
-    whole, asked = command(turn.content), words.asked(turn.content)
+    whole = command(turn.content)
+    asked = words.asked(turn.content)
     if asked is not None and asked.kind != "remember":
         return replace(turn, content=asked.rest)
     return replace(turn, content="") if whole and not whole.name.startswith("remember") else turn
@@ -260,7 +268,8 @@ def save_summary(
     max_bytes: int,
 ) -> Memory:
     """Stores the arc of a session, linked to its turns, in the place of the one that it had."""
-    began, ended = turns[0].event_time, turns[-1].event_time
+    began = turns[0].event_time
+    ended = turns[-1].event_time
     draft = Draft(
         content=made.summary,
         kind="episode",

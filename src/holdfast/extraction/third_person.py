@@ -249,8 +249,10 @@ class _Teller:
         """Whether this is no numeral, item or part of a name: "Mustang I V2", "How I Met Your
         Mother".
         """
-        before, after = self._neighbour(-1), self._neighbour(1)
-        left, right = self._mark_at(-1).strip(), self._mark_at(1).strip()
+        before = self._neighbour(-1)
+        after = self._neighbour(1)
+        left = self._mark_at(-1).strip()
+        right = self._mark_at(1).strip()
         item = right.startswith(")") and (before is None or bool(left))  # "(i)", "i)"
         if item or (after is not None and after.text[0] in "=+<>"):  # "i = 0"
             return False
@@ -287,7 +289,8 @@ class _Teller:
 
     def _is_in_a_name(self) -> bool:
         """Whether words with capitals stand on both sides: "Baby I'm Yours"."""
-        before, after = self._neighbour(-1), self._neighbour(1)
+        before = self._neighbour(-1)
+        after = self._neighbour(1)
         if before is None or after is None or self._mark_at(-1).strip():
             return False
         return before.capital and after.capital and not self._begins(self.tokens.index(before))
@@ -313,7 +316,8 @@ class _Teller:
         """A capital where a sentence begins is only that; elsewhere the word belongs to a name, or
         it is doubtful.
         """
-        before, after = self._neighbour(-1), self._neighbour(1)
+        before = self._neighbour(-1)
+        after = self._neighbour(1)
         token = self.tokens[self.place]
         if self._begins(self.place):
             if token.lower in _FUSED or after is None or not after.capital or after.lower == "i":
@@ -327,7 +331,8 @@ class _Teller:
         raise _Doubtful
 
     def _is_small_pronoun(self, lower: str) -> bool:
-        before, after = self._neighbour(-1), self._neighbour(1)
+        before = self._neighbour(-1)
+        after = self._neighbour(1)
         previous, following = (one.lower if one is not None else "" for one in (before, after))
         if lower == "me" and previous in _BEFORE_ME_TIME:
             raise _Doubtful  # "some me time"
@@ -361,7 +366,8 @@ class _Teller:
     # ----------------------------------------------------------------------------------------------
 
     def _pronoun(self, token: _Token) -> str:
-        lower, starts = token.lower, self._begins(self.place)
+        lower = token.lower
+        starts = self._begins(self.place)
         if lower in _FUSED:
             verb = "had" if lower.endswith("'d") and self._had() else _FUSED[lower]
             told = f"{self._subject(lower)} {self._agreeing(verb)}"
@@ -393,7 +399,8 @@ class _Teller:
         if inverted and not self._mark_at(-1).strip():
             raise _Doubtful  # "not only do I love tea"
         alone = not many and not self.named and not self._is_one_of_several(pronoun)
-        self.verb_of, self.second = "one" if alone else "many", frozenset()
+        self.verb_of = "one" if alone else "many"
+        self.second = frozenset()
         return self._once(f"{self.name} and others" if many else self.name, "they")
 
     def _is_one_of_several(self, pronoun: str) -> bool:
@@ -431,7 +438,8 @@ class _Teller:
         return is_adverb(word)
 
     def _agreeing(self, verb: str) -> str:
-        one, self.verb_of = self.verb_of == "one", ""
+        one = self.verb_of == "one"
+        self.verb_of = ""
         lower = verb.lower().replace("’", "'")
         if not one:
             return {"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, verb)

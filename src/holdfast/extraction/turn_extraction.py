@@ -263,7 +263,8 @@ def write_down(scribe: DecisionWriter, found: TurnExtraction, *, timing: str) ->
 
 def _without_its_words(dropped: JudgedCandidate) -> Verdict:
     """The verdict on what was dropped, with a reason that does not tell what that was."""
-    verdict, candidate = dropped.verdict, dropped.candidate
+    verdict = dropped.verdict
+    candidate = dropped.candidate
     words = set(query_terms(f"{candidate.quote} {candidate.content}"))
     if verdict.version == MODEL and words & set(query_terms(verdict.reason)):
         return verdict.instead("drop", "llm_policy: not worth keeping")

@@ -285,7 +285,8 @@ def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabular
         raise InvalidInput(
             f"The vocabulary {name!r} has the default_category {default!r}, but no such category."
         )
-    same, predicates = _table(data, "same", name), _table(data, "predicates", name)
+    same = _table(data, "same", name)
+    predicates = _table(data, "predicates", name)
     _refuse_others(
         same, frozenset(("categories", "predicates")), f"same of the vocabulary {name!r}"
     )
@@ -336,7 +337,8 @@ def _all_cues(folder: Traversable) -> tuple[Cues, ...]:
 
 
 def _cues(file: Traversable) -> Cues:
-    data, name = _toml(file), file.name
+    data = _toml(file)
+    name = file.name
     _refuse_others(data, frozenset(("script", "control", "cues", "arc")), f"the cue file {name}")
     script = data.get("script", "latin")
     if script not in _SCRIPTS:

@@ -84,7 +84,9 @@ class _TableFeedback:
     """Feedback in one table apart."""
 
     def __init__(self, table: Table, clock: Clock) -> None:
-        self._table, self._clock, self.location = table, clock, table.location
+        self._table = table
+        self._clock = clock
+        self.location = table.location
 
     def add(
         self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
@@ -94,7 +96,8 @@ class _TableFeedback:
                 f"A label is one of {', '.join(LABELS)}, a source one of {', '.join(SOURCES)}. "
                 "Nothing was noted."
             )
-        at, whose = self._clock(), None if self._table.ephemeral else owner
+        at = self._clock()
+        whose = None if self._table.ephemeral else owner
         one = Feedback(new_id("feedback", at), at, hash_session_id(session), whose, label, source)
         self._table.write(
             (

@@ -98,10 +98,8 @@ def _checked(
     """The memory that is to be; InvalidInput says why there is none."""
     if isinstance(one, Problem):
         raise InvalidInput(one.reason)
-    scope, at = (
-        into or one.scope or hf.scopes[0],
-        one.created_at if one.created_at is not None else hf.clock(),
-    )
+    scope = into or one.scope or hf.scopes[0]
+    at = one.created_at if one.created_at is not None else hf.clock()
     memory = commit.build(one.draft, scope, at=at, max_bytes=hf.settings.max_content_bytes)
     own = one.id if one.id and _ID.fullmatch(one.id) else id_of(format.name, memory.kind, one.key)
     return memory.with_(

@@ -68,7 +68,8 @@ def import_memories(
         raise InvalidInput(
             "An export is a JSON array of memories; this is something else. Nothing was imported."
         )
-    hf, at = memory.hf, memory.clock()
+    hf = memory.hf
+    at = memory.clock()
     built = [_built(memory, number, record, at) for number, record in enumerate(records)]
     wanted = sorted((one for one in built if one is not None), key=lambda one: one.created_at)
     there = {_same(one) for one in hf.list(statuses=("active", "evicted"))}

@@ -44,8 +44,10 @@ class _Walk:
     """A place in a text that goes forward value by value."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
-        self._line, self._counted = 1, 0
+        self._text = text
+        self._at = 0
+        self._line = 1
+        self._counted = 0
         self._decode = json.JSONDecoder().raw_decode
 
     def sign(self) -> str:

@@ -24,7 +24,9 @@ def read(text: str) -> Iterator[ImportedItem | Problem]:
 
 def _item(one: Value) -> Iterable[ImportedItem]:
     item = object_in(one.value)
-    namespace, key, value = _namespace(item), item.get("key"), _value(item)
+    namespace = _namespace(item)
+    key = item.get("key")
+    value = _value(item)
     if not isinstance(key, str) or not key:
         raise InvalidInput("there is no key in it")
     ttl = item.get("ttl_minutes")

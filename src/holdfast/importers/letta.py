@@ -18,10 +18,8 @@ from .locate import each
 
 BLOCKS = ("blocks", "core_memory", "memory_blocks")
 # Older files have the messages of their one agent at the top.
-MESSAGES, AGENTS = (
-    "messages",
-    "agents",
-)
+MESSAGES = "messages"
+AGENTS = "agents"
 PASSAGES = ("passages", "archival_memory", "archival_passages")
 
 
@@ -43,12 +41,14 @@ def _record(one: Value) -> Iterable[ImportedItem]:
     draft = _block(record) if is_block else _passage(record)
     id_ = as_text(record.get("id"))
     key = (id_, draft.title, draft.content)
-    created, updated = micros(record.get("created_at")), micros(record.get("updated_at"))
+    created = micros(record.get("created_at"))
+    updated = micros(record.get("updated_at"))
     return [ImportedItem(one.line, draft, key, created_at=created, updated_at=updated)]
 
 
 def _message(line: int, message: dict[str, Any]) -> Iterable[ImportedItem]:
-    role, said = as_text(message.get("role")), _said(message.get("content"))
+    role = as_text(message.get("role"))
+    said = _said(message.get("content"))
     if role not in ("user", "assistant") or not said:
         return []
     at = micros(message.get("created_at"))
@@ -81,7 +81,8 @@ def _said(content: Any) -> str:
 
 
 def _block(block: dict[str, Any]) -> Draft:
-    label, about = as_text(block.get("label")), as_text(block.get("description"))
+    label = as_text(block.get("label"))
+    about = as_text(block.get("description"))
     kept = {"letta": {"label": label, "description": about, **as_dict(block.get("metadata"))}}
     return Draft(
         content=text_in(block, "value"),

@@ -38,11 +38,9 @@ def _record(one: Value) -> Iterable[ImportedItem]:
 
 
 def _entity(number: int, line: dict[str, Any]) -> Iterator[ImportedItem]:
-    name, type_, observations = (
-        _text(line, "name"),
-        _text(line, "entityType"),
-        line.get("observations"),
-    )
+    name = _text(line, "name")
+    type_ = _text(line, "entityType")
+    observations = line.get("observations")
     if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
         raise InvalidInput("its observations are no list of texts")
     yield ImportedItem(number, entity_draft(name, type_), ("entity", name))

@@ -41,10 +41,8 @@ def _record(one: Value, names: dict[str, str]) -> Iterable[ImportedItem]:
 
 
 def _edge(edge: dict[str, Any], names: dict[str, str]) -> Draft:
-    starts, ends = (
-        micros(edge.get("valid_at")),
-        micros(edge.get("invalid_at") or edge.get("expired_at")),
-    )
+    starts = micros(edge.get("valid_at"))
+    ends = micros(edge.get("invalid_at") or edge.get("expired_at"))
     if starts is not None and ends is not None and starts >= ends:
         starts = None  # it never held, or the clock that said so was off
     given: dict[str, Any] = {"event_time": starts, "valid_from": starts, "valid_until": ends}

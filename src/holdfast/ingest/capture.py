@@ -47,7 +47,8 @@ def save_turns(
     """
     stored: Memories = []
     for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):
-        said, place = list(run), writer.go_on(scope, session, at=at)
+        said = list(run)
+        place = writer.go_on(scope, session, at=at)
         if place is None:
             if writer.session(scope, session) is None:
                 end_others(writer, scope, session, at=at)

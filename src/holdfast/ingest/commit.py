@@ -120,7 +120,8 @@ def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
 
 _TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
 _TIMES = ("event_time", "valid_from", "valid_until")
-_texts, _times = attrgetter(*_TEXTS), attrgetter(*_TIMES)
+_texts = attrgetter(*_TEXTS)
+_times = attrgetter(*_TIMES)
 _ONLY_TEXT = frozenset((str,))
 _NO_TIMES = (None,) * len(_TIMES)
 _NUMBER = (int, float)
@@ -275,7 +276,8 @@ def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
     """What is said again holds now: bounds that are given replace the old, and old ones that
     exclude now fall.
     """
-    now, bounds = again.created_at, dict[str, Micros | None]()
+    now = again.created_at
+    bounds = dict[str, Micros | None]()
     if again.valid_from is not None or (known.valid_from is not None and known.valid_from > now):
         bounds["valid_from"] = again.valid_from
     if again.valid_until is not None or (

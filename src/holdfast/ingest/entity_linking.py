@@ -18,7 +18,8 @@ from ..storage.schema import entity_names, fold, fold_text
 from ..types import Entity, Memory, Micros, Scope, new_id
 from .sanitize import clean, one_line
 
-PATTERNS, NAMES = PatternRecogniser(), QuickNameRecogniser()
+PATTERNS = PatternRecogniser()
+NAMES = QuickNameRecogniser()
 _SIGN = re.compile(r"[@#＠＃]|://|www\.")
 LONGEST_NAME = (
     200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for
@@ -178,7 +179,8 @@ def _share_mentions(writer: Writer, old: Entity, new: Entity) -> None:
 
 def rename(writer: Writer, entity: Entity, name: str, type: str | None = None) -> Entity:
     """Gives an entity another name, and perhaps another type; the old name stays as an alias."""
-    old, written = _current(writer, entity), one_line(name, name="name", limit=LONGEST_NAME)
+    old = _current(writer, entity)
+    written = one_line(name, name="name", limit=LONGEST_NAME)
     if not _storable(written):
         raise InvalidInput(f"A name has 1 to {LONGEST_NAME} characters.")
     if type is not None and type not in REGISTERED:

@@ -51,7 +51,9 @@ def guard_lines(text: str) -> str:
 
     Whatever spans several lines is found here, before a cut could hide it.
     """
-    own, pieces, position = blank_fences(clean(text)), list[str](), 0
+    own = blank_fences(clean(text))
+    pieces = list[str]()
+    position = 0
     for start, end, kind in find_secrets(own):
         pieces += [own[position:start], f"[REDACTED:{kind}]", "\n" * own.count("\n", start, end)]
         position = end

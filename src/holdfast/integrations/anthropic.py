@@ -35,7 +35,8 @@ FOLDERS: Mapping[Kind, str] = {
     "reflection": "reflections",
 }
 """Where memories are that no model has put into a file."""
-MOST_LINES, WIDTH = 999_999, 6
+MOST_LINES = 999_999
+WIDTH = 6
 LISTED = 2_000  # memories that are seen as files
 SOURCE = "memory tool"
 ACTOR = "agent:memory-tool"
@@ -57,7 +58,8 @@ class MemoryFiles:
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""
-        path, files = checked(path), self._files()
+        path = checked(path)
+        files = self._files()
         if path in files:
             return _numbered_file(path, text_of(files[path]), view_range)
         if path != ROOT and not _below(path, files):
@@ -66,7 +68,8 @@ class MemoryFiles:
 
     def create(self, path: str, file_text: str) -> str:
         """Makes a new file."""
-        path, files = checked(path), self._files()
+        path = checked(path)
+        files = self._files()
         if path in files or path == ROOT or _below(path, files):
             raise ToolRefused(f"File {path} already exists")
         draft = commit.Draft(
@@ -102,7 +105,8 @@ class MemoryFiles:
             )
         changed = text.replace(old_str, new_str)
         self._rewrite(memory, path, changed)
-        line, lines_now = text.count("\n", 0, places[0]), changed.split("\n")
+        line = text.count("\n", 0, places[0])
+        lines_now = changed.split("\n")
         shown = range(max(0, line - 2), min(len(lines_now), line + 3))
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line "
@@ -126,7 +130,8 @@ class MemoryFiles:
 
     def delete(self, path: str) -> str:
         """Forgets a file, or all below a folder."""
-        path, files = checked(path), self._files()
+        path = checked(path)
+        files = self._files()
         if path == ROOT:
             raise ToolRefused("Cannot delete the /memories directory itself")
         gone = [files[one] for one in ([path] if path in files else _below(path, files))]
@@ -137,7 +142,9 @@ class MemoryFiles:
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Moves a file, or all below a folder."""
-        old, new, files = checked(old_path), checked(new_path), self._files()
+        old = checked(old_path)
+        new = checked(new_path)
+        files = self._files()
         if old == ROOT:
             raise ToolRefused("Cannot rename the /memories directory itself")
         if new in files or new == ROOT or _below(new, files):
@@ -167,7 +174,8 @@ class MemoryFiles:
         return dict(sorted((path_of(memory), memory) for memory in reversed(seen)))
 
     def _file(self, path: str) -> Memory:
-        path, files = checked(path), self._files()
+        path = checked(path)
+        files = self._files()
         if path in files:
             return files[path]
         if path == ROOT or _below(path, files):
@@ -178,7 +186,8 @@ class MemoryFiles:
         """Adds a file, or proposes it where a person has to approve; whatever others say: two may
         say the same.
         """
-        hf, at = self._hf, self._hf.clock()
+        hf = self._hf
+        at = self._hf.clock()
         memory = commit.build(draft, hf.scopes[0], at=at, max_bytes=hf.settings.max_content_bytes)
 
         def work(writer: Writer) -> Memory:
@@ -206,7 +215,8 @@ class MemoryFiles:
             tags=memory.tags,
             metadata={**metadata, **fields["metadata"]},
         )
-        at, limit = self._hf.clock(), self._hf.settings.max_content_bytes
+        at = self._hf.clock()
+        limit = self._hf.settings.max_content_bytes
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
 
         def work(writer: Writer) -> None:
@@ -284,7 +294,8 @@ def _below(path: str, files: Mapping[str, Memory]) -> list[str]:
 def _listed(path: str, files: Mapping[str, Memory]) -> str:
     sizes: dict[str, int] = {}
     for one in _below(path, files):
-        size, names = len(text_of(files[one]).encode()), one[len(path) + 1 :].split("/")
+        size = len(text_of(files[one]).encode())
+        names = one[len(path) + 1 :].split("/")
         if any(name.startswith(".") for name in names):
             continue
         for depth in range(1, min(len(names), 2) + 1):
@@ -303,10 +314,12 @@ def _listed(path: str, files: Mapping[str, Memory]) -> str:
 
 def _size(count: int) -> str:
     """How large something is, in a few characters."""
-    size, units = float(count), iter("BKMG")
+    size = float(count)
+    units = iter("BKMG")
     unit = next(units)
     while size >= 1024 and unit != "G":
-        size, unit = size / 1024, next(units)
+        size = size / 1024
+        unit = next(units)
     return f"{size:.0f}{unit}" if size == int(size) else f"{size:.1f}{unit}"
 
 
@@ -315,7 +328,8 @@ def _numbered_file(path: str, text: str, view_range: list[int] | None) -> str:
     if len(lines) > MOST_LINES:
         raise ToolRefused(f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = view_range if view_range and len(view_range) == 2 else (1, -1)
-    first, last = max(1, first), len(lines) if last == -1 else last
+    first = max(1, first)
+    last = len(lines) if last == -1 else last
     shown = [
         _numbered(number, lines[number - 1]) for number in range(first, min(last, len(lines)) + 1)
     ]

@@ -207,7 +207,8 @@ def _store(writer: Writer, new: Memory, first: str) -> Memory:
     """Stores what a key holds now. With the same text it is the same memory still; another text is
     another memory.
     """
-    scope, at = new.scope, new.created_at
+    scope = new.scope
+    at = new.created_at
     old = _current(scope, first, writer.memory, writer.edges)
     if old is not None and old.content == new.content:
         fields = {

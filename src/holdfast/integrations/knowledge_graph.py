@@ -113,7 +113,8 @@ class Graph:
         """Adds what was not observed of these entities before; for each what was. NotFound when one
         is not there.
         """
-        kept, added = self._kept(), list[dict[str, Any]]()
+        kept = self._kept()
+        added = list[dict[str, Any]]()
         for one in observations:
             _check_known(one["entityName"], kept)
             known = kept.nodes[one["entityName"]].observed
@@ -162,7 +163,8 @@ class Graph:
         return len(found)
 
     def _kept(self) -> Kept:
-        where, kept = Filter(self._hf.scopes[:1], categories=(CATEGORY,)), Kept()
+        where = Filter(self._hf.scopes[:1], categories=(CATEGORY,))
+        kept = Kept()
         for memory in self._hf.store.list(where, order="oldest"):
             match memory.metadata.get(CATEGORY):
                 case {"from": str(start), "to": str(end), "relationType": str(type_)}:
@@ -174,7 +176,8 @@ class Graph:
         return kept
 
     def _add(self, drafts: Iterable[Draft]) -> None:
-        hf, at = self._hf, self._hf.clock()
+        hf = self._hf
+        at = self._hf.clock()
         limit = hf.settings.max_content_bytes
         memories = [
             ingest.commit.build(draft, hf.scopes[0], at=at, max_bytes=limit) for draft in drafts

@@ -77,7 +77,8 @@ class Items(BaseStore):
         self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
-        self.index_config, self.ttl_config = index, ttl
+        self.index_config = index
+        self.ttl_config = ttl
         self._sweeper = Sweeper(self._sweep)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -164,7 +165,8 @@ class Items(BaseStore):
         """Items by how well they answer, as many as are wanted; not those in which nothing is
         searched.
         """
-        view, shows_expired = self._hf.scoped(self._scope), not self._omits_expired()
+        view = self._hf.scoped(self._scope)
+        shows_expired = not self._omits_expired()
         for limit in (most, MOST):
             hits = view.recall(
                 op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired
@@ -192,12 +194,15 @@ class Items(BaseStore):
         """The items below a namespace, in the order in which they were first put: so many, then
         page by page.
         """
-        where, limit, after = self._where(prefix), min(max(first, 1), PAGE), None
+        where = self._where(prefix)
+        limit = min(max(first, 1), PAGE)
+        after = None
         while page := self._hf.store.list(where, order="oldest", limit=limit, after=after):
             yield from page
             if len(page) < limit:
                 return
-            after, limit = page[-1].seq, PAGE
+            after = page[-1].seq
+            limit = PAGE
 
     # Times to live
 
@@ -371,9 +376,11 @@ def until(at: Micros, minutes: float) -> Micros:
 
 def is_match(condition: MatchCondition, namespace: Namespace) -> bool:
     """Whether a namespace begins, or ends, like a path in which `*` stands for any label."""
-    path, name = tuple(condition.path), namespace
+    path = tuple(condition.path)
+    name = namespace
     if condition.match_type == "suffix":
-        path, name = path[::-1], name[::-1]
+        path = path[::-1]
+        name = name[::-1]
     elif condition.match_type != "prefix":
         raise ValueError(f"Unsupported match type: {condition.match_type}")
     return len(name) >= len(path) and all(

@@ -87,7 +87,9 @@ class HoldfastSession:
             else coerce_session_settings(session_settings)
         )
         self.session_settings: SessionSettings | None = given
-        self._hf, self._held, self._lock = check_open(hf), list[Item](), Lock()
+        self._hf = check_open(hf)
+        self._held = list[Item]()
+        self._lock = Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The latest items, `limit` of them at most, oldest first. No answer of a tool comes
@@ -163,7 +165,8 @@ class HoldfastSession:
         return done
 
     def _append(self, writer: Writer, items: Sequence[Item]) -> None:
-        scope, at = self._hf.scopes[0], self._hf.clock()
+        scope = self._hf.scopes[0]
+        at = self._hf.clock()
         session_log.append(writer, scope, self.session_id, [*self._held, *items], at=at)
 
     def _take(self, writer: Writer) -> Item | None:
@@ -191,7 +194,8 @@ class HoldfastMemory(RunHooks[Any]):
 
     def __init__(self, hf: Holdfast, *, session: str) -> None:
         check_session(session)
-        self._memory, self._session = Hosted(hf, "openai-agents"), session
+        self._memory = Hosted(hf, "openai-agents")
+        self._session = session
         self.tools: list[Tool] = [function_tool(_in_json(tool)) for tool in self._memory.tools()]
         """Search, remember, correct, confirm, count, and tell everything about somebody."""
         self._asked: str | None = None
@@ -233,7 +237,8 @@ class HoldfastMemory(RunHooks[Any]):
         it.
         """
         if prompt != self._asked:
-            self._asked, self._known = prompt, None
+            self._asked = prompt
+            self._known = None
             await self._memory.listen(self._session, "user", prompt)
         if self._known is None:
             self._known = await self._memory.blocks(self._session, prompt)
@@ -269,7 +274,8 @@ def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
 
 def standing(history: Sequence[Item]) -> list[Item]:
     """The items of a history that have not been taken out again."""
-    kept, out = list[Item](), 0
+    kept = list[Item]()
+    out = 0
     for item in reversed(history):
         if item == POPPED:
             out += 1

@@ -51,7 +51,8 @@ class HoldfastMemory(AbstractCapability[Any]):
     def __init__(self, hf: Holdfast, *, session: str | None = None) -> None:
         if session is not None:
             check_session(session)
-        self._memory, self._session = Hosted(hf, "pydantic-ai"), session
+        self._memory = Hosted(hf, "pydantic-ai")
+        self._session = session
         self._tools = toolset(self._memory.tools())
         self._known = NOTHING
 
@@ -76,7 +77,8 @@ class HoldfastMemory(AbstractCapability[Any]):
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Keeps what is said to the agent, and asks memory about it."""
-        session, prompt = self._of(ctx), _text(ctx.prompt)
+        session = self._of(ctx)
+        prompt = _text(ctx.prompt)
         await self._memory.listen(session, "user", prompt)
         self._known = await self._memory.blocks(session, prompt)
 

@@ -21,9 +21,11 @@ class Sweeper:
 
     def __init__(self, sweep: Callable[[], int]) -> None:
         """`sweep` is a method: it says how many items it took out."""
-        self._sweep, self._lock = WeakMethod(sweep), Lock()
+        self._sweep = WeakMethod(sweep)
+        self._lock = Lock()
         self._thread: Thread | None = None
-        self._stop, self._done = Event(), Future[None]()
+        self._stop = Event()
+        self._done = Future[None]()
 
     def start(self, minutes: float) -> Future[None]:
         """A future that is done when sweeping ends, and ends it when it is cancelled; the same one
@@ -32,7 +34,8 @@ class Sweeper:
         with self._lock:
             if self._is_running():
                 return self._done
-            self._stop, self._done = Event(), Future[None]()
+            self._stop = Event()
+            self._done = Future[None]()
             stop = self._stop
             self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
             given = (self._sweep, minutes * 60, stop, self._done)

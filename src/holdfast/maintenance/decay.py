@@ -66,7 +66,8 @@ def plan(
     store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD
 ) -> Iterator[Fading]:
     """Every fact that decays, oldest first, with what is left of it now. Nothing is changed."""
-    where, after = Filter(tuple(scopes), kinds=("fact",)), None
+    where = Filter(tuple(scopes), kinds=("fact",))
+    after = None
     while page := store.list(where, limit=PAGE, after=after, order="oldest"):
         for memory in page:
             if memory.decay_rate > 0 and not memory.protected:
@@ -135,7 +136,8 @@ def _run(task: Task) -> None:
     """Brings one scope up to date, proposals that nobody decided on included; done again, it
     changes nothing.
     """
-    worker, now = task.worker, task.worker.clock()
+    worker = task.worker
+    now = task.worker.clock()
     actor = f"worker:{worker.name}"
     threshold = THRESHOLD if worker.threshold is None else worker.threshold
     decay(worker.store, [task.job.scope], now, actor=actor, threshold=threshold)

@@ -69,12 +69,10 @@ def _usable(worker: Worker) -> Names:
 
 def _embed_scope(task: Task) -> None:
     """Embeds what one scope has waiting for one model. A step that is done twice does no harm."""
-    store, tiers, model, scopes = (
-        task.worker.store,
-        task.worker.tiers,
-        task.job.key,
-        [task.job.scope],
-    )
+    store = task.worker.store
+    tiers = task.worker.tiers
+    model = task.job.key
+    scopes = [task.job.scope]
     embedder = tiers.usable(model)
     if embedder is not None:
         step = STEP if embedder.quick else SMALL_STEP

@@ -23,10 +23,12 @@ from ..types import Memories, Memory, Micros, Scope, iso
 log = logging.getLogger(__name__)
 
 # Memories of one transaction, and the number of entities up to which one is worth a second look.
-MOST, FEW = 50, 2
+MOST = 50
+FEW = 2
 PAGE = 500  # memories that are read at once
 KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
-STAMP, KEY = "enriched_at", "nightly"
+STAMP = "enriched_at"
+KEY = "nightly"
 
 
 def candidates(
@@ -47,7 +49,8 @@ def _waiting(
     """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what
     follows.
     """
-    where, after = Filter((scope,), kinds=tuple(kinds), unenriched=True), None
+    where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
+    after = None
     while page := store.list(where, limit=PAGE, after=after):
         mentioned = store.mentions_of(scope, [memory.id for memory in page])
         yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)

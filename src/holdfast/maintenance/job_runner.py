@@ -107,7 +107,8 @@ def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
     another worker may have it.
     """
     for kind in kinds:
-        able, lease = KINDS[kind].keys, KINDS[kind].terms(worker).lease
+        able = KINDS[kind].keys
+        lease = KINDS[kind].terms(worker).lease
         for keys in [None] if able is None else [[key] for key in able(worker)]:
             job = worker.store.claim(
                 [kind],
@@ -180,7 +181,8 @@ def _put_off(task: Task, error: CapReached) -> Job:
     """Gives a job back until the language model may be asked again; that is no failure, and uses up
     no try.
     """
-    job, retry_at = task.job, error.until or task.worker.clock() + BACKOFF
+    job = task.job
+    retry_at = error.until or task.worker.clock() + BACKOFF
     if not task.worker.store.fail(job, error=str(error), retry_at=retry_at, tried=False):
         return job
     return replace(job, status="error", error=str(error), retry_at=retry_at)
@@ -241,8 +243,11 @@ class Upgrader:
     def __init__(
         self, store: Store, tiers: Tiers, *, clock: Clock = system_clock, delay: float = DELAY
     ) -> None:
-        self._worker, self._delay = Worker(store, tiers, clock), delay
-        self._wake, self._stop, self._lock = threading.Event(), self._worker.stop, threading.Lock()
+        self._worker = Worker(store, tiers, clock)
+        self._delay = delay
+        self._wake = threading.Event()
+        self._stop = self._worker.stop
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._scopes: dict[Scope, None] = {}
 
@@ -287,7 +292,8 @@ class Upgrader:
         return taken
 
     def _embed(self, scopes: Sequence[Scope]) -> None:
-        worker, kinds = replace(self._worker, scopes=scopes), (EMBED.name,)
+        worker = replace(self._worker, scopes=scopes)
+        kinds = (EMBED.name,)
         try:
             # Planning only reads when there is nothing to do, which is how nearly every nudge ends.
             waiting = plan(worker, kinds)

@@ -84,10 +84,8 @@ class Standing:
 def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
     """What `build_memory` would do; nothing is changed."""
     found = list(candidates(store, scope, building, now))
-    to_read, build_due = (
-        [one for one in found if isinstance(one, Session)],
-        _build_due(store, scope, now),
-    )
+    to_read = [one for one in found if isinstance(one, Session)]
+    build_due = _build_due(store, scope, now)
     passed = [one for one in found if isinstance(one, Passed)]
     return Plan(
         to_read, passed, build_due, _cost(store, scope, building, to_read, build_due=build_due)
@@ -100,7 +98,8 @@ def _cost(
     """About how much models would be asked: each session once, and once for what all of them
     taught.
     """
-    reads, builds = Estimate(), Estimate()
+    reads = Estimate()
+    builds = Estimate()
     if building.default is not None:
         rehearsed = replace(building, default=reads)
         for session in to_read:
@@ -207,7 +206,8 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
 
 def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> list[str]:
     """Why a project has no memory, or not the latest, in sentences; none when all is well."""
-    stands, planned = standing(store, scope, building), plan(store, scope, building, now)
+    stands = standing(store, scope, building)
+    planned = plan(store, scope, building, now)
     told = []
     if not store.profile(scope).get("enabled", True):
         told.append(

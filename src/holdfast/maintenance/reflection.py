@@ -25,11 +25,19 @@ from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
 from ..types import Kind as MemoryKind
 
-WEEK, COOL_DOWN = 7 * DAY, 6 * DAY
+WEEK = 7 * DAY
+COOL_DOWN = 6 * DAY
 FEWEST = 3  # facts, below which a week has no pattern
-MOST, TOLD = 200, 100  # memories that are looked at and linked to what came of it; told to a model
-TAG, SOURCE, KEY = "weekly", "reflection", "weekly"
-THEMES, PEOPLE, CHANGES = 3, 5, 3  # that a digest names
+# memories that are looked at and linked to what came of it; told to a model
+MOST = 200
+TOLD = 100
+TAG = "weekly"
+SOURCE = "reflection"
+KEY = "weekly"
+# that a digest names
+THEMES = 3
+PEOPLE = 5
+CHANGES = 3
 _WIDTH = 120
 
 
@@ -214,7 +222,9 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output | None:
-    worker, scope, now = task.worker, task.job.scope, task.worker.clock()
+    worker = task.worker
+    scope = task.job.scope
+    now = task.worker.clock()
     if not due(worker.store, scope, now):
         return None
     seen = week(worker.store, scope, now)

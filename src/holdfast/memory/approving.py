@@ -74,7 +74,9 @@ class Approving(Opened):
         It renews what says the same and replaces what it contradicts. NeedsPerson for an agent, and
         for whoever proposed it unless that is a person.
         """
-        proposed, at, limit = self.get(ref), self.clock(), self.settings.max_content_bytes
+        proposed = self.get(ref)
+        at = self.clock()
+        limit = self.settings.max_content_bytes
         extraction.approval.check_waiting(proposed)
         self._check("approve", proposed)
         edited = (

@@ -20,7 +20,8 @@ def model_of(memory: Opened, spec: str | None = None) -> Complete | None:
     """The language model that the settings name, or the one that is named instead; None without a
     name.
     """
-    settings, named = memory.settings, memory.settings.model if spec is None else spec
+    settings = memory.settings
+    named = memory.settings.model if spec is None else spec
     return models.llm.chat.complete_for(
         named,
         environ=config.environment(),

@@ -37,7 +37,8 @@ class Conversing(Opened):
         The first ones begin the session, as one of `agent`. Messages are not memories: nothing
         recalls them. Secrets in them are redacted.
         """
-        scope, at = self.scopes[0], self.clock()
+        scope = self.scopes[0]
+        at = self.clock()
         said = [ingest.sanitize.guard_data(body, name="A message") for body in bodies]
         return self.write(
             "append",
@@ -59,7 +60,8 @@ class Conversing(Opened):
         `metadata` is what only whoever led it knows. Of that, `approach_used`, `approach_context`
         and `crisis_level_max` (0 to 3) go into its summary.
         """
-        scope, at = self.scopes[0], self.clock()
+        scope = self.scopes[0]
+        at = self.clock()
         return self.write(
             "end",
             lambda writer: ingest.session_log.end(
@@ -84,7 +86,8 @@ class Conversing(Opened):
         model that fails does not fail the turn: nothing is written, `stats` says why, and the next
         time tries again.
         """
-        reading, author = reading_of(self, complete), author_of(self, "consider")
+        reading = reading_of(self, complete)
+        author = author_of(self, "consider")
         return extraction.turn_extraction.consider(
             self.store, self._session(session), reading, author
         )

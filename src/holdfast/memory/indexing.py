@@ -37,7 +37,8 @@ class Indexing(Opened):
         Only what has changed is read. A file that cannot be indexed is left out with a warning.
         With `plan` nothing is changed, and what comes back is what would be done.
         """
-        sources, limit = self._sources(), self.settings.max_content_bytes
+        sources = self._sources()
+        limit = self.settings.max_content_bytes
         named = None if paths is None else records.source_indexing.given(paths, sources.place)
         indexer = ingest.documents.Indexer(
             self.store,
@@ -75,17 +76,17 @@ class Indexing(Opened):
         where they were held. Importing twice equals once. A session that cannot be stored is named
         in `failed`, and the others are stored.
         """
-        limit, author = self.settings.max_content_bytes, author_of(self, "import")
+        limit = self.settings.max_content_bytes
+        author = author_of(self, "import")
         if isinstance(sessions, str | Path):
-            scope, file = (
-                Scope.parse(into) if into else self.scopes[0],
-                Path(sessions).expanduser().resolve(),
-            )
+            scope = Scope.parse(into) if into else self.scopes[0]
+            file = Path(sessions).expanduser().resolve()
             done = projects.past_sessions.take_in_file(
                 self.store, scope, file, author, max_bytes=limit, homeless=homeless
             )
         else:
-            scope, data = sessions.place.scope, config.data_folder()
+            scope = sessions.place.scope
+            data = config.data_folder()
             done = projects.past_sessions.take_in(
                 self.store, sessions, author, data=data, max_bytes=limit, progress=progress
             )

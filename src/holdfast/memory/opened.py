@@ -422,7 +422,8 @@ def command_for(memory: Opened, *words: str) -> str:
     # Only who is told what to do needs it.
     import shlex  # noqa: PLC0415
 
-    said, location = ["holdfast", *words], memory.store.location
+    said = ["holdfast", *words]
+    location = memory.store.location
     if location not in (":memory:", location_of(memory.settings.store or config.default_store())):
         said += ["--store", location]
     if words[0] == "reembed":

@@ -72,7 +72,9 @@ class Project:
         job. When `stop` is set, what is under way is given back, for another builder to do; no
         model is waited for.
         """
-        memory, stop, meter = self.memory, stop or Event(), meter_of(self.memory)
+        memory = self.memory
+        stop = stop or Event()
+        meter = meter_of(self.memory)
         default, smol = (
             stoppable(meter.through(model, self.scope), stop)
             for model in (self.building.default, self.building.smol)

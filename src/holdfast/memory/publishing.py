@@ -72,10 +72,8 @@ class Publishing(Recording):
         The region takes `max_bytes` or `tokens` at most. Refused when somebody wrote in it, unless
         `force`. With `plan` nothing is written, and what comes back is what would be.
         """
-        room, where = (
-            records.publish.Room.of(max_bytes=max_bytes, tokens=tokens),
-            self._place(place),
-        )
+        room = records.publish.Room.of(max_bytes=max_bytes, tokens=tokens)
+        where = self._place(place)
         found = self.records(place=where.name)
         return records.publish.publish(
             Path(path), found, where, now=self.clock(), room=room, force=force, plan=plan

@@ -234,7 +234,8 @@ class Reading(Conversing):
         """Counts, coverage and health: what is kept, which models serve, and what is not
         working.
         """
-        counts, sessions = self.store.counts(self.scopes), self.sessions()
+        counts = self.store.counts(self.scopes)
+        sessions = self.sessions()
         return {
             "store": self.store.location,
             "scopes": [str(scope) for scope in self.scopes],

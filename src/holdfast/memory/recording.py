@@ -117,7 +117,8 @@ class Recording(Opened):
         """Moves a record and its file from the project to the assistant, or the other way round;
         its id stays.
         """
-        to, at = self._place(place), self.clock()
+        to = self._place(place)
+        at = self.clock()
         self._check_on(to.scope)
         return self._change_record(
             "move",

@@ -10,7 +10,8 @@ from ..types import Memory, Micros, Scope
 
 # Use counts are written together, so that reading stays reading: when there are many, or when an
 # hour has passed, for another process may be about to let what is used here fade.
-USES_KEPT, USES_WAIT = 500, 3_600_000_000
+USES_KEPT = 500
+USES_WAIT = 3_600_000_000
 
 
 class AccessCounter:
@@ -35,5 +36,6 @@ class AccessCounter:
     def take(self) -> dict[Scope, Counter[int]]:
         """What is waiting, by scope; nothing waits afterwards."""
         with self._lock:
-            taken, self._counts = self._counts, defaultdict(Counter)
+            taken = self._counts
+            self._counts = defaultdict(Counter)
             return taken

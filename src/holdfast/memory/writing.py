@@ -72,7 +72,8 @@ class Writing(Approving, Recording):
         none.
         """
         self._check_on(self.scopes[0])
-        at, limit = self.clock(), self.settings.max_content_bytes
+        at = self.clock()
+        limit = self.settings.max_content_bytes
         given = map(as_draft, ensure_list(drafts, "memories", "remember"))
         memories = [
             ingest.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given
@@ -118,7 +119,9 @@ class Writing(Approving, Recording):
         sessions.
         """
         self._check_on(self.scopes[0])
-        at, limit, scope = self.clock(), self.settings.max_content_bytes, self.scopes[0]
+        at = self.clock()
+        limit = self.settings.max_content_bytes
+        scope = self.scopes[0]
         memories = []
         for turn in ensure_list(turns, "turns", "capture"):
             with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
@@ -139,7 +142,8 @@ class Writing(Approving, Recording):
         file. Where an agent corrects what a person wrote or confirmed, the new words come back as a
         proposal, and nothing else changes.
         """
-        old, at = self.get(ref), self.clock()
+        old = self.get(ref)
+        at = self.clock()
         if old.status == "proposed":
             return self.approve(ref, content)
         ruling = self._check("correct", old)
@@ -208,7 +212,8 @@ class Writing(Approving, Recording):
         NeedsPerson, and none is forgotten, where an agent would forget what a person wrote or
         confirmed.
         """
-        memories, at = [self.get(ref) for ref in refs], self.clock()
+        memories = [self.get(ref) for ref in refs]
+        at = self.clock()
         for memory in memories:
             self._check("forget", memory)
 
@@ -231,7 +236,8 @@ class Writing(Approving, Recording):
         Never one that is protected, nor, unless told otherwise, one that consolidation has yet to
         read.
         """
-        wanted, at = tuple(map(check_kind, str_tuple(kinds, "kinds"))), self.clock()
+        wanted = tuple(map(check_kind, str_tuple(kinds, "kinds")))
+        at = self.clock()
         keep = check_limit(keep, "keep")
 
         def work(writer: Writer) -> Memories:
@@ -291,7 +297,8 @@ class Writing(Approving, Recording):
 
     def merge_entities(self, keep: str, *others: str) -> Entity:
         """Says that several people, projects… are one: their names and mentions go to `keep`."""
-        kept, gone = self._entity(keep), [self._entity(other) for other in others]
+        kept = self._entity(keep)
+        gone = [self._entity(other) for other in others]
         return self._entity(
             self.write("merge", lambda writer: ingest.entity_linking.merge(writer, kept, gone)).id
         )
@@ -300,7 +307,8 @@ class Writing(Approving, Recording):
         """Gives some names of an entity, and the memories with them, to a new one, which comes
         back.
         """
-        entity, at = self._entity(name), self.clock()
+        entity = self._entity(name)
+        at = self.clock()
         return self._entity(
             self.write(
                 "split", lambda writer: ingest.entity_linking.split(writer, entity, names, at=at)

@@ -25,14 +25,16 @@ if TYPE_CHECKING:
     from .stage1_outputs import Output
 
 FOLDERS = ("scripts", "templates", "examples")
-LONGEST_NAME, LONGEST_PATH = 64, 200
+LONGEST_NAME = 64
+LONGEST_PATH = 200
 NOTHING = "No raw memories yet."
 
 FileSet = Mapping[str, str]
 """Paths below the folder, with slashes, and what the files hold."""
 
 # What a person writes between these stays when the file is made again.
-OWN_BEGIN, OWN_END = "<!-- yours:begin -->", "<!-- yours:end -->"
+OWN_BEGIN = "<!-- yours:begin -->"
+OWN_END = "<!-- yours:end -->"
 _OWN = re.compile(f"{re.escape(OWN_BEGIN)}(.*?){re.escape(OWN_END)}", re.DOTALL)
 
 
@@ -52,15 +54,11 @@ def skill_of(answered: Any) -> Skill | None:
     """
     if not isinstance(answered, Mapping):
         return None
-    name, content, files = (
-        skill_name(text_of(answered, "name")),
-        text_of(answered, "content"),
-        {
-            path: text
-            for folder in FOLDERS
-            for path, text in _files_of(answered.get(folder), folder)
-        },
-    )
+    name = skill_name(text_of(answered, "name"))
+    content = text_of(answered, "content")
+    files = {
+        path: text for folder in FOLDERS for path, text in _files_of(answered.get(folder), folder)
+    }
     if not name or not (content.strip() or files):
         return None
     # A file cannot stand where another one has its folder.

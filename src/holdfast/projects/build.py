@@ -34,7 +34,8 @@ from .stage1_outputs import Output as Kept
 from .transcript_json import truncated
 
 NAME, KEY = NEXT
-RAW_TOKENS, SUMMARY_TOKENS = 20_000, 12_000
+RAW_TOKENS = 20_000
+SUMMARY_TOKENS = 12_000
 KEYS = ("memory_md", "memory_summary", "skills")
 
 
@@ -45,7 +46,8 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output:
-    worker, scope = task.worker, task.job.scope
+    worker = task.worker
+    scope = task.job.scope
     if worker.building is None:
         raise NotFound("This worker does not build projects' memories.")
     building = worker.building
@@ -55,7 +57,8 @@ def _run(task: Task) -> Output:
     with task.beating(building.settings.phase2_heartbeat_seconds):
         files = file_set(kept, building, scope)
     task.heartbeat()
-    folder, version = building.folder(scope), task.job.token
+    folder = building.folder(scope)
+    version = task.job.token
 
     def write(writer: Writer) -> object:
         del writer  # what it writes are files

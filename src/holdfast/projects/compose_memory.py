@@ -38,7 +38,9 @@ FIRST: dict[Category, int] = {
 """How many of each the summary names, at most."""
 OWN = "<!-- What you write between the next two lines is kept when this file is made again. -->"
 SUMMARY_TOKENS = 1_200
-WIDTH, NARROW = 220, 100  # characters of a line in the summary, and of a failure that was mended
+# characters of a line in the summary, and of a failure that was mended
+WIDTH = 220
+NARROW = 100
 MOST_SKILLS = 20
 _SAID_BY_HEADING = re.compile(r"^Decided: (.)")
 _STEP = re.compile(r"^\d+\.\s", re.MULTILINE)
@@ -224,9 +226,11 @@ def _skills(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    number, free = 2, name
+    number = 2
+    free = name
     while free in taken:
-        free, number = f"{name[: LONGEST_NAME - 3]}-{number}", number + 1
+        free = f"{name[: LONGEST_NAME - 3]}-{number}"
+        number = number + 1
     return free
 
 

@@ -83,7 +83,8 @@ def survey_file(file: Path) -> Survey:
 def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
     """Sessions by the project they were held in, those of the one that was worked on last first."""
     projects: dict[Scope, PastProject] = {}
-    homeless, unreadable = [], []
+    homeless = []
+    unreadable = []
     for one in sessions:
         if isinstance(one, OSError):
             unreadable.append(f"{one.filename or 'a file'}: {one.strerror or one}")
@@ -122,7 +123,8 @@ def take_in(
     Files that are as they were are not read, and of one that grew only what is new. Stopped
     anywhere, every session is wholly there or not at all, and the next time goes on.
     """
-    sources, scope = sources_of(project.place, data), project.place.scope
+    sources = sources_of(project.place, data)
+    scope = project.place.scope
     indexer = Indexer(
         store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope)
     )

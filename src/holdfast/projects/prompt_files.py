@@ -29,7 +29,8 @@ def filled(folder: Path | None, name: str, **slots: str) -> str:
     """The prompt of a name with its slots filled."""
     text = _text(folder, name)
     if unknown := set(_SLOT.findall(text)) - set(slots):
-        slot, known = sorted(unknown)[0], ", ".join(slots)
+        slot = sorted(unknown)[0]
+        known = ", ".join(slots)
         raise InvalidInput(
             f"The prompt {name}.md has {{{{{slot}}}}}, which nothing fills. It may have: {known}."
         )

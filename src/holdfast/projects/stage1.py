@@ -75,7 +75,8 @@ def candidates(
 
 def _reason(session: Session, job: Job | None, building: Building, now: Micros) -> str:
     """Why a session is not read now; empty for one that is."""
-    settings, silent = building.settings, now - session.last_activity
+    settings = building.settings
+    silent = now - session.last_activity
     reasons = (
         (session.id in building.skipped, "it goes on at the moment"),
         (bool(session.metadata.get("private")), "it is private"),
@@ -124,8 +125,10 @@ def _projects(worker: Worker) -> list[Scope]:
 
 
 def _run(task: Task) -> Output:
-    worker, job = task.worker, task.job
-    building, session = _building(worker), worker.store.session(job.scope, job.key)
+    worker = task.worker
+    job = task.job
+    building = _building(worker)
+    session = worker.store.session(job.scope, job.key)
     if session is None:
         raise NotFound(f"Session {job.key!r} is gone.")
     turns = turns_of(worker.store, session)

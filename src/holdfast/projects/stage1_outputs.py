@@ -14,7 +14,8 @@ from ..ingest.commit import Draft
 from ..storage.protocol import Filter, Store, Writer
 from ..types import Edge, Memory, Micros, Scope, Session
 
-CATEGORY, SOURCE = "session_memory", "project"
+CATEGORY = "session_memory"
+SOURCE = "project"
 _KEY = "taught"
 
 

@@ -66,7 +66,8 @@ def truncated(text: str, tokens: int) -> str:
     """
     if count_tokens(text) <= tokens:
         return text
-    low, high = 0, len(text)
+    low = 0
+    high = len(text)
     while low < high:  # the longest that fits
         middle = (low + high + 1) // 2
         low, high = (

@@ -26,7 +26,8 @@ _SPAN = re.compile(r"(?P<file>.+?):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?")
 # The fingerprint is a polynomial over the lines' own hashes (Karp and Rabin, 1987), because that of
 # the next run of lines follows from the last one: a whole file is searched in the time it takes to
 # read it.
-_PRIME, _BASE = (1 << 61) - 1, 0x9E3779B97F4A7C1
+_PRIME = (1 << 61) - 1
+_BASE = 0x9E3779B97F4A7C1
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ def runs(lines: Sequence[Line], size: int) -> Iterator[int]:
         int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
         for _, text in lines
     ]
-    top, value = pow(_BASE, size, _PRIME), 0
+    top = pow(_BASE, size, _PRIME)
+    value = 0
     for place, digest in enumerate(digests):
         value = (value * _BASE + digest) % _PRIME
         if place >= size:

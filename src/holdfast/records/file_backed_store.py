@@ -38,13 +38,15 @@ class FileBackedStore:
         author: Callable[[str], Author],
         max_bytes: int,
     ) -> None:
-        self.bare, self._follower = store, Follower(store, author, max_bytes)
+        self.bare = store
+        self._follower = Follower(store, author, max_bytes)
         self.places = tuple(places)
         self.followed = Followed()
         """What following brought before the first read or write."""
         self.deleted: list[Path] = []
         """The files that were deleted because their records were."""
-        self._lock, self._current = threading.RLock(), not places
+        self._lock = threading.RLock()
+        self._current = not places
 
     def as_store(self) -> Store:
         """The same, as what it is used for."""

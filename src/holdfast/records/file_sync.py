@@ -70,7 +70,8 @@ def follow(follower: Follower, place: RecordRoot) -> Followed:
     for _ in range(TRIES):
         followed = Followed()
         try:
-            listing, root = Listing(place), atomic_files.root_of(follower.store, place.root)
+            listing = Listing(place)
+            root = atomic_files.root_of(follower.store, place.root)
             seal = KnownFile("", root, "", 0, 0, listing.seal())
             if seal in follower.store.files(place.scope, ""):
                 return followed  # as nearly always, so no more than this is asked for it
@@ -119,7 +120,10 @@ class _Run:
     def __init__(
         self, follower: Follower, place: RecordRoot, tree: dict[str, Stat], followed: Followed
     ) -> None:
-        self._follower, self._place, self._tree, self.followed = follower, place, tree, followed
+        self._follower = follower
+        self._place = place
+        self._tree = tree
+        self.followed = followed
         self._root = atomic_files.root_of(follower.store, place.root)
         self._known: Known = {
             one.path: one for one in follower.store.files(place.scope, self._root)
@@ -155,7 +159,8 @@ class _Run:
     def _take_in(self, seen: Sequence[Seen], *, last: bool) -> bool:
         if not seen and not (last and self._gone):
             return True
-        author, changes = self._follower.author(VERB), atomic_files.Changes()
+        author = self._follower.author(VERB)
+        changes = atomic_files.Changes()
 
         def work(writer: Writer) -> Taking | None:
             now = {one.path: one for one in writer.files(self._place.scope, self._root)}
@@ -204,7 +209,9 @@ class _Run:
     def _note(self, taking: Taking | None) -> bool:
         if taking is None:
             return False
-        self._known, self._held, self._behind = taking.known, taking.held, []
+        self._known = taking.known
+        self._held = taking.held
+        self._behind = []
         self._given_up |= taking.given_up
         for name in ("added", "changed", "removed", "warnings"):
             getattr(self.followed, name).extend(getattr(taking, name))
@@ -212,7 +219,8 @@ class _Run:
 
     def _read(self, path: str) -> Seen | None:
         """What a file says; None, and a warning, when it says nothing that could be understood."""
-        file, known = self._place.root / path, self._known.get(path)
+        file = self._place.root / path
+        known = self._known.get(path)
         try:
             content = self._content(path, file)
             if content is None:

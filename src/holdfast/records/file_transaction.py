@@ -68,14 +68,13 @@ class Taking:
         *,
         at: Micros,
     ) -> None:
-        self._writer, self._place, self._root, self._checkout, self._at = (
-            writer,
-            checkout.place,
-            checkout.root,
-            checkout,
-            at,
-        )
-        self.known, self.held = dict(known), dict(held)
+        self._writer = writer
+        self._place = checkout.place
+        self._root = checkout.root
+        self._checkout = checkout
+        self._at = at
+        self.known = dict(known)
+        self.held = dict(held)
         self.added: list[str] = []
         self.changed: list[str] = []
         self.removed: list[str] = []
@@ -124,7 +123,8 @@ class Taking:
         self._writer.put_files(self._place.scope, [*mark, *self._noted])
 
     def _claim(self, seen: Seen) -> tuple[bool, bool, str]:
-        path, id_ = seen.file.path, seen.file.memory
+        path = seen.file.path
+        id_ = seen.file.memory
         return self._homes.get(id_) != path, not path.rsplit("/", 1)[-1].startswith(id_), path
 
     def _report_copy(self, file: KnownFile, holder: str) -> None:
@@ -183,7 +183,8 @@ class Taking:
         """A file that holds another memory than it did gives that up; the place that a file was
         moved from is empty.
         """
-        home, was = self._homes.get(memory), self.known.get(path)
+        home = self._homes.get(memory)
+        was = self.known.get(path)
         if home is not None and home != path and home in self.known:
             self._writer.drop_files(self._place.scope, self._root, [home])
             del self.known[home]

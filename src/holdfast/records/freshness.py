@@ -39,7 +39,8 @@ def freshness(
 
 def check(evidence: Evidence, tree: Tree | None) -> Verdict:
     """Whether what was cited still stands where it did."""
-    cited, trouble = str(evidence), _trouble(evidence, tree)
+    cited = str(evidence)
+    trouble = _trouble(evidence, tree)
     if tree is None or trouble not in ("", GONE):
         return Verdict("UNVERIFIABLE", cited, reason=trouble)
     spot = _locate(evidence, tree.lines(evidence.file) or [])
@@ -84,7 +85,8 @@ def _locate(evidence: Evidence, lines: Sequence[Line]) -> _Spot | None:
     only whole.
     """
     size, _, number = evidence.hash.partition("-")
-    count, wanted = int(size), int(number, 16)
+    count = int(size)
+    wanted = int(number, 16)
     if not lines or (evidence.lines is None and count != len(lines)):
         return None
     first = evidence.lines[0] if evidence.lines else lines[0][0]
@@ -124,7 +126,8 @@ def _tied(cited: Any, tree: Tree) -> Any:
     """A citation tied to where it moved, or to its lines as they are now; as it was where there is
     nothing there.
     """
-    then, verdict = Evidence.of(cited), check(Evidence.of(cited), tree)
+    then = Evidence.of(cited)
+    verdict = check(Evidence.of(cited), tree)
     now = Evidence.of(verdict.found)
     if verdict.state == "FRESH":
         return cited

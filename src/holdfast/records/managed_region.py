@@ -30,7 +30,8 @@ _MARK = re.compile(
     re.MULTILINE,
 )
 _WHOLE = re.compile(rb"(?P<words>(?:[^-]|-(?!->))*)-->[ \t]*")
-_SHA, _AFTER = re.compile(rb"\bsha=([0-9a-f]{12})\b"), re.compile(rb"\bafter=(\d|new)\b")
+_SHA = re.compile(rb"\bsha=([0-9a-f]{12})\b")
+_AFTER = re.compile(rb"\bafter=(\d|new)\b")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -74,7 +75,8 @@ def find(data: bytes) -> Region | None:
     _check(data, marks)
     begin, end = marks
     said = begin["said"]
-    sha, after = _SHA.search(said), _AFTER.search(said)
+    sha = _SHA.search(said)
+    after = _AFTER.search(said)
     return Region(
         start=begin.start("mark"),
         end=end.end(),
@@ -110,7 +112,8 @@ def take_out(data: bytes) -> bytes | None:
     region = find(data)
     if region is None:
         return data
-    head, tail = data[: region.start], data[region.end :]
+    head = data[: region.start]
+    tail = data[region.end :]
     if region.after == _NEW:
         return head + tail or None
     for _ in range(int(region.after)):

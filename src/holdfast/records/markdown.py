@@ -290,7 +290,9 @@ def patched(document: Document, before: Memory, after: Memory, place: RecordRoot
     """The file of a record after its memory changed: what changed is put in, and what was wrong is
     put right.
     """
-    values, now, was = frontmatter.read(document), entries(after), entries(before)
+    values = frontmatter.read(document)
+    now = entries(after)
+    was = entries(before)
     changes = {key: now[key] for key in now if now[key] != was[key]}
     right = {"scope": place.name, "category": after.category}
     changes |= {key: value for key, value in right.items() if values.get(key, value) != value}

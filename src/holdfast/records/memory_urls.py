@@ -11,7 +11,8 @@ from typing import Literal
 
 from ..errors import InvalidInput, NotFound
 
-SCHEME, NAMESPACE = "memory://", "root"
+SCHEME = "memory://"
+NAMESPACE = "root"
 SUMMARY = "memory_summary.md"
 """What stands for the whole: `memory://root` is this file."""
 

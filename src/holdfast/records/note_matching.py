@@ -124,7 +124,8 @@ def _same_goal(note: Note, old: Memory) -> bool:
     """
     if "\n" not in note.text or fold(note.title) != fold(old.title):
         return False
-    ours, theirs = terms(note.text), terms(old.content)
+    ours = terms(note.text)
+    theirs = terms(old.content)
     return len(ours & theirs) >= SAME_STEPS * len(ours | theirs)
 
 

@@ -81,7 +81,8 @@ def _words(words: Sequence[str]) -> list[str]:
 
 def new(given: Given, place: RecordRoot, *, at: Micros, max_bytes: int) -> Memory:
     """A record that is to be written, with its id and the name of its file."""
-    draft, moment = given.over(), at - at % SECOND
+    draft = given.over()
+    moment = at - at % SECOND
     draft.event_time = moment
     made = commit.build(draft, place.scope, at=moment, max_bytes=max_bytes).with_(
         id=new_id("rec", at)

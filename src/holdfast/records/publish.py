@@ -138,7 +138,8 @@ def _frame(place: RecordRoot) -> list[str]:
 
 
 def _grouped(kept: Sequence[tuple[Memory, str]]) -> list[str]:
-    lines, category = [], ""
+    lines = []
+    category = ""
     for record, line in kept:
         if record.category != category:
             category = record.category
@@ -234,7 +235,8 @@ def _region(
 
 def _settled(change: Published, old: atomic_files.Content | None, *, plan: bool) -> Published:
     """Writes what changed, whole or not at all."""
-    file, files = change.path.resolve(), atomic_files.Changes()
+    file = change.path.resolve()
+    files = atomic_files.Changes()
     if plan or not change.changed:
         return change
     if not file.parent.is_dir():

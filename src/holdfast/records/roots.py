@@ -21,7 +21,9 @@ from ..text.lazy_regex import later
 from ..types import Kind, Memory, Scope
 from ..values import dataclass
 
-FOLDER, PROJECT_FILE, RECORDS = ".holdfast", "project.yaml", "records"
+FOLDER = ".holdfast"
+PROJECT_FILE = "project.yaml"
+RECORDS = "records"
 PROJECTS = "projects"
 """The folder in a person's data that has one for each project they indexed, imported or built."""
 _SIGN = f"{FOLDER}/{PROJECT_FILE}"
@@ -136,7 +138,8 @@ def places_around(start: Path, owner: str, data: Path) -> tuple[RecordRoot, ...]
     """The places whose records count in a folder: the project's, if it lies in one, and the
     person's own.
     """
-    project, own = project_place(start), assistant_place(owner, data)
+    project = project_place(start)
+    own = assistant_place(owner, data)
     return (project, own) if project else (own,)
 
 

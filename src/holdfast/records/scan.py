@@ -51,7 +51,8 @@ class Listing:
         """
         if place.records.is_symlink():
             raise Unlistable(f"{place.records} is a link, and nothing outside {place.root} is read")
-        self._root, self._top = place.root, _look(place.records)
+        self._root = place.root
+        self._top = _look(place.records)
         self._folders = [
             _look(place.records / name)
             for name, mode, _ in self._top.entries()
@@ -64,7 +65,8 @@ class Listing:
         """
         # Of the folders themselves what they are, and no times: those change with hidden files as
         # well.
-        names, numbers = [*self._top.names], self._top.numbers[::3]
+        names = [*self._top.names]
+        numbers = self._top.numbers[::3]
         for folder in self._folders:
             names += folder.names
             numbers += len(folder.names), *folder.numbers
@@ -116,7 +118,8 @@ def _is_record(name: str) -> bool:
 
 def _look(path: Path) -> _Folder:
     folder = _Folder(path, [], [])
-    names, numbers = folder.names, folder.numbers
+    names = folder.names
+    numbers = folder.numbers
     try:
         with _opened(path) as handle, os.scandir(handle) as entries:
             for entry in entries:  # ten thousand times before each recall, so little is done here

@@ -125,9 +125,12 @@ class Extractor:
         """The turns in order, without those that somebody asked not to be remembered."""
         turns = turns_of(self.store, session)
         words = self.policy.vocabulary
-        gone, private, told = withdrawn(turns, words), False, list[Memory]()
+        gone = withdrawn(turns, words)
+        private = False
+        told = list[Memory]()
         for turn in turns:
-            was, private = private, private_after(turn, words, private=private)
+            was = private
+            private = private_after(turn, words, private=private)
             if not (was or private or turn.id in gone):
                 told.append(turn)
         return told

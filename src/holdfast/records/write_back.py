@@ -46,10 +46,8 @@ class Mirror:
         """
         for scope, id_, before in self.writer.touched(SOURCE):
             after = self.writer.memory(scope, id_)
-            place, was = (
-                self.places.get(scope),
-                before if before is not None and is_record(before) else None,
-            )
+            place = self.places.get(scope)
+            was = before if before is not None and is_record(before) else None
             if place is None:
                 if strict and was is not None and _told(was) != (_told(after) if after else None):
                     raise elsewhere(was)
@@ -66,7 +64,8 @@ class Mirror:
             self._change(place, known, before or after, after)
 
     def _create(self, place: RecordRoot, after: Memory) -> None:
-        path, kept = str(after.metadata["file"]), after.metadata.get(WAS)
+        path = str(after.metadata["file"])
+        kept = after.metadata.get(WAS)
         text = (
             kept
             if isinstance(kept, str) and self._says(kept, path, place, after)
@@ -103,10 +102,8 @@ class Mirror:
         """Brings a file to what its memory says, which was changed where the file was not at
         hand.
         """
-        after, old = (
-            self.writer.memory(place.scope, file.memory),
-            atomic_files.read(_file(place, file.path)),
-        )
+        after = self.writer.memory(place.scope, file.memory)
+        old = atomic_files.read(_file(place, file.path))
         if old is None:
             return
         said = record_of(

@@ -76,7 +76,8 @@ def _apart(row: dict[str, Any]) -> dict[str, Any]:
 
 def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
     header = to_json({"bundle": "holdfast", "version": VERSION, "history": history}) + "\n"
-    digest, count = hashlib.sha256(header.encode()), 0
+    digest = hashlib.sha256(header.encode())
+    count = 0
     yield header
     for line in lines:
         digest.update(line.encode())
@@ -145,7 +146,9 @@ def _take_truth(
     kept: Container[tuple[str, str]],
     progress: Progress,
 ) -> Imported:
-    digest, added, skipped = hashlib.sha256(header_line.encode()), dict.fromkeys(TABLES, 0), 0
+    digest = hashlib.sha256(header_line.encode())
+    added = dict.fromkeys(TABLES, 0)
+    skipped = 0
     for seen, (number, line) in enumerate(source):
         row = _parsed(number, line)
         noun = row.pop("type", None)
@@ -201,7 +204,8 @@ def _take_vectors(
     store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress
 ) -> int:
     waiting: dict[str, Any] = {}
-    place, count = None, 0
+    place = None
+    count = 0
     for number, line in source:
         here, memory, vector = _vector(number, line, into)
         if waiting and (here != place or len(waiting) >= VECTOR_STEP):

@@ -90,7 +90,9 @@ def copy_store(
     session was last active is taken along but not compared, because it changes with every use. Jobs
     stay behind: they are the source's own work in progress.
     """
-    copied, there, proof = dict.fromkeys(NOUNS, 0), dict.fromkeys(NOUNS, 0), list[str]()
+    copied = dict.fromkeys(NOUNS, 0)
+    there = dict.fromkeys(NOUNS, 0)
+    proof = list[str]()
     with source.snapshot() as rows:
         # Asked after the moment was fixed: a scope that came later is one without rows.
         wanted = source.scopes() if scopes is None else list(dict.fromkeys(scopes))
@@ -206,7 +208,8 @@ def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
         for _ in _lines(target.rows, noun, scope, theirs):
             pass
     for label in sorted(sums.keys() | theirs.keys()):
-        ours, others = str(sums.get(label, _Sum())), str(theirs.get(label, _Sum()))
+        ours = str(sums.get(label, _Sum()))
+        others = str(theirs.get(label, _Sum()))
         if ours != others:
             raise StoreError(
                 f"The copy of scope '{scope}' in {target.location} is not what the source has. "

@@ -246,7 +246,8 @@ def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
     """Lets the target take in what the source's journal says behind the last entry it has read; how
     many entries.
     """
-    entries, compare = 0, _knows_more(target, source, run)
+    entries = 0
+    compare = _knows_more(target, source, run)
     met = _met(target, source, run)
     recent = _recent(source, met)
     while True:
@@ -256,7 +257,8 @@ def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
             return entries
         twins = _contradicted(source, target, step.lineages) if compare else {}
         entries += step.entries + _take(source, target, step, talks, twins, done, run)
-        met, recent = step.sync_position, []
+        met = step.sync_position
+        recent = []
         run.progress(step.entries)
 
 

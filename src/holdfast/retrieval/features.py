@@ -40,9 +40,13 @@ NAMES: Final = (
     "covered",  # share of the question's words that the best passage covers
     "near",  # similarity of the nearest passage
 )
-STATIC, ENCODER = "static", "encoder"  # the tiers of vectors a similarity may come from
+# the tiers of vectors a similarity may come from
+STATIC = "static"
+ENCODER = "encoder"
 
-_K1, _B = 1.2, 0.75  # BM25's usual constants
+# BM25's usual constants
+_K1 = 1.2
+_B = 0.75
 # Step in the session, weight of its words beside our own.
 _NEIGHBOURS = (
     (-1, 2 / 3),
@@ -53,13 +57,13 @@ _USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
 _LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
 _SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
 _FULL_LENGTH = 40  # terms from which more length says nothing more
-_MEANING_BEFORE, _MEANING_AFTER = 0.3, 0.2  # what a neighbour's similarity adds
+# what a neighbour's similarity adds
+_MEANING_BEFORE = 0.3
+_MEANING_AFTER = 0.2
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
 # Days; people tell of things after they happened, so lateness fades slowly.
-_LATE, _EARLY = (
-    7.0,
-    2.0,
-)
+_LATE = 7.0
+_EARLY = 2.0
 _TINY = 1e-9
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -83,7 +87,8 @@ def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matri
     """
     if not passages:
         return []
-    neighbours, sessions = _neighbours(passages), _sessions(passages)
+    neighbours = _neighbours(passages)
+    sessions = _sessions(passages)
     words = _Words(query, corpus, passages)
     window = words.window(neighbours)
     similarities = tiers(passages)
@@ -246,9 +251,11 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
 
     The static tier has a say beside the encoder, because it reads long texts to their end.
     """
-    total, shares = [0.0] * size, [0.0] * size
+    total = [0.0] * size
+    shares = [0.0] * size
     for tier, values in similarities.items():
-        known, share = _known(values), _TIER_SHARES[tier]
+        known = _known(values)
+        share = _TIER_SHARES[tier]
         middle = math.fsum(known) / len(known)
         above = max(max(known) - middle, _TINY)
         for row, value in enumerate(values):

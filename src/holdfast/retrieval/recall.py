@@ -127,13 +127,15 @@ def _current_first(ranking: Ranking) -> Ranking:
     have the least of its.
     """
     places = {memory.id: place for place, memory in enumerate(ranking.memories)}
-    scores, outdated = list(ranking.scores), set[int]()
+    scores = list(ranking.scores)
+    outdated = set[int]()
     for place, memory in enumerate(ranking.memories):
         noted = memory.metadata.get(OUTDATED_BY) if memory.kind == "turn" else None
         instead = [places[one] for one in noted if one in places] if isinstance(noted, list) else []
         if instead:
             outdated.add(place)
-            best, least = min(instead), max(instead)
+            best = min(instead)
+            least = max(instead)
             scores[best] = max(scores[best], scores[place])
             scores[place] = min(scores[place], scores[least])
     if not outdated:
@@ -254,7 +256,8 @@ def fit(hits: list[Hit], tokens: int | None) -> list[Hit]:
     """As many of the first hits as fit into a token budget."""
     if tokens is None:
         return hits
-    used, kept = 0, []
+    used = 0
+    kept = []
     for hit in hits:
         used += count_tokens(hit.memory.content)
         if used > tokens:

@@ -82,7 +82,9 @@ class KeyFile:
     def add(self, owner: str, *, at: Micros) -> str:
         """Makes a key for one owner and returns it; nobody can tell it again."""
         Scope("user", owner)  # says what is wrong with a name that cannot be one
-        id_, secret, salt = secrets.token_hex(4), secrets.token_urlsafe(32), secrets.token_hex(16)
+        id_ = secrets.token_hex(4)
+        secret = secrets.token_urlsafe(32)
+        salt = secrets.token_hex(16)
         self._append(
             {
                 "id": id_,
@@ -124,7 +126,8 @@ class KeyFile:
         try:
             state = self.path.stat()
         except FileNotFoundError:
-            self._keys, self._seen = {}, None
+            self._keys = {}
+            self._seen = None
             return
         except OSError as error:
             raise InvalidInput(f"Cannot read the keys in {self.path}: {error.strerror}.") from error
@@ -134,7 +137,8 @@ class KeyFile:
                 raise InvalidInput(
                     f"Others may write {self.path}, and so make keys. Run: chmod 600 '{self.path}'"
                 )
-            self._keys, self._seen = _read(self.path), seen
+            self._keys = _read(self.path)
+            self._seen = seen
             self._needed = self._needed or bool(self._keys)
 
 

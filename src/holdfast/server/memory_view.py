@@ -29,7 +29,8 @@ def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
 
 def forecast(hf: Holdfast, ref: str, *, days: int) -> schemas.Forecast:
     """The curve of a memory's confidence from now on."""
-    memory, now = hf.get(ref), hf.clock()
+    memory = hf.get(ref)
+    now = hf.clock()
     steps = dict.fromkeys(round(days * step / POINTS) for step in range(POINTS + 1))
     return schemas.Forecast(
         id=memory.id,

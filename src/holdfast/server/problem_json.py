@@ -96,7 +96,8 @@ async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
 
 async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
     """An address that is not there, a method it does not have, or what a gate refused."""
-    detail, headers = error.detail, dict(error.headers or {})
+    detail = error.detail
+    headers = dict(error.headers or {})
     if error.status_code == 404 and detail == "Not Found":
         detail = "There is nothing at this address. /openapi.json lists what there is."
     if error.status_code == 400 and detail == "There was an error parsing the body":

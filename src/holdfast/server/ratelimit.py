@@ -16,7 +16,9 @@ class Buckets:
     """
 
     def __init__(self, per_minute: int, *, now: Callable[[], float] = time.monotonic) -> None:
-        self._size, self._per_second, self._now = float(per_minute), per_minute / 60, now
+        self._size = float(per_minute)
+        self._per_second = per_minute / 60
+        self._now = now
         self._levels: dict[str, tuple[float, float]] = {}  # what was left, and when
         self._lock = threading.Lock()
 

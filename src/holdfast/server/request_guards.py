@@ -26,7 +26,10 @@ class Gate:
     def __init__(
         self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS
     ) -> None:
-        self._app, self._keys, self._largest, self._patience = app, keys, largest, patience
+        self._app = app
+        self._keys = keys
+        self._largest = largest
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -57,7 +57,8 @@ class Envelope:
             return
         name = _name(Headers(scope=scope))
         scope.setdefault("state", {})["request_id"] = name
-        started, status = time.perf_counter(), 0
+        started = time.perf_counter()
+        status = 0
 
         async def noted(message: Message) -> None:
             nonlocal status

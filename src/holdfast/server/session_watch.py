@@ -102,7 +102,8 @@ class Conversations:
         """
         until = now() + seconds
         with self._lock:
-            heard, self._open = sorted(self._open), set()
+            heard = sorted(self._open)
+            self._open = set()
         views = [(self._view(scope), session) for scope, session in heard]
         ended = [(hf, session) for hf, session in views if _ended(hf, session)]
         for hf, session in ended:

@@ -87,7 +87,8 @@ class Damages:
 
     def note(self, damage: Damage) -> None:
         """Notes a damaged row, and logs it when it is new."""
-        key, known = damage[:3], self._met.get(damage[:3])
+        key = damage[:3]
+        known = self._met.get(damage[:3])
         if known is None or known.seq is None:
             self._met[key] = damage
         if known is None and self.logged:

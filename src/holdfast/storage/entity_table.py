@@ -56,7 +56,8 @@ class SQLEntities(ScopedSQL):
         limit: int | None = None,
     ) -> Entities:
         numbers = self.numbers(scopes)
-        parts, values = ["TRUE"], list[Any]()
+        parts = ["TRUE"]
+        values = list[Any]()
         if names is not None:
             named = (
                 f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
@@ -136,7 +137,8 @@ class SQLEntities(ScopedSQL):
         return self._memories(rows)
 
     def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, list[str]]:
-        numbers, mentioned = self.numbers((scope,)), dict[str, list[str]]()
+        numbers = self.numbers((scope,))
+        mentioned = dict[str, list[str]]()
         for start in range(0, len(memories), PAGE):
             among, values = self.dialect.among("memory", memories[start : start + PAGE])
             for memory, entity in self.read(

@@ -184,7 +184,8 @@ def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
         return [(items, [])]
     # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie
     # before "^".
-    first, place = to_json(list(where.namespace))[:-1], dialect.namespace()
+    first = to_json(list(where.namespace))[:-1]
+    place = dialect.namespace()
     return [(f"{items} AND {place} >= ? AND {place} < ?", [first, f"{first}^"])]
 
 

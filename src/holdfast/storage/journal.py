@@ -216,13 +216,12 @@ class JournalledRows(ABC):
         # A removed row comes back under its old number.
         old = [row["seq"] for row in rows if row.get("seq")]
         new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
-        values, indexed = [], []
+        values = []
+        indexed = []
         for row in rows:
-            seq, terms, active = (
-                row.get("seq") or next(new),
-                self._terms(row),
-                row["status"] == "active",
-            )
+            seq = row.get("seq") or next(new)
+            terms = self._terms(row)
+            active = row["status"] == "active"
             known = {**row, "access_count": row.get("access_count") or 0}
             columns = (known.get(column) for column in MEMORY_COLUMNS)
             values.append((seq, number, content_hash(row["content"]), len(terms), *columns))
@@ -309,7 +308,8 @@ class JournalledRows(ABC):
             "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])
         )
         terms = self._terms(after)
-        was, is_ = before["status"] == "active", after["status"] == "active"
+        was = before["status"] == "active"
+        is_ = after["status"] == "active"
         self._count(number, is_ - was, is_ * len(terms) - was * old_length)
         self.execute(
             "UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq)

@@ -30,8 +30,10 @@ class Matrix:
     ) -> None:
         # A thread may search while another one brings the rows up to date.
         self._lock = threading.Lock()
-        self._newest, self._removed = newest, dialect.field("e.before", "seq")
-        self._model, self._scope = model, scope
+        self._newest = newest
+        self._removed = dialect.field("e.before", "seq")
+        self._model = model
+        self._scope = scope
         self._fill(read)
 
     def _fill(self, read: Read) -> None:
@@ -64,7 +66,8 @@ class Matrix:
                 return
             self._drop_inactive(read)
             self._take_new(read)
-            self._event, self._vector = event, vector
+            self._event = event
+            self._vector = vector
 
     def _drop_inactive(self, read: Read) -> None:
         changed = read(
@@ -113,7 +116,8 @@ class Matrix:
     def _append(self, fresh: dict[int, bytes]) -> None:
         if not fresh:
             return
-        start, end = len(self._place), len(self._place) + len(fresh)
+        start = len(self._place)
+        end = len(self._place) + len(fresh)
         added = unpack(list(fresh.values()))
         if end > len(self._seqs):
             self._grow(end if not start else end * 5 // 4, added.shape[1])
@@ -124,7 +128,9 @@ class Matrix:
 
     def _grow(self, capacity: int, dimensions: int) -> None:
         used = len(self._place)
-        seqs, vectors, alive = self._seqs, self._vectors, self._alive
+        seqs = self._seqs
+        vectors = self._vectors
+        alive = self._alive
         self._seqs = np.zeros(capacity, np.int64)
         self._vectors = np.zeros((capacity, dimensions), np.float32)
         self._alive = np.zeros(capacity, bool)
@@ -183,7 +189,8 @@ def top(seqs: npt.NDArray[np.int64], scores: Floats, limit: int) -> list[tuple[i
         # depend on luck.
         floor = np.partition(scores, -limit)[-limit]
         keep = np.flatnonzero(scores >= floor)
-        seqs, scores = seqs[keep], scores[keep]
+        seqs = seqs[keep]
+        scores = scores[keep]
     order = np.lexsort((seqs, -scores))[:limit]
     return [
         (int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT

@@ -31,7 +31,8 @@ class Matrices:
     """The matrices of a process, least recently used out first."""
 
     def __init__(self, newest: Newest, dialect: Dialect) -> None:
-        self._newest, self._dialect = newest, dialect
+        self._newest = newest
+        self._dialect = dialect
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
         self._asked: set[tuple[int, int]] = set()

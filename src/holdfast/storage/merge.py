@@ -90,7 +90,8 @@ def named(events: Iterable[Event]) -> dict[Name, Event]:
 
 def joined(ours: Lineage, theirs: Lineage) -> Lineage:
     """What both know together. The entries are ours, then those of theirs that are new."""
-    mine, others = named(ours.events), named(theirs.events)
+    mine = named(ours.events)
+    others = named(theirs.events)
     events = {name: _the_emptier(event, others.get(name)) for name, event in mine.items()}
     events |= {name: event for name, event in others.items() if name not in mine}
     row = ours.row
@@ -155,7 +156,8 @@ def _merged(ours: Lineage, theirs: Lineage, events: Mapping[Name, Event]) -> Row
     if first.row is None or second.row is None:
         base = first.row or second.row
         return None if base is None else {**base, **_changes(events)}
-    later, row = _changes(events), dict(first.row)
+    later = _changes(events)
+    row = dict(first.row)
     for column, value in second.row.items():
         if value == row[column]:
             continue

@@ -7,7 +7,8 @@ import time
 # A file system may give two changes that follow each other the same time, and such a change must
 # not pass unseen. Most tell times apart that are some milliseconds apart; some know only whole
 # seconds, or every second one.
-FINE, COARSE = 20_000_000, 2_000_000_000
+FINE = 20_000_000
+COARSE = 2_000_000_000
 UNSURE = -1  # instead of such a time, which is then looked at again
 
 

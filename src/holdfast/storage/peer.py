@@ -140,7 +140,8 @@ class PeerWriter(ErasingWriter):
 
     def apply_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
         self.number(scope)
-        done, erasing = Adopted(), False
+        done = Adopted()
+        erasing = False
         self._gone_there = {
             str(one.key[0]) for one in theirs if one.noun == ENTITIES.noun and one.row is None
         }
@@ -193,7 +194,8 @@ class PeerWriter(ErasingWriter):
             self._told.clear()
 
     def _take_row(self, scope: Scope, ours: Lineage, together: Lineage, done: Adopted) -> None:
-        table, row = TABLES[together.noun], together.row
+        table = TABLES[together.noun]
+        row = together.row
         self._sessions.clear()
         if row is None:
             if ours.row is not None:
@@ -218,7 +220,8 @@ class PeerWriter(ErasingWriter):
         entry anywhere.
         """
         if turn["kind"] == "turn" and turn["session"] is not None:
-            at, number = turn["created_at"], self.number(scope)
+            at = turn["created_at"]
+            number = self.number(scope)
             sql = (
                 "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND "
                 "last_activity < ?"
@@ -273,7 +276,8 @@ class PeerWriter(ErasingWriter):
 
     def _erase(self, scope: Scope, together: Lineage, done: Adopted) -> None:
         """Erases here what was erased in another store."""
-        table, key = TABLES[together.noun], together.key
+        table = TABLES[together.noun]
+        key = together.key
         if table is MEMORIES:
             if memory := self.memory(scope, together.target) or self.removed(
                 scope, together.target
@@ -292,7 +296,8 @@ class PeerWriter(ErasingWriter):
         self._blank(table, scope, together.target, {PURGED: True})
 
     def _erase_entity(self, scope: Scope, together: Lineage) -> None:
-        id_, known = together.key[0], self._row(ENTITIES, scope, together.key)
+        id_ = together.key[0]
+        known = self._row(ENTITIES, scope, together.key)
         if known is None or not self._mentions(scope, id_):
             self._purge_entity(scope, id_)
             return
@@ -430,7 +435,8 @@ def merged_messages(ours: Sequence[Message], theirs: Sequence[Message]) -> list[
     Where one is the beginning of the other, the longer one. Where both went on by themselves, what
     was said at one time stays together, and the times decide.
     """
-    mine, others = _said(ours), _said(theirs)
+    mine = _said(ours)
+    others = _said(theirs)
     longer, shorter = (mine, others) if len(mine) >= len(others) else (others, mine)
     if longer[: len(shorter)] == shorter:
         return longer

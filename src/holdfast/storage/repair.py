@@ -66,7 +66,8 @@ def wrong_columns(row: Row) -> dict[str, str]:
 def _mend_memory(
     execute: Statements, row: Values, wrong: Mapping[str, str], run: str, at: Micros
 ) -> None:
-    scope, seq = row["scope"], row["seq"]
+    scope = row["scope"]
+    seq = row["seq"]
     mended: Values = {}
     if "id" in wrong:
         mended["id"] = _former_id(execute, scope, row["id"]) or row["id"]
@@ -98,7 +99,8 @@ def _mend_memory(
     if lost:
         aside = _aside(lost, at)
         before |= {name: row[name] for name in aside if name not in wrong}
-        mended, told = mended | aside, told | aside
+        mended = mended | aside
+        told = told | aside
     _set(execute, MEMORIES, mended, {"scope": scope, "seq": seq})
     # They may be of the damaged text.
     execute("DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq))
@@ -197,7 +199,8 @@ def _former_id(execute: Statements, scope: int, id_: str) -> str | None:
 
 def _mend_table(execute: Statements, table: Table) -> None:
     for row, wrong in unreadable(execute, table):
-        number, values = row[0], dict(zip(read_as(table), row, strict=True))
+        number = row[0]
+        values = dict(zip(read_as(table), row, strict=True))
         if any(column in table.key for column in wrong):
             continue  # nobody can tell what it belongs to
         target = to_json([values[column] for column in table.key])

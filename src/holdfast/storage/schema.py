@@ -288,7 +288,9 @@ def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     if type(row) is GarbledRow or fields["kind"] not in KINDS or fields["status"] not in STATUSES:
         raise damaged(MEMORIES, _FIELDS, row, scope)
     fields["protected"] = bool(fields["protected"])
-    triple, tags, metadata = fields["triple"], fields["tags"], fields["metadata"]
+    triple = fields["triple"]
+    tags = fields["tags"]
+    metadata = fields["metadata"]
     try:
         fields["triple"] = Triple(*json.loads(triple)) if triple else None
         fields["tags"] = tuple(_list(tags)) if tags else ()
@@ -359,7 +361,8 @@ def damaged(table: Table, columns: Sequence[str], row: Row, scope: Scope | None)
         "; ".join(f"its {column} {fault}" for column, fault in found.items())
         or "its columns do not fit together"
     )
-    noun, name = _NOUNS.get(table.noun, table.noun), _name(table, columns, row, found)
+    noun = _NOUNS.get(table.noun, table.noun)
+    name = _name(table, columns, row, found)
     return Damage(scope, noun, name, told, dict(zip(columns, row, strict=True)).get("seq")).error()
 
 

@@ -197,7 +197,8 @@ class ErasingWriter(NounWriter):
     # Erasing
 
     def purge(self, memory: Memory) -> None:
-        scope, number = memory.scope, self.number(memory.scope)
+        scope = memory.scope
+        number = self.number(memory.scope)
         mentioned = self._mentioned_by(scope, memory.id)
         links = self._told_of(scope, "edge").get(memory.id, set())
         if self.memory(scope, memory.id) is not None:
@@ -234,7 +235,8 @@ class ErasingWriter(NounWriter):
     def purge_session(self, scope: Scope, session: str) -> int:
         self._sessions.pop((scope, session), None)
         self._delete(SESSIONS, scope, (session,))
-        number, target = self.number(scope), self._target(SESSIONS, {"id": session})
+        number = self.number(scope)
+        target = self._target(SESSIONS, {"id": session})
         self._blank(SESSIONS, scope, target, {PURGED: True})
         # Its id is a caller's word: the entries get another name, by which a store that has it too
         # can tell it.
@@ -290,10 +292,8 @@ class ErasingWriter(NounWriter):
         """Removes an entity that nobody mentions any more; its names, a memory's words, leave the
         journal as well.
         """
-        known, names = (
-            self.entity(scope, entity),
-            {folded for folded, _ in self._names_of(scope, entity)},
-        )
+        known = self.entity(scope, entity)
+        names = {folded for folded, _ in self._names_of(scope, entity)}
         if known is not None:
             self.remove_entity(known)
             self.erased["entities"] += 1
@@ -342,7 +342,9 @@ class ErasingWriter(NounWriter):
             ),
             (number,),
         )
-        self._entries, self._sessions, self._told = [], {}, {}
+        self._entries = []
+        self._sessions = {}
+        self._told = {}
         ((entries,),) = self.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
         self.clear_index(number, entries)
         for table in (*_OWNED, "events"):
@@ -354,9 +356,11 @@ class ErasingWriter(NounWriter):
         self._journal(number, "profile", "[]", {PURGED: True}, None)
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
-        number, changed = self.number(scope), 0
+        number = self.number(scope)
+        changed = 0
         self._write_journal()
-        in_json, in_text = _Needles(_in_json(instead)), _Needles(_in_text(instead))
+        in_json = _Needles(_in_json(instead))
+        in_text = _Needles(_in_text(instead))
         for table, (key, of_json, of_text) in _QUOTING.items() if instead else ():
             needles = [
                 *((column, in_json) for column in of_json),
@@ -371,7 +375,8 @@ class ErasingWriter(NounWriter):
                 ),
                 (number, *values),
             ):
-                place, old = row[: len(key)], row[len(key) :]
+                place = row[: len(key)]
+                old = row[len(key) :]
                 new = tuple(
                     known.replaced(text or "") or text
                     for text, (_, known) in zip(old, needles, strict=True)
@@ -458,7 +463,8 @@ class _Needles:
 
     def replaced(self, text: str) -> str:
         """The text with something else in the place of each needle."""
-        length, known = self._length, self._by_beginning
+        length = self._length
+        known = self._by_beginning
         here = {text[start : start + length] for start in range(len(text) - length + 1)}
         for beginning in here & known.keys():
             for needle, new in known[beginning]:

@@ -97,15 +97,14 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             # The plus keeps a planner from reading all that comes behind instead of the few in a
             # namespace.
             seq = "+m.seq" if where.namespace else "m.seq"
-            condition, values = f"{condition} AND {seq} {beyond} ?", [*values, after]
+            condition = f"{condition} AND {seq} {beyond} ?"
+            values = [*values, after]
         by_time = f"m.created_at {direction}, " if order in ("latest", "earliest") else ""
         order_by = f"ORDER BY {by_time}m.seq {direction}"
         if not numbers or limit is None:
             return self._select(numbers, condition, values, order_by) if numbers else []
-        sql, wanted = (
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?",
-            int(limit),
-        )
+        sql = f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {order_by} LIMIT ?"
+        wanted = int(limit)
         while True:
             rows = self.read(numbers, sql, (*values, wanted))
             found = self._memories(rows)
@@ -305,7 +304,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         return said if last is None else said[::-1]
 
     def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
-        numbers, counted = self.numbers((scope,)), dict[str, int]()
+        numbers = self.numbers((scope,))
+        counted = dict[str, int]()
         for start in range(0, len(sessions), PAGE):
             among, values = self.dialect.among("session", sessions[start : start + PAGE])
             counted |= dict(
@@ -343,7 +343,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         values: list[Any] = list(numbers)
         for column, value in (("run", run), ("target", target)):
             if value is not None:
-                condition, values = f"{condition} AND {column} = ?", [*values, value]
+                condition = f"{condition} AND {column} = ?"
+                values = [*values, value]
         if target is not None:
             condition += " AND noun = 'memory'"
         tail = "" if limit is None else f" LIMIT {int(limit)}"

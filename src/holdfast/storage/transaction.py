@@ -97,7 +97,8 @@ class RowWriter(PeerWriter, FilesWriter):
 
     def _take_back(self, event: Event) -> None:
         self._sessions.clear()
-        table, key = TABLES[event.noun], _key(event)
+        table = TABLES[event.noun]
+        key = _key(event)
         if self._stays(event):
             return
         if event.before is None:
@@ -112,7 +113,8 @@ class RowWriter(PeerWriter, FilesWriter):
                 del row["seq"]  # since then a memory was restored under this number
             self._insert(table, event.scope, row)
         else:
-            now, back = self._row(table, event.scope, key), dict(event.before)
+            now = self._row(table, event.scope, key)
+            back = dict(event.before)
             if now is not None and now.get("updated_at") != event.after.get("updated_at"):
                 # A later change of other columns stands, and so does its time.
                 back.pop("updated_at", None)
@@ -188,7 +190,8 @@ class RowWriter(PeerWriter, FilesWriter):
         if (row is not None) != existed or (
             row and any(row[column] != then[column] for column in touched)
         ):
-            target, run = changes[0].target, later[-1].run
+            target = changes[0].target
+            run = later[-1].run
             if later[-1].verb == "undo":
                 raise Conflict(
                     f"That was undone already, by run {run}: undoing {run} brings it back.", run=run
@@ -212,7 +215,8 @@ class RowWriter(PeerWriter, FilesWriter):
     def restore_row(
         self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
     ) -> bool:
-        table, scope = TABLES[noun], Scope.parse(row["scope"])
+        table = TABLES[noun]
+        scope = Scope.parse(row["scope"])
         values = imported(table, row)
         if nested := [column for column, value in values.items() if isinstance(value, list | dict)]:
             raise InvalidInput(

@@ -110,9 +110,12 @@ class NounWriter(JournalledRows):
 
     def add_many(self, memories: Sequence[Memory]) -> Memories:
         numbers = {memory.scope: self.number(memory.scope) for memory in memories}
-        rows, indexed, seqs = [], [], self.new_seqs(len(memories))
+        rows = []
+        indexed = []
+        seqs = self.new_seqs(len(memories))
         for seq, memory in zip(seqs, memories, strict=True):
-            number, active = numbers[memory.scope], memory.status == "active"
+            number = numbers[memory.scope]
+            active = memory.status == "active"
             terms = index_terms(indexed_text(memory.title, memory.content, memory.tags))
             rows.append(
                 (seq, number, content_hash(memory.content), len(terms), *memory_values(memory))
@@ -363,7 +366,8 @@ class NounWriter(JournalledRows):
         self._put(
             ENTITIES, entity.scope, {column: getattr(entity, column) for column in ENTITIES.columns}
         )
-        wanted, known = entity_names(entity), self._names_of(entity.scope, entity.id)
+        wanted = entity_names(entity)
+        known = self._names_of(entity.scope, entity.id)
         for folded, name in known:
             if wanted.get(folded) != name:
                 self._delete(ENTITY_NAMES, entity.scope, (folded, entity.id))

@@ -190,7 +190,8 @@ class SQLVectors(ScopedSQL):
         dimensions: int,
         vectors: Mapping[int, Vector],
     ) -> None:
-        seqs, there = sorted(vectors), dict[int, list[int]]()
+        seqs = sorted(vectors)
+        there = dict[int, list[int]]()
         for start in range(0, len(seqs), PAGE):
             page = seqs[start : start + PAGE]
             for scope, seq in execute(
@@ -247,11 +248,14 @@ class SQLVectors(ScopedSQL):
         """What is looked through behind a memory, in order: a scope's number, a part of it, and
         below which `seq`.
         """
-        numbers, first = self.numbers(scopes), 0
+        numbers = self.numbers(scopes)
+        first = 0
         if after is not None and self._numbers.get(after.scope) in numbers:
-            number, first = self._numbers[after.scope], int(after.kind in SAID)
+            number = self._numbers[after.scope]
+            first = int(after.kind in SAID)
             yield number, first, after.seq
-            numbers, first = numbers[numbers.index(number) :], first + 1
+            numbers = numbers[numbers.index(number) :]
+            first = first + 1
         for place, number in enumerate(numbers):
             for part in range(first if place == 0 else 0, len(PARTS)):
                 yield number, part, None

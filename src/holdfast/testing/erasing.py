@@ -125,7 +125,8 @@ class ErasingContract:
         ] == [ZOE.id]
 
     def test_the_memories_of_a_session_and_those_that_name_it(self, store: Store) -> None:
-        said, learned = turn("said", "s_1", 0), fact("learned", metadata={"session": "s_1"})
+        said = turn("said", "s_1", 0)
+        learned = fact("learned", metadata={"session": "s_1"})
         put(
             store,
             said,

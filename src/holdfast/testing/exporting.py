@@ -69,7 +69,8 @@ class ExportContract:
     def test_restoring_twice_equals_once(self, store: Store) -> None:
         tea_scene(store)
         assert copy_scope(store, ANN, BOB, journal=False) > 0
-        state, journal = truth(store, BOB), store.events([BOB])
+        state = truth(store, BOB)
+        journal = store.events([BOB])
         assert copy_scope(store, ANN, BOB, journal=False) == 0
         assert (truth(store, BOB), store.events([BOB])) == (state, journal)
 
@@ -130,7 +131,8 @@ class ExportContract:
 
     def test_a_restored_memory_keeps_its_number_or_gets_a_new_one(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        far, low = self.restore(store, one, 500).seq, self.restore(store, two, 40).seq
+        far = self.restore(store, one, 500).seq
+        low = self.restore(store, two, 40).seq
         new = self.restore(store, put_one(store, fact("three")), None).seq
         assert len({one.seq, two.seq, far, low, new}) == 5
         if self.keeps_numbers(store):
@@ -172,7 +174,8 @@ class ExportContract:
 
     def test_a_restored_number_below_the_mark_is_embedded_too(self, store: Store) -> None:
         theirs = put(store, *(fact(f"theirs {n}", scope=BOB) for n in range(3)))
-        gone, kept = theirs[0], theirs[1:]
+        gone = theirs[0]
+        kept = theirs[1:]
         store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
         write(store, lambda writer: writer.remove(gone))
         restored = self.restore(store, put_one(store, fact("mine")), gone.seq)

@@ -10,7 +10,8 @@ from ..storage.protocol import KnownFile, Store, Writer
 from ..types import Scope
 from .scene import ANN, BOB, NOUNS, Again, fact, purge, put, put_one, run_id, truth, undo, write
 
-ROOT, ELSEWHERE = "/home/ann/shop", "/home/ann/house"
+ROOT = "/home/ann/shop"
+ELSEWHERE = "/home/ann/house"
 
 
 def file(path: str, *, root: str = ROOT, memory: str = "", size: int = 12) -> KnownFile:
@@ -35,7 +36,8 @@ class FilesContract:
         self, store: Store
     ) -> None:
         one = put_one(store, fact("one"))
-        late, early = file("rules/z.md", memory=one.id), file("facts/ä b.md", size=2**40)
+        late = file("rules/z.md", memory=one.id)
+        early = file("facts/ä b.md", size=2**40)
         see(store, late, early)
         assert store.files(ANN, ROOT) == [early, late]
         assert store.file_stats(ANN, ROOT) == {

@@ -127,7 +127,8 @@ class JobsContract:
 
     def test_a_lease_that_was_taken_over_writes_nothing(self, store: Store) -> None:
         store.enqueue(ANN, "tidy", "k", watermark=1)
-        lost, held = self.claim(store), self.claim(store, seconds=60)
+        lost = self.claim(store)
+        held = self.claim(store, seconds=60)
         with pytest.raises(Conflict):
             self.finish(store, lost, seconds=61, output="late")
         self.finish(store, held, seconds=62, output="in time")
@@ -252,7 +253,8 @@ class JobsContract:
 
     def test_a_lost_lease_cannot_release_the_job(self, store: Store) -> None:
         store.enqueue(ANN, "tidy", "k", watermark=1)
-        lost, held = self.claim(store), self.claim(store, seconds=60)
+        lost = self.claim(store)
+        held = self.claim(store, seconds=60)
         assert not store.release(lost)
         assert store.heartbeat(held, now=at(61), lease=self.LEASE)
 

@@ -219,7 +219,8 @@ class TransactionContract:
 
     def test_an_exception_leaves_nothing_behind(self, store: Store) -> None:
         kept = put_one(store, fact("kept"))
-        before, journal = truth(store), store.events([ANN])
+        before = truth(store)
+        journal = store.events([ANN])
 
         def work(writer: Writer) -> None:
             added = writer.add(fact("kept out"))
@@ -242,7 +243,8 @@ class TransactionContract:
         assert (listed(store), store.events([ANN]), store.corpus([ANN], []).size) == ([], [], 0)
 
     def test_a_transaction_knows_what_it_has_touched_and_how_it_was(self, store: Store) -> None:
-        run, kept = run_id(), put_one(store, fact("kept", source="file"))
+        run = run_id()
+        kept = put_one(store, fact("kept", source="file"))
         gone = put_one(store, fact("gone", source="file", tags=("a",)), run=run)
         other = put_one(store, fact("other"))
         new = fact("new", source="file", scope=BOB)
@@ -263,7 +265,8 @@ class TransactionContract:
         assert list(touched) == [(ANN, kept.id), (ANN, gone.id), (BOB, new.id)]
 
     def test_what_undo_brings_back_and_takes_away_is_touched(self, store: Store) -> None:
-        run, gone = run_id(), put_one(store, fact("gone", source="file"))
+        run = run_id()
+        gone = put_one(store, fact("gone", source="file"))
         new = fact("new", source="file")
         together(store, lambda writer: writer.remove(gone), lambda writer: writer.add(new), run=run)
 
@@ -396,7 +399,8 @@ class JournalContract:
 
     def test_all_changes_of_a_transaction_share_its_author(self, store: Store) -> None:
         def work(writer: Writer) -> None:
-            one, two = writer.add(fact("one")), writer.add(fact("two"))
+            one = writer.add(fact("one"))
+            two = writer.add(fact("two"))
             writer.change(one, title="T")
             writer.link(link(one, two))
             writer.put_session(Session("s", ANN, START, START))

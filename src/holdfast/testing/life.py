@@ -45,7 +45,8 @@ class LifeContract:
     def test_who_is_in_a_hurry_is_done_at_once_or_told_that_the_store_is_busy(
         self, store: Store, again: Again
     ) -> None:
-        one, other = put_one(store, fact("tea")), again()
+        one = put_one(store, fact("tea"))
+        other = again()
 
         def note() -> bool:
             with suppress(StoreBusy), other.short_busy_timeout():
@@ -69,11 +70,9 @@ class LifeContract:
         old = tea_scene(store)
         set_status(store, old, "archived")
         put(store, fact("日本 tea"), fact("theirs", scope=BOB))
-        state, journal, ranked = (
-            truth(store, ANN, BOB),
-            store.events([ANN, BOB]),
-            found(store, "tea water 日本"),
-        )
+        state = truth(store, ANN, BOB)
+        journal = store.events([ANN, BOB])
+        ranked = found(store, "tea water 日本")
         store.repair()
         assert (truth(store, ANN, BOB), store.events([ANN, BOB])) == (state, journal)
         assert found(store, "tea water 日本") == ranked
@@ -81,7 +80,8 @@ class LifeContract:
     def test_scrubbing_changes_nothing_that_is_kept(self, store: Store) -> None:
         old = tea_scene(store)
         purge(store, put_one(store, fact("gone")))
-        state, ranked = truth(store), found(store, "tea water")
+        state = truth(store)
+        ranked = found(store, "tea water")
         store.scrub()
         assert (truth(store), found(store, "tea water")) == (state, ranked)
         assert store.get([ANN], [old.seq]) == [old]

@@ -117,13 +117,15 @@ class ScopesContract:
     @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
     def test_scopes_do_not_leak(self, store: Store, read: Callable[[Store, Scope], Any]) -> None:
         populate(store, ANN), populate(store, BOB)
-        anns, bobs = read(store, ANN), read(store, BOB)
+        anns = read(store, ANN)
+        bobs = read(store, BOB)
         assert anns and bobs
         assert not set(anns) & set(bobs)
         assert not read(store, TEAM)
 
     def test_neighbours_stay_in_their_scope(self, store: Store) -> None:
-        anns, _ = populate(store, ANN), populate(store, BOB)
+        anns = populate(store, ANN)
+        _ = populate(store, BOB)
         assert [one.scope for one in store.neighbours([anns], 5)[anns.seq]] == [ANN]
 
     def test_the_corpus_and_the_counts_are_those_of_the_scope(self, store: Store) -> None:
@@ -204,7 +206,8 @@ class FilterContract:
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in twins})
         put_away = twins[:25] + twins[26:]
         write(store, lambda writer: [writer.change(one, status="archived") for one in put_away])
-        where, expected = Filter((ANN,)), [twins[25].seq]
+        where = Filter((ANN,))
+        expected = [twins[25].seq]
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == expected
         for _ in range(3):
             assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == expected
@@ -334,9 +337,12 @@ class FilterContract:
             store,
             *(fact(f"tea {number}", **item("a" if number % 2 else "b")) for number in range(10)),
         )
-        where, seen, after = Filter((ANN,), namespace=("a",)), list[str](), None
+        where = Filter((ANN,), namespace=("a",))
+        seen = list[str]()
+        after = None
         while page := store.list(where, limit=2, after=after, order="oldest"):
-            seen, after = [*seen, *(one.content for one in page)], page[-1].seq
+            seen = [*seen, *(one.content for one in page)]
+            after = page[-1].seq
         assert seen == [f"tea {number}" for number in range(1, 10, 2)]
 
     def test_validity_begins_at_its_first_moment_and_ends_before_its_last(
@@ -377,7 +383,8 @@ class FilterContract:
             moment: listed(store, as_of=at(moment))
             for moment in (9, 10, 19.9, 20, 29.9, 30, 40, 49.9, 50, 60, 99)
         }
-        there, away = ["tea"], list[str]()
+        there = ["tea"]
+        away = list[str]()
         assert list(seen.values()) == [
             away,
             there,

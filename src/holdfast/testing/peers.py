@@ -107,7 +107,8 @@ class PeersContract:
         self, store: Store, elsewhere: Store
     ) -> None:
         run = run_id()
-        tea, cup = put_one(elsewhere, fact("green tea"), run=run), put_one(elsewhere, fact("a cup"))
+        tea = put_one(elsewhere, fact("green tea"), run=run)
+        cup = put_one(elsewhere, fact("a cup"))
         adopt(store, elsewhere)
         undo(store, run)
         write(elsewhere, lambda writer: writer.link(link(cup, tea)))
@@ -207,7 +208,8 @@ class PeersContract:
 
     def test_taking_in_is_all_or_nothing(self, store: Store, elsewhere: Store) -> None:
         put_one(elsewhere, fact("green tea"))
-        before, found = truth(store), lineages(elsewhere)
+        before = truth(store)
+        found = lineages(elsewhere)
         with pytest.raises(ZeroDivisionError):
             write(store, lambda writer: (writer.apply_changes(ANN, found), 1 / 0))
         assert truth(store) == before

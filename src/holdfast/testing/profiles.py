@@ -47,7 +47,8 @@ class ProfilesContract:
 
     def test_undo_takes_back_the_first_setting_and_a_later_one(self, store: Store) -> None:
         nothing = truth(store)
-        first, second = run_id(), run_id()
+        first = run_id()
+        second = run_id()
         write(store, lambda writer: writer.put_profile(ANN, {"tone": "warm"}), run=first)
         warm = truth(store)
         write(store, lambda writer: writer.put_profile(ANN, {"tone": "brisk"}), run=second)

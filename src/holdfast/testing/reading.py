@@ -143,7 +143,9 @@ class MemoriesContract:
     @pytest.mark.parametrize("order", ["newest", "oldest"])
     def test_pages_of_a_listing_join_without_gap_or_overlap(self, store: Store, order: Any) -> None:
         put(store, *(fact(str(number)) for number in range(10)))
-        where, pages, last = Filter((ANN,)), [], None
+        where = Filter((ANN,))
+        pages = []
+        last = None
         while page := store.list(where, limit=3, after=last, order=order):
             pages += page
             last = page[-1].seq

@@ -17,7 +17,9 @@ from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Sess
 T = TypeVar("T")
 Again = Callable[[], Store]
 
-ANN, BOB, TEAM = Scope("user", "ann"), Scope("user", "bob"), Scope("shared", "team")
+ANN = Scope("user", "ann")
+BOB = Scope("user", "bob")
+TEAM = Scope("shared", "team")
 ALL = (ANN, BOB, TEAM)
 START: Micros = 1_700_000_000_000_000
 SECOND: Micros = 1_000_000
@@ -32,7 +34,8 @@ def at(seconds: float) -> Micros:
     return START + int(seconds * SECOND)
 
 
-LATER, MUCH_LATER = at(1), at(9)
+LATER = at(1)
+MUCH_LATER = at(9)
 
 
 def memory(

@@ -315,7 +315,8 @@ class VectorsContract:
         vectors = vectorised(store, 5)
         blank, bare, foreign = put(store, fact("blank"), fact("bare"), fact("of bob", scope=BOB))
         store.add_vectors(ALL, MODEL, {blank.seq: np.zeros(16, np.float32), foreign.seq: unit(1)})
-        asked, seqs = -3 * unit(1), [*vectors, blank.seq, bare.seq, foreign.seq, 999_999]
+        asked = -3 * unit(1)
+        seqs = [*vectors, blank.seq, bare.seq, foreign.seq, 999_999]
         expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {
             blank.seq: 0.0
         }
@@ -408,7 +409,8 @@ class VectorsContract:
             turn("bob 2", "s", 0, scope=BOB),
             fact("fact 3"),
         )
-        whole, found = [one.content for one in store.without_vector(MODEL, 100, ALL)], list[str]()
+        whole = [one.content for one in store.without_vector(MODEL, 100, ALL)]
+        found = list[str]()
         last = None
         while waiting := store.without_vector(MODEL, step, ALL, after=last):
             found += [one.content for one in waiting]

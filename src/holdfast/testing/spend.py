@@ -7,7 +7,8 @@ from __future__ import annotations
 from ..storage.protocol import Spent, Store
 from .scene import ANN, BOB, Again, truth, write
 
-MONDAY, TUESDAY = 20_500, 20_501
+MONDAY = 20_500
+TUESDAY = 20_501
 
 
 class SpendContract:

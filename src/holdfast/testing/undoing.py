@@ -134,7 +134,8 @@ class UndoContract:
 
     @pytest.mark.parametrize("verb", [name for name in VERBS if name != "add and remove"])
     def test_a_run_is_undone_once(self, store: Store, verb: str) -> None:
-        old, run = tea_scene(store), run_id()
+        old = tea_scene(store)
+        run = run_id()
         write(store, lambda writer: VERBS[verb](writer, old), run=run, when=at(1))
         undo(store, run)
         state = truth(store)

@@ -20,12 +20,11 @@ from .lazy_regex import later
 
 TAG = "holdfast-memory"
 # In comments, around what we keep in somebody's file.
-REGION_BEGIN, REGION_END = (
-    "holdfast:begin",
-    "holdfast:end",
-)
+REGION_BEGIN = "holdfast:begin"
+REGION_END = "holdfast:end"
 
-_LT, _GT = r"(?:<|&lt;|&amp;lt;|\\u003c)", r"(?:>|&gt;|&amp;gt;|\\u003e)"
+_LT = r"(?:<|&lt;|&amp;lt;|\\u003c)"
+_GT = r"(?:>|&gt;|&amp;gt;|\\u003e)"
 # A fence of ours has an id and a sha, a region a sha; the bare tag in somebody's sentence is only a
 # word. The end of the text may cut the opening line short.
 _MARK = re.compile(
@@ -114,7 +113,8 @@ def blank_fences(text: str) -> str:
     """
     if "holdfast" not in text.casefold():
         return text
-    kept, position = [], 0
+    kept = []
+    position = 0
     for start, end in _blocks(text):
         kept += [text[position:start], "\n" * text.count("\n", start, end)]
         position = end
@@ -130,17 +130,21 @@ def memory_blocks(text: str) -> list[tuple[int, int]]:
         return whole  # most texts stop here, before each letter is looked at
     plain, places = _folded(text)
     marks = [mark for mark in _MANGLED.finditer(plain) if _is_a_mark(plain, mark)]
-    mangled, position = [], 0
+    mangled = []
+    position = 0
     for mark, following in zip_longest(marks, marks[1:]):
         if mark.start() < position:
             continue
         if mark["close"]:
-            start, end = _paragraph_start(plain, position, mark.start()), mark.end()
+            start = _paragraph_start(plain, position, mark.start())
+            end = mark.end()
         elif following and following["close"]:
-            start, end = mark.start(), following.end()
+            start = mark.start()
+            end = following.end()
         else:
             limit = following.start() if following else len(plain)
-            start, end = mark.start(), _paragraph_end(plain, mark.end(), limit)
+            start = mark.start()
+            end = _paragraph_end(plain, mark.end(), limit)
         mangled.append((places[start], places[end - 1] + 1 if end > start else places[start]))
         position = end
     return sorted((*whole, *mangled))
@@ -150,7 +154,8 @@ def _folded(text: str) -> tuple[str, list[int]]:
     """The text as it looks, in small Latin letters and without what is invisible, and where each
     letter was.
     """
-    letters, places = [], []
+    letters = []
+    places = []
     for place, char in enumerate(text):
         if unicodedata.category(char) == "Cf":
             continue
@@ -194,7 +199,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             opening = mark if mark["cut"] is None else None
         elif opening and _is_region(mark) == _is_region(opening) and not _in_a_sentence(text, mark):
             yield _before_quotes(text, position, opening.start(), mark.start()), mark.end()
-            opening, position = None, mark.end()
+            opening = None
+            position = mark.end()
 
 
 def _remains(text: str) -> Iterator[tuple[int, int]]:
@@ -206,15 +212,18 @@ def _remains(text: str) -> Iterator[tuple[int, int]]:
             continue
         limit = following.start() if following else len(text)
         if mark["close"] is not None:
-            start, end = _paragraph_start(text, position, mark.start()), mark.end()
+            start = _paragraph_start(text, position, mark.start())
+            end = mark.end()
         else:
-            start, end = mark.start(), _paragraph_end(text, mark.end(), limit)
+            start = mark.start()
+            end = _paragraph_end(text, mark.end(), limit)
         yield start, end
         position = end
 
 
 def _without(text: str, places: list[tuple[int, int]]) -> str:
-    kept, position = [], 0
+    kept = []
+    position = 0
     for start, end in places:
         kept.append(text[position:start])
         position = end

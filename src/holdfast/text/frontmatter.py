@@ -193,7 +193,8 @@ Edit = tuple[int, int, str]
 def _edit(
     document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
 ) -> Edit | None:
-    yaml, known = document.yaml, entries.get(key)
+    yaml = document.yaml
+    known = entries.get(key)
     if known is None:
         return _added(document, entries, key, value, order) if value is not None else None
     if value is None:
@@ -205,7 +206,8 @@ def _edit(
 def _added(
     document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
 ) -> Edit:
-    yaml, every = document.yaml, list(entries.values())
+    yaml = document.yaml
+    every = list(entries.values())
     before = set(order[: order.index(key)]) if key in order else set(entries)
     above = [entry for name, entry in entries.items() if name in before]
     if above or not every:

@@ -187,7 +187,8 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
             continue
         if grammar.fold:  # the topic as it was written
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
-        before, after = sentences[:place], sentences[place + 1 :]
+        before = sentences[:place]
+        after = sentences[place + 1 :]
         # Folding moves no character, so that a topic can be taken from the sentence as it was
         # written.
         kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
@@ -251,7 +252,8 @@ def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]
     """
     seen: set[int] = set()
     for start in (0, *(mark.end() for mark in grammar.starts.finditer(sentence))):
-        body, polite = start, False
+        body = start
+        polite = False
         while body not in seen:
             seen.add(body)
             polite = polite or bool(grammar.questions.match(sentence, body))

@@ -193,7 +193,9 @@ _USED_TO = later(r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )(?<!get )\bused t
 
 def _senses(text: str) -> tuple[frozenset[str], dict[int, frozenset[int]]]:
     """Which kinds of weighty words a text has, and which sides of which opposites."""
-    words, weighty, poles = set(_sense_words(text)), _kinds(), _poles()
+    words = set(_sense_words(text))
+    weighty = _kinds()
+    poles = _poles()
     kinds = {kind for word in words & weighty.keys() for kind in weighty[word]}
     if _USED_TO.search(text):
         kinds.add("past")
@@ -216,7 +218,8 @@ def _forms(text: str) -> Iterator[str]:
 
     Negations near each other are one: some languages say `never` as `not never`.
     """
-    times, last = 0, -4
+    times = 0
+    last = -4
     for place, word in enumerate(_sense_words(text)):
         if "negation" in _kinds().get(word, ()):
             times += place - last > 3
@@ -246,7 +249,8 @@ _CLOCK = later(
 )
 _HOUR = later(r"(?<![\d.:])(\d{1,2})\s*(?:([ap])\.?m\b\.?|uhr\b)", re.IGNORECASE)
 _WEEKDAY = later(r"(?:星期|礼拜|禮拜|周|週)([一二三四五六日天])|([月火水木金土日])曜")
-_CHINESE_DAYS, _JAPANESE_DAYS = "日一二三四五六天", "日月火水木金土"
+_CHINESE_DAYS = "日一二三四五六天"
+_JAPANESE_DAYS = "日月火水木金土"
 _WEEKDAYS = ("@sun", "@mon", "@tue", "@wed", "@thu", "@fri", "@sat")
 _NUMBER = later(r"(\d+(?:[.,]\d+)*)(st\b|nd\b|rd\b|th\b)?")
 _GROUPED = later(r"\d{1,3}(?:,\d{3})+")
@@ -381,12 +385,14 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Words that are names, and words that may be: those that begin a sentence, where all are
     capitalised.
     """
-    names, openers = set(_ADDRESSED.findall(text)), set()
+    names = set(_ADDRESSED.findall(text))
+    openers = set()
     unspaced = bool(_NO_SPACES.search(text))
     names.update(_KATAKANA.findall(text))
     small = small_words(text)
     for match in _LETTERS.finditer(text):
-        word, folded = match[0], fold_word(match[0])
+        word = match[0]
+        folded = fold_word(match[0])
         if not (word[0].isupper() or unspaced) or word == "I" or is_figure(folded):
             continue
         if _OPENS_SENTENCE.search(text, max(0, match.start() - 20), match.start()):

@@ -70,7 +70,8 @@ def in_common(one: Wording, other: Wording) -> tuple[float, bool]:
     Terms that differ in an ending only are equal too, as long as half of the terms are equal as
     they are.
     """
-    mine, yours = one.terms - other.terms, set(other.terms - one.terms)
+    mine = one.terms - other.terms
+    yours = set(other.terms - one.terms)
     equal = len(one.terms) - len(mine)
     alone = set()
     for term in sorted(mine):
@@ -135,7 +136,8 @@ def _led_elsewhere(one: Wording, other: Wording) -> bool:
     """Whether a small word stands before one shared word here and before another there ("not tea",
     "not coffee").
     """
-    here, there = one.leads.items() - other.leads.items(), other.leads.items() - one.leads.items()
+    here = one.leads.items() - other.leads.items()
+    there = other.leads.items() - one.leads.items()
     return any(
         marker == their_marker and word in other.terms and their_word in one.terms
         for word, marker in here
@@ -175,7 +177,8 @@ def _has_role(word: str) -> bool:
 
 
 def _keeps_role(word: str, one: Wording, other: Wording) -> bool:
-    before, after = one.leads.get(word, ""), other.leads.get(word, "")
+    before = one.leads.get(word, "")
+    after = other.leads.get(word, "")
     if (before in _AGENT) != (after in _AGENT):
         return True
     return before == after != "" and all(
@@ -227,7 +230,8 @@ class _Notes:
 
     def take(self, match: re.Match[str]) -> None:
         """Notes the next piece of the text."""
-        piece, word = match[0], fold_word(match[0])
+        piece = match[0]
+        word = fold_word(match[0])
         if not word[0].isalnum() or word in _JOINING:
             self._joined = True
         elif _IS_HIRAGANA.match(piece):
@@ -286,7 +290,9 @@ class _Notes:
             self.leads[term] = self._lead
         self._note_tense(piece.casefold(), word, term)
         self._place(term)
-        self._lead, self._term, self._helped = "", term, False
+        self._lead = ""
+        self._term = term
+        self._helped = False
 
     def _note_tense(self, piece: str, word: str, term: str) -> None:
         past = word in _IRREGULAR or bool(self._past_form.search(piece))
@@ -350,8 +356,11 @@ def _by_first(text: str) -> Iterator[tuple[str, str]]:
         yield from ((other, first) for other in others)
 
 
-_LIGHT, _JOINING, _AGENT = _words(lists.LIGHT), _words(lists.JOINING), _words(lists.AGENT)
-_AUXILIARIES, _AFTER_AUXILIARIES = _words(lists.AUXILIARIES), _words(lists.AFTER_AUXILIARIES)
+_LIGHT = _words(lists.LIGHT)
+_JOINING = _words(lists.JOINING)
+_AGENT = _words(lists.AGENT)
+_AUXILIARIES = _words(lists.AUXILIARIES)
+_AFTER_AUXILIARIES = _words(lists.AFTER_AUXILIARIES)
 _UNPLACED = _words(lists.UNPLACED) | _AUXILIARIES
 _NO_STOP_WORDS = frozenset(lists.NO_STOP_WORDS.split())
 _PREPOSITIONS = dict(_by_first(lists.PREPOSITIONS))

@@ -17,18 +17,16 @@ from .fences import memory_blocks
 from .invisible import HIDDEN
 from .lazy_regex import later
 
-MEMORY, CODE, QUOTED, MAIL, TALK, SHELL, MACHINE, DOCUMENT, MARKUP, MIDDLE = (
-    "a block of memory",
-    "code",
-    "a quotation",
-    "a mail",
-    "a conversation of others",
-    "a terminal",
-    "a log or code",
-    "a document",
-    "markup",
-    "the middle of a long text",
-)
+MEMORY = "a block of memory"
+CODE = "code"
+QUOTED = "a quotation"
+MAIL = "a mail"
+TALK = "a conversation of others"
+SHELL = "a terminal"
+MACHINE = "a log or code"
+DOCUMENT = "a document"
+MARKUP = "markup"
+MIDDLE = "the middle of a long text"
 """Why a part is not the author's own prose."""
 
 # People write their own words before or after what they paste, and briefly. So of a long turn only
@@ -227,7 +225,8 @@ def _reason_at(spans: Sequence[Part], start: int, end: int) -> str:
 
 
 def _lines(text: str) -> list[_Line]:
-    found, start = [], 0
+    found = []
+    start = 0
     for line in re.split(r"(?<=\n)", text):
         if line:
             found.append(_Line(start, start + len(line), line.rstrip("\r\n").translate(_UNSEEN)))
@@ -251,7 +250,8 @@ def _reasons(text: str, lines: Sequence[_Line], *, by_agent: bool) -> list[str]:
 
 
 def _blocks_of_code(lines: Sequence[_Line]) -> list[str]:
-    reasons, block = [""] * len(lines), ""
+    reasons = [""] * len(lines)
+    block = ""
     for number, line in enumerate(lines):
         edge = _BLOCK_EDGE.match(line.text)
         if block:
@@ -455,5 +455,6 @@ def _joined(marks: Sequence[str]) -> list[Part]:
 
 
 def _whole_line(text: str, part: Part) -> bool:
-    before, after = text[: part.start].rpartition("\n")[2], text[part.end :].partition("\n")[0]
+    before = text[: part.start].rpartition("\n")[2]
+    after = text[part.end :].partition("\n")[0]
     return not before.strip() and not after.strip()

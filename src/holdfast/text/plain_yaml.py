@@ -105,7 +105,8 @@ def _value(written: str) -> Any:
 
 
 def _pieces(written: str) -> Iterator[re.Match[str]]:
-    place, written = 0, written.rstrip(" ")
+    place = 0
+    written = written.rstrip(" ")
     while place < len(written):
         match = _PIECE.match(written, place)
         if match is None:
@@ -142,7 +143,8 @@ def _pairs(rest: Iterator[re.Match[str]]) -> dict[str, Any]:
     for piece in rest:
         if piece["close"] == "}" and not pairs:
             return pairs
-        key, value = piece["key"], next(rest, None)
+        key = piece["key"]
+        value = next(rest, None)
         if key is None or key in pairs or key.casefold() in _SPECIAL or value is None:
             raise NotPlain
         pairs[key] = _flow(value, rest)

@@ -235,7 +235,8 @@ def _places(lower: str) -> list[int]:
 
 def _class_of(match: re.Match[str], text: str) -> Name | None:
     """What the matched word names here; None where it is a part of another word, or harmless."""
-    word, start = match["other"], match.start()
+    word = match["other"]
+    start = match.start()
     if word is None:
         return "password"
     before = _MODIFIER.search(text, max(0, start - 16), start)
@@ -312,7 +313,8 @@ def _close_by(text: str, end: int) -> Iterator[Secret]:
 def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     groups = match.groupdict()
     how = next(how for how in _HOWS if groups.get(how))
-    start, text = match.start(how), match.string
+    start = match.start(how)
+    text = match.string
     for end in _ends(match, how, name):
         if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
             # A read that stopped short.

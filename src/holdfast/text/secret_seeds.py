@@ -83,7 +83,8 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     for run in _RUN.finditer(marks):
         found = places[run.start() : run.end()]
         if len({match[0].strip(_PUNCTUATION).lower() for match in found}) >= DISTINCT:
-            start, last = found[0], found[-1]
+            start = found[0]
+            last = found[-1]
             yield (
                 start.start() + _leading(start[0]),
                 last.start() + len(last[0].rstrip(_PUNCTUATION)),

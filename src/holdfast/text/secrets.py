@@ -26,7 +26,8 @@ _ID = re.compile(r"[a-z]{2,8}_|[^/]*/.*\.\w{1,5}$")  # `msg_01…`, or the path 
 _HIDDEN = "\ue000"  # a private-use character: part of no word and no token
 # A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one
 # is rare.
-LEAST_REPEATED, MOST_REPEATED = 12, 400
+LEAST_REPEATED = 12
+MOST_REPEATED = 400
 MOST_VALUES = 64  # each costs a search through the text, so that a text full of keys stays linear
 # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
 _ROUNDS = 8
@@ -122,7 +123,8 @@ def _merged(secrets: list[Secret]) -> list[Secret]:
 
 
 def _replaced(text: str, secrets: list[Secret]) -> str:
-    pieces, position = [], 0
+    pieces = []
+    position = 0
     for start, end, kind in secrets:
         pieces += [text[position:start], f"[REDACTED:{kind}]"]
         position = end

@@ -146,8 +146,12 @@ def _any(words: dict[str, int] | dict[str, str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
-_NUMBER, _UNIT, _STEP = rf"\d{{1,3}}|{_any(_NUMBERS)}", _any(_UNITS), _any(_STEPS)
+_MONTH = _any(_MONTHS)
+_WEEKDAY = _any(_WEEKDAYS)
+_SEASON = _any(_SEASONS)
+_NUMBER = rf"\d{{1,3}}|{_any(_NUMBERS)}"
+_UNIT = _any(_UNITS)
+_STEP = _any(_STEPS)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _MONTH_NAME = (
@@ -173,7 +177,8 @@ def _day(year: int, month: int, day: int) -> _Days:
 
 
 def _month(year: int, month: int) -> tuple[date, date]:
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    year = year + (month - 1) // 12
+    month = (month - 1) % 12 + 1
     following = date(year + month // 12, month % 12 + 1, 1)
     return date(year, month, 1), following - timedelta(days=1)
 
@@ -196,7 +201,8 @@ def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
 
 def _dated(match: re.Match[str], today: date) -> _Days:
     """`7 May 2023`, `May 7`: with a year, or the latest one."""
-    month, day = _MONTHS[match["month"]], int(match["day"])
+    month = _MONTHS[match["month"]]
+    day = int(match["day"])
     if match["year"]:
         return _day(int(match["year"]), month, day)
     return _latest(lambda year: _day(year, month, day), today)
@@ -214,7 +220,8 @@ def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: 
     """The latest of them that has begun; with `last` the latest that is over, with `next` the first
     that is to come.
     """
-    latest, step = _latest(days_of, today), _STEPS.get(match.groupdict().get("step") or "", 0)
+    latest = _latest(days_of, today)
+    step = _STEPS.get(match.groupdict().get("step") or "", 0)
     if latest is None or not step:
         return latest
     if step > 0:
@@ -223,7 +230,8 @@ def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: 
 
 
 def _iso(match: re.Match[str], _today: date) -> _Days:
-    year, month = int(match["year"]), int(match["month"])
+    year = int(match["year"])
+    month = int(match["month"])
     return _day(year, month, int(match["day"])) if match["day"] else _month(year, month)
 
 
@@ -232,7 +240,8 @@ def _day_first(match: re.Match[str], _today: date) -> _Days:
 
 
 def _slashed(match: re.Match[str], _today: date) -> _Days:
-    first, second = int(match["first"]), int(match["second"])
+    first = int(match["first"])
+    second = int(match["second"])
     month, day = (second, first) if first > 12 else (first, second)
     return _day(int(match["year"]), month, day)
 
@@ -261,7 +270,8 @@ def _ago(match: re.Match[str], today: date) -> _Days:
     """That long back, as exactly as people mean it: a day, a week around the day, a whole month or
     year.
     """
-    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    count = _count(match["count"])
+    unit = _UNITS[match["unit"]]
     if unit == "day":
         return today - timedelta(days=count), today - timedelta(days=count)
     if unit in ("week", "weekend"):
@@ -272,7 +282,8 @@ def _ago(match: re.Match[str], today: date) -> _Days:
 
 def _past(match: re.Match[str], today: date) -> _Days:
     """`the last three weeks`: from then until today."""
-    count, unit = _count(match["count"]), _UNITS[match["unit"]]
+    count = _count(match["count"])
+    unit = _UNITS[match["unit"]]
     days = {"day": 1, "week": 7, "weekend": 7, "month": 31, "quarter": 92, "year": 366}[unit]
     return today - timedelta(days=days * count), today
 
@@ -301,7 +312,8 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
     """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one
     after.
     """
-    number, step = _WEEKDAYS[match["weekday"]] - 1, match.groupdict().get("step")
+    number = _WEEKDAYS[match["weekday"]] - 1
+    step = match.groupdict().get("step")
     back = (today.weekday() - number - 1) % 7 + 1
     that_day = today - timedelta(days=back)
     if step and _STEPS[step] > 0:
@@ -310,7 +322,8 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
 
 
 def _season(match: re.Match[str], today: date) -> _Days:
-    month, groups = _SEASONS[match["season"]], match.groupdict()
+    month = _SEASONS[match["season"]]
+    groups = match.groupdict()
     if groups.get("year"):
         return _months(int(groups["year"]), month, 3)
     return _stepped_year(match, lambda year: _months(year, month, 3), today)
@@ -538,7 +551,8 @@ def _in_year(day: date, year: int) -> date:
 
 def _bent(plain: str, text: str, found: _Found) -> Span:
     before = plain[: found.start]
-    start, end = _micros(found.first), _micros(found.last) + DAY
+    start = _micros(found.first)
+    end = _micros(found.last) + DAY
     words = text[found.start : found.end]
     until = end if is_an_end(plain[found.start : found.end]) else start
     for pattern, bent in (

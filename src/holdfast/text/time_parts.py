@@ -48,7 +48,9 @@ _LENGTHS = {
     "year": 365,
 }
 _MONTHS_OF_YEAR = 12
-_DAYS, _A_FEW = ("days", "tage", "tagen", "dias", "jours"), 3  # "the first days of May"
+# "the first days of May"
+_DAYS = ("days", "tage", "tagen", "dias", "jours")
+_A_FEW = 3
 _AT_ITS_END = re.compile(r"(?:end|ende|finales|fines|final|fin)\b")
 
 
@@ -60,8 +62,11 @@ class Parts:
     def __init__(
         self, numbers: dict[str, int], units: dict[str, str], weekdays: dict[str, int]
     ) -> None:
-        self.numbers, self.units, self.weekdays = numbers, units, weekdays
-        number, unit = rf"\d{{1,2}}|{_any(numbers)}", rf"{_any(units)}|{_any(weekdays)}|{_HALVES}"
+        self.numbers = numbers
+        self.units = units
+        self.weekdays = weekdays
+        number = rf"\d{{1,2}}|{_any(numbers)}"
+        unit = rf"{_any(units)}|{_any(weekdays)}|{_HALVES}"
         edge = rf"(?P<first>{_FIRST})|(?P<last>{_LAST})|(?P<ordinal>{_any(_ORDINALS)})"
         before = rf"(?:(?P<before>{number})\s+)?"
         after = rf"(?:\s+(?P<count>{number})(?:\s+of)?)?"
@@ -91,7 +96,8 @@ class Parts:
         if unit in ("weekday", "weekend"):
             day = self.weekdays.get(word, 6) - 1  # a weekend begins on Saturday
             return _on_days(day, _LENGTHS[unit], place, count, bool(found["last"]), first, last)
-        size, from_end = _size(unit, first, last), bool(found["last"])
+        size = _size(unit, first, last)
+        from_end = bool(found["last"])
         if unit in ("month", "quarter") or (unit == "half" and whole > 300):
             return _by_months(size, place, count, from_end, first, last)
         days = timedelta(days=size * count)

@@ -80,7 +80,8 @@ class Aider:
         place = hashlib.sha256(str(path).encode("utf-8", "replace")).hexdigest()[:8]
         starts: Counter[str] = Counter()
         for (started, session), last in with_last(_sessions(lines)):
-            at, key = _local(started), re.sub(r"\D", "", started) or "undated"
+            at = _local(started)
+            key = re.sub(r"\D", "", started) or "undated"
             starts[key] += 1
             if starts[key] > 1:  # a script starts it several times in one second
                 key += f"-{starts[key]}"
@@ -123,7 +124,8 @@ def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
         if start := _START.match(line):
             if any(text.strip() for _, text in session):
                 yield started, session
-            started, session = start[1], []
+            started = start[1]
+            session = []
         else:
             session.append((number, line))
     if any(text.strip() for _, text in session):

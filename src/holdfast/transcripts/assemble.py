@@ -116,7 +116,8 @@ class Talk:
         self._characters += len(item.text) if isinstance(item, Entry) else 0
 
     def _take(self, count: int) -> Iterator[Entry]:
-        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        taken = self._waiting[:count]
+        self._waiting = self._waiting[count:]
         for item in taken:
             entry = item if isinstance(item, Entry) else _told(item, None, None, item.line)
             self._characters -= len(item.text) if isinstance(item, Entry) else 0

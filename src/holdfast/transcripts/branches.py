@@ -13,7 +13,8 @@ def path_to(leaf: str, parents: Mapping[str, str]) -> list[str]:
     >>> path_to("c", {"a": "", "b": "a", "c": "a"})
     ['c', 'a']
     """
-    path, seen = [leaf], {leaf}
+    path = [leaf]
+    seen = {leaf}
     while (parent := parents.get(path[-1], "")) in parents and parent not in seen:
         path.append(parent)
         seen.add(parent)

@@ -56,7 +56,8 @@ def _latest(nodes: Object) -> str:
 
 
 def _tell(message: Object, number: int, talk: Talk) -> None:
-    content, at = as_dict(message.get("content")), micros(message.get("create_time"))
+    content = as_dict(message.get("content"))
+    at = micros(message.get("create_time"))
     hidden = as_dict(message.get("metadata")).get("is_visually_hidden_from_conversation")
     if hidden or content.get("content_type") in _UNSAID:
         return

@@ -143,7 +143,8 @@ class _Branches(Survey):
         if kind in _TITLES and (title := as_text(record.get(_TITLES[kind])).strip()):
             rank = list(_TITLES).index(kind)
             if rank >= self._rank:
-                self._rank, self.title = rank, title
+                self._rank = rank
+                self.title = title
 
 
 class ClaudeCode(SessionFile):
@@ -185,7 +186,8 @@ class ClaudeCode(SessionFile):
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
         """Messages and tool calls; the results of calls come in records of the user."""
-        role, at = record.get("type"), micros(record.get("timestamp"))
+        role = record.get("type")
+        at = micros(record.get("timestamp"))
         talk.say("user", _queued(record), at, line)
         if role not in _MAIN_TYPES or _aside(record):
             return

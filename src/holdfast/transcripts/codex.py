@@ -104,7 +104,8 @@ class Codex(SessionFile):
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
         """Messages and calls; reasoning, developer instructions and compaction are passed over."""
-        payload, at = _payload(record), micros(record.get("timestamp"))
+        payload = _payload(record)
+        at = micros(record.get("timestamp"))
         if record.get("type") in ("event_msg", "session_meta", "turn_context", "compacted"):
             return
         match payload.get("type"):

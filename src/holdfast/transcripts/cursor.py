@@ -24,7 +24,8 @@ from .jsonl_file import Object, SessionFile, newest_first
 from .line_reader import beginning, first_objects
 from .tool_calls import output_of
 
-_USER, _ASSISTANT = 1, 2
+_USER = 1
+_ASSISTANT = 2
 _COMPOSERS = (
     "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < "
     "'composerData;'"

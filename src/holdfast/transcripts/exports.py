@@ -51,7 +51,8 @@ class Export:
         """See `Reader.read`. The cursor counts conversations, so that reading a large export can be
         interrupted.
         """
-        size, digest = path.stat().st_size, _digest(path)
+        size = path.stat().st_size
+        digest = _digest(path)
         done = cursor.lines if cursor and cursor.digest == digest else 0
         if not size or (done and cursor and cursor.position == size):
             return

@@ -150,7 +150,8 @@ def _folder(path: Path) -> str:
     """
     if len(path.parents) < 4:
         return ""
-    project, home = path.parents[1], path.parents[3]
+    project = path.parents[1]
+    home = path.parents[3]
     if root := beginning(project / ".project_root", 4096).decode("utf-8", "replace").strip():
         return root
     known = as_dict(as_dict(parsed(beginning(home / "projects.json"))).get("projects"))

@@ -98,7 +98,8 @@ def _tell_json(found: Document, talk: Talk) -> None:
 
 
 def _tell_message(record: Object, line: int, talk: Talk) -> None:
-    role, text = _role(record), _text(record)
+    role = _role(record)
+    text = _text(record)
     at = next((time for time in (micros(record.get(key)) for key in _TIMES) if time), None)
     if role == "tool":
         talk.outcome(as_text(record.get("tool_call_id")), text, at, line)
@@ -132,7 +133,8 @@ def _text(record: Object) -> str:
 def _tell_markdown(found: Document, talk: Talk) -> None:
     role: Role | None = None
     said: list[str] = []
-    first, at = 1, None
+    first = 1
+    at = None
     for number, speaker, when, text in [
         *_spoken(found.data.decode("utf-8", "replace")),
         (0, "user", "", ""),
@@ -142,7 +144,10 @@ def _tell_markdown(found: Document, talk: Talk) -> None:
             continue
         if role and said:
             talk.say(role, "\n".join(said), at, first, lines=True)
-        role, first, at, said = speaker, number, micros(when), [text]
+        role = speaker
+        first = number
+        at = micros(when)
+        said = [text]
 
 
 def _spoken(text: str) -> Iterator[tuple[int, Role | None, str, str]]:

@@ -96,8 +96,11 @@ class _Text:
     """Text that is read from a file as far as it is needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._decode = file, codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self._buffer, self._at, self._more = "", 0, True
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._buffer = ""
+        self._at = 0
+        self._more = True
         self._parse = json.JSONDecoder().raw_decode
 
     def next_sign(self) -> str:
@@ -136,7 +139,8 @@ class _Text:
         except _UNREADABLE:
             data = b""
         self._more = bool(data)
-        self._buffer, self._at = self._buffer[self._at :] + self._decode(data, not data), 0
+        self._buffer = self._buffer[self._at :] + self._decode(data, not data)
+        self._at = 0
         return self._more
 
 

@@ -73,7 +73,8 @@ class SessionFile:
         yield transcript
 
     def _entries(self, transcript: Transcript, changes: _Changes) -> Iterator[Entry]:
-        talk, standing = Talk(transcript), changes.standing()
+        talk = Talk(transcript)
+        standing = changes.standing()
         transcript.title = changes.title or transcript.title
         with Lines(transcript.path, changes.cursor) as lines:
             for line, record in lines:
@@ -102,8 +103,11 @@ class _Changes:
     """What is new in a file since a cursor, looked up before anything is told."""
 
     def __init__(self, path: Path, cursor: Cursor | None, survey: type[Survey] | None) -> None:
-        self._path, self._survey = path, survey
-        self.cursor, self.none, self.title = cursor, False, ""
+        self._path = path
+        self._survey = survey
+        self.cursor = cursor
+        self.none = False
+        self.title = ""
         self._known: _Standing | None = None
         with Lines(path, cursor) as lines:
             if not lines.fits:
@@ -134,7 +138,8 @@ class _Changes:
         nothing = _Standing(set(), set())
         if self._survey is None:
             return nothing, nothing
-        survey, before = self._survey(), None
+        survey = self._survey()
+        before = None
         with Lines(self._path) as lines:
             for line, record in lines:
                 if before is None and cursor is not None and line > cursor.lines:

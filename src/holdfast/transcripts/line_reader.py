@@ -90,7 +90,8 @@ class Lines:
         """Reads on to the end of an overlong line; False when the file ends first, and the line is
         not passed then.
         """
-        digest, length = self._digest.copy(), 0
+        digest = self._digest.copy()
+        length = 0
         while data:
             digest.update(data)
             length += len(data)

@@ -82,7 +82,8 @@ class OpenCode:
         transcript = self._transcript(
             path, row, {"created": row["time_created"], "updated": row["time_updated"]}
         )
-        key, read = row["id"], _messages_2 if row["version"] == 2 else _messages
+        key = row["id"]
+        read = _messages_2 if row["version"] == 2 else _messages
         until = as_text(as_dict(parsed(as_text(row["revert"]))).get("messageID"))
 
         def tell(talk: Talk) -> None:
@@ -119,7 +120,8 @@ class OpenCode:
 def _sessions(connection: apsw.Connection, newer: int) -> list[Object]:
     """The sessions that changed at `newer` or later, in the order of their changes."""
     keys = ("id", "parentID", "directory", "title", "time_created", "time_updated", "revert")
-    there, found = tables(connection), []
+    there = tables(connection)
+    found = []
     for table, needed, version in (("session", "message", 1), ("session_v2", "session_message", 2)):
         if {table, needed} <= there:
             for row in rows(connection, _SESSIONS.format(table=table), (newer,)):

@@ -117,7 +117,8 @@ def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
 
 def _cut(text: str, limit: int) -> tuple[str, str]:
     """Whole lines from both ends of a text, as far as that is possible."""
-    first, last = text[: limit // 2 - 3], text[-(limit - limit // 2 - 3) :]
+    first = text[: limit // 2 - 3]
+    last = text[-(limit - limit // 2 - 3) :]
     if "\n" in first:
         first = first[: first.rindex("\n")]
     if "\n" in last:
@@ -141,7 +142,8 @@ def _suspicious(text: str) -> Iterator[str]:
     """The lines with a word in them that errors have; found quickly, for a log may be very long."""
     position = 0
     while found := _SIGN.search(text, position):
-        start, end = text.rfind("\n", 0, found.end()) + 1, text.find("\n", found.end())
+        start = text.rfind("\n", 0, found.end()) + 1
+        end = text.find("\n", found.end())
         position = len(text) if end < 0 else end
         yield text[start:position]
 

@@ -99,7 +99,9 @@ def _without(text: str, opens: re.Pattern[str]) -> str:
     Each tag is looked up only until it is not found any more, so this takes linear time on any
     text.
     """
-    kept, position, endless = "", 0, set()
+    kept = ""
+    position = 0
+    endless = set()
     for mark in opens.finditer(text):
         tag = mark[mark.lastgroup or 0]
         if mark.start() < position or tag in endless:

@@ -107,7 +107,8 @@ class FileWatchThread(TriggerThread):
         return _USUAL(Change.modified, str(inside))
 
     def _fire_rested(self) -> None:
-        rest, now = self._trigger.debounce_seconds, time.monotonic()
+        rest = self._trigger.debounce_seconds
+        now = time.monotonic()
         for path, (first, last) in list(self._resting.items()):
             if now - last < rest and now - first < rest * PATIENCE:
                 continue

@@ -23,7 +23,8 @@ def chat(
     and can then be interrupted like any command. `told` hears that it begins. Whoever wants another
     session gets a new screen.
     """
-    lines, following = list[str](), [conversation]
+    lines = list[str]()
+    following = [conversation]
     while following:
         conversation = following.pop()
         conversation.project.begin()

@@ -162,9 +162,11 @@ class ChatApp(App[None]):
     def _tell(self, name: str, rest: str) -> None:
         """Shows the reply to a command about what was said; it may take a model a while."""
         try:
-            reply, kind = self.conversation.command(name, rest.strip()) or "", "note"
+            reply = self.conversation.command(name, rest.strip()) or ""
+            kind = "note"
         except HoldfastError as error:
-            reply, kind = str(error), "error"
+            reply = str(error)
+            kind = "error"
         if not self._gone:
             self.call_from_thread(self._write, reply, kind)
 

@@ -21,7 +21,9 @@ from ...types import MAIN_KINDS, Memory
 from ..memory import RoleMemory
 from .talk import shortened
 
-SHOWN, LISTED = 200, 20  # memories in the panel, and in the answer to /memory
+# memories in the panel, and in the answer to /memory
+SHOWN = 200
+LISTED = 20
 LONGEST = 500  # characters of a memory
 NO_MEMORY = "This agent has no memory."
 
@@ -39,10 +41,8 @@ class Row:
     @classmethod
     def of(cls, memory: Memory) -> Row:
         """The row of a memory."""
-        head, content = (
-            plain(f"#{memory.seq} {memory.layer}:{memory.category}"),
-            plain(memory.content),
-        )
+        head = plain(f"#{memory.seq} {memory.layer}:{memory.category}")
+        content = plain(memory.content)
         return cls(memory.layer, head, shortened(content, LONGEST), f"{head}\n{content}".casefold())
 
     def has(self, wanted: Sequence[str]) -> bool:
@@ -58,7 +58,8 @@ class MemoryPanel(Vertical):
 
         def __init__(self, rows: Sequence[Row], failure: str = "") -> None:
             super().__init__()
-            self.rows, self.failure = rows, failure
+            self.rows = rows
+            self.failure = failure
 
     def __init__(self, memory: RoleMemory | None) -> None:
         super().__init__(id="memory")
@@ -96,7 +97,8 @@ class MemoryPanel(Vertical):
 
     @on(Read)
     def _have(self, read: Read) -> None:
-        self._rows, self.failure = read.rows, read.failure
+        self._rows = read.rows
+        self.failure = read.failure
         counts = Counter(row.type for row in read.rows)
         told = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
         self.query_one("#counts", Static).update(Content(plain(told)))

@@ -28,7 +28,8 @@ class Prompt(TextArea):
 
     def __init__(self, earlier: Sequence[str] = ()) -> None:
         super().__init__(placeholder="Say something, or /help", id="prompt")
-        self._earlier, self._at = list(earlier), 0
+        self._earlier = list(earlier)
+        self._at = 0
 
     def take(self, text: str) -> None:
         """Takes out of the field what was sent; it can be brought back. What was typed since then

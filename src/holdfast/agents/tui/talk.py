@@ -132,7 +132,8 @@ def earlier_exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, li
     """What was said in a conversation: each message of the person with the texts that answered
     it.
     """
-    prompt, answers = "", list[str]()
+    prompt = ""
+    answers = list[str]()
     for message in history:
         if not isinstance(message, ModelRequest):
             answers += [
@@ -145,7 +146,8 @@ def earlier_exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, li
         if said:
             if prompt or answers:
                 yield prompt, answers
-            prompt, answers = "\n".join(said), []
+            prompt = "\n".join(said)
+            answers = []
     if prompt or answers:
         yield prompt, answers
 

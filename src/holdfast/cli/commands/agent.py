@@ -222,7 +222,8 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
     # A prompt alone leaves no session, and nothing is built for it.
     conversation.project.begin(build=resume)
     if not resume:
-        turn, session = conversation.ask_once(prompt), ""
+        turn = conversation.ask_once(prompt)
+        session = ""
         conversation.project.end()
     else:
         count = conversation.resume()
@@ -230,7 +231,8 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
             f"Resumed session with {count} messages." if count else "No previous session found.",
             file=sys.stderr,
         )
-        turn, session = conversation.say(prompt), conversation.session
+        turn = conversation.say(prompt)
+        session = conversation.session
         for line in conversation.end():
             print(plain(line), file=sys.stderr)
     if conversation.waiting:
@@ -344,7 +346,8 @@ def up(
         from ...agents.single_instance import alone
     from ...types import system_clock
 
-    stop, composition = threading.Event(), load_compose(file)
+    stop = threading.Event()
+    composition = load_compose(file)
     with alone(file):
         stop_on_signals(stop, _tell)
         run_services(

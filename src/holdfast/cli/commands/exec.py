@@ -18,12 +18,11 @@ from ...errors import InvalidInput, reason
 from ..app import UPKEEP, app, text_or_stdin
 from ..open_store import folder_here
 
-CONTEXT, CONTEXT_FILE = "MEMORY_CONTEXT", "MEMORY_CONTEXT_FILE"
+CONTEXT = "MEMORY_CONTEXT"
+CONTEXT_FILE = "MEMORY_CONTEXT_FILE"
 # What shells say of a command that could not be started, or is not there.
-NOT_RUN, NOT_FOUND = (
-    126,
-    127,
-)
+NOT_RUN = 126
+NOT_FOUND = 127
 
 
 @app.command(

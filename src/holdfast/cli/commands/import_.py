@@ -326,7 +326,8 @@ def _tell_survey(found: Survey) -> None:
 
 
 def _near(project: PastProject) -> str:
-    folder, home = project.place.folder, Path.home()
+    folder = project.place.folder
+    home = Path.home()
     return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 

@@ -79,7 +79,8 @@ def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
                 "by its file's name."
             )
         return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
-    files, unchanged = counted(done.files, "file"), done.unchanged
+    files = counted(done.files, "file")
+    unchanged = done.unchanged
     if plan:
         gone = list(done.changes.values()).count("gone")
         return f"Would index {files} and forget {gone}; {unchanged} unchanged. Nothing was changed."

@@ -41,7 +41,9 @@ entity_app = typer.Typer(
     no_args_is_help=True, help="The people, projects and places that memories mention."
 )
 app.add_typer(entity_app, name="entity", rich_help_panel=READING)
-WIDTH, DAYS = 60, 90  # columns and days of a forecast
+# columns and days of a forecast
+WIDTH = 60
+DAYS = 90
 WHAT_IS_DONE = {
     "enrich": "Take a second look for people, places and projects in memories that name few.",
     "decay": "Let facts that nobody uses become less sure.",
@@ -82,7 +84,8 @@ def maintain(
     from ...maintenance.job_runner import TASKS
     from ...maintenance.job_runner import once as do_once
 
-    stop, told = threading.Event(), json_line if as_json else tell
+    stop = threading.Event()
+    told = json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
         worker = worker_here(hf, everywhere=not scope, stop=stop)
         entries = schedule.schedule(hf.settings.maintenance)
@@ -236,7 +239,8 @@ def forecast(
     from ...types import DAY
 
     with open_memory(store, scope, make=False) as hf:
-        memory, now = hf.get(ref), hf.clock()
+        memory = hf.get(ref)
+        now = hf.clock()
         steps = [round(days * step / 15) for step in range(16)]
         curve = [(day, retention(memory, now + day * DAY)) for day in dict.fromkeys(steps)]
         threshold = hf.settings.decay_threshold
@@ -310,7 +314,9 @@ def show_entity(
     """
     with open_memory(store, scope, make=False) as hf:
         about = hf.about(name, limit=None)
-        entity, days, shown = about.entity, list(about.timeline), about.memories[:limit]
+        entity = about.entity
+        days = list(about.timeline)
+        shown = about.memories[:limit]
         first, last = (days[0], days[-1]) if days else (None, None)
         if as_json:
             told = {

@@ -85,7 +85,8 @@ def _serve(
         raise MissingExtra(INSTALL.format(missing=error.name)) from error
     from ...server.mcp.dispatch import Methods
 
-    stop, file = threading.Event(), key_file(keys)
+    stop = threading.Event()
+    file = key_file(keys)
     with (
         open_memory(store, scope, background=True, index=False) as hf,
         process.listening(host, port, file) as listener,

@@ -31,7 +31,8 @@ memory_app = typer.Typer(
 )
 app.add_typer(memory_app, name="memory", rich_help_panel=AGENT)
 
-NO_STORE, NOTHING = "No memory store found.", "No memories found."
+NO_STORE = "No memory store found."
+NOTHING = "No memories found."
 TYPES = ("episodic", "semantic", "procedural")
 SHOWN = 100  # characters of a memory in a list
 

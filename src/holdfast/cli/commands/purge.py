@@ -134,7 +134,8 @@ def _apart(store: str | None, owner: str) -> dict[str, int]:
     from ...feedback import open_feedback
     from .audit_feedback import place_of
 
-    audit, feedback = open_audit(place_of(store)), open_feedback(place_of(store))
+    audit = open_audit(place_of(store))
+    feedback = open_feedback(place_of(store))
     try:
         return {"feedback": feedback.forget(owner), "safety events unlinked": audit.unlink(owner)}
     finally:

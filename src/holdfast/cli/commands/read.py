@@ -114,7 +114,8 @@ def list_(
 def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
     """Show one memory whole, with its links."""
     with open_memory(store, scope, make=False) as hf:
-        memory, links = hf.get(id_), hf.links(id_)
+        memory = hf.get(id_)
+        links = hf.links(id_)
         if as_json:
             output.emit(
                 output.memory_json(memory, links=[output.edge_json(edge) for edge in links])

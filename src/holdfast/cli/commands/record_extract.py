@@ -97,7 +97,8 @@ def _summary(done: Extracted, *, plan: bool) -> str:
         return "No session is indexed yet. Name transcripts: holdfast index PATH…"
     new = sum(one.decision not in ("known", "ignored") for one in done.notes)
     known = sum(one.decision == "known" for one in done.notes)
-    records, sessions = counted(new, "record"), counted(done.sessions, "session")
+    records = counted(new, "record")
+    sessions = counted(done.sessions, "session")
     read = f"{sessions} read, {done.skipped} read before"
     if plan:
         return f"Would write {records}; {known} known already ({read}). Nothing was written."

@@ -130,7 +130,8 @@ class _Screen:
     def proposal(self, hf: Holdfast, proposed: Memory, place: str) -> None:
         from ...extraction.approval import grounds, proposer
 
-        weighed, kind = hf.weigh(proposed.id), f"{proposed.kind}, {proposed.category}"
+        weighed = hf.weigh(proposed.id)
+        kind = f"{proposed.kind}, {proposed.category}"
         self.say(f"\n{place} · {proposed.id} · {kind}", "dim")
         self.say(proposed.content, "bold")
         for name, value in (
@@ -165,7 +166,8 @@ class _Screen:
 
 
 def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
-    screen, decided = _Screen(), 0
+    screen = _Screen()
+    decided = 0
     for number, proposed in enumerate(waiting, start=1):
         if hf.get(proposed.id).status != "proposed":
             continue  # decided elsewhere meanwhile

@@ -78,7 +78,8 @@ def serve(
     from ...audit import open_audit
     from ...feedback import open_feedback
 
-    stop, opened_by = threading.Event(), key_file(keys)
+    stop = threading.Event()
+    opened_by = key_file(keys)
     with (
         open_memory(store, scope, background=True, mode=memory_mode) as hf,
         closing(open_audit(_beside(hf, store))) as audit,
@@ -129,7 +130,8 @@ def add_key(
     as_json: Json = False,
 ) -> None:
     """Make a key for one owner. It is shown this once; the file keeps only a hash."""
-    file, user = key_file(keys), _user(owner)
+    file = key_file(keys)
+    user = _user(owner)
     key = file.add(user, at=system_clock())
     if as_json:
         output.emit({"owner": user, "key": key, "file": str(file.path)})

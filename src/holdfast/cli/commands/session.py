@@ -182,7 +182,8 @@ def end_session(
     """
     with open_memory(store, scope, make=False) as hf:
         _known(hf, session)
-        ended, done = hf.end_session(session), hf.learn(session)
+        ended = hf.end_session(session)
+        done = hf.learn(session)
         if as_json:
             output.emit({"ended": ended, **asdict(done)})
             return

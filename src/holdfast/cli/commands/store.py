@@ -145,7 +145,8 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
     from ...storage.damage import Damages
 
     Damages.logged = False  # they are named at the end
-    source, target = _place(source, None), _place(target, None)
+    source = _place(source, None)
+    target = _place(target, None)
     if _identity(source) == _identity(target):
         raise InvalidInput("FROM and TO are one store. Nothing was copied.")
     scopes = [Scope.parse(text) for text in scope or ()]
@@ -221,7 +222,8 @@ def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:
 
 
 def _tell_copied(done: Copied, place: str, source: str, target: str) -> None:
-    counts, already = done.copied, counted(sum(done.already_there.values()), "row was", "rows were")
+    counts = done.copied
+    already = counted(sum(done.already_there.values()), "row was", "rows were")
     others = sum(counts.values()) - counts["memory"] - counts["event"] - done.vectors
     print(
         f"Copied {counted(counts['memory'], 'memory')}, "

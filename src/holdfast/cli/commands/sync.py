@@ -89,6 +89,7 @@ def _tell(done: Synced, *, plan: bool) -> None:
 
 
 def _counted(changes: Mapping[str, int]) -> str:
-    memories, others = changes.get("memory", 0), sum(changes.values()) - changes.get("memory", 0)
+    memories = changes.get("memory", 0)
+    others = sum(changes.values()) - changes.get("memory", 0)
     told = f"{counted(memories, 'memory')} and {counted(others, 'other change')}"
     return told if memories or others else "nothing"

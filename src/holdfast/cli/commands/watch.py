@@ -33,7 +33,8 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
     with open_records(store) as hf, ended_by_signals(stop):
         # As the system reports what lies in them.
         folders = [place.root.resolve() for place in hf.places]
-        known, told = _known(hf), set[str]()
+        known = _known(hf)
+        told = set[str]()
         for turn, _ in enumerate(moments_of_change(folders, stop)):
             known = _follow(hf, known, told, as_json=as_json)
             if not turn:
@@ -60,7 +61,8 @@ def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterato
     from watchfiles import Change, watch
 
     while not stop.is_set():
-        watched, fresh = _there(folders), True
+        watched = _there(folders)
+        fresh = True
         if not watched:
             yield
             while not _there(folders) and not stop.wait(LOOK / 1000):

@@ -53,7 +53,8 @@ def work(
     from ...maintenance.job_runner import drain
     from ...maintenance.job_runner import work as keep_working
 
-    stop, told = threading.Event(), json_line if as_json else tell
+    stop = threading.Event()
+    told = json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
         worker = worker_here(hf, everywhere=not scope, stop=stop)
         if once:

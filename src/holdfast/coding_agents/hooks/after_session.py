@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ...storage.protocol import Store
     from ...types import Job, Micros, Scope
 
-TURN, TRANSCRIPT = "hook", "transcript"
+TURN = "hook"
+TRANSCRIPT = "transcript"
 """The jobs: whose turn it is in a project, and what is to be read; the key of the second is a
 path.
 """
@@ -82,7 +83,8 @@ def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[
 
     Nothing is done when another process has its turn: it will do this too.
     """
-    scope, at = hf.scopes[0], hf.clock()
+    scope = hf.scopes[0]
+    at = hf.clock()
     facts: dict[str, Any] = {"files": 0, "chunks": 0, "records": 0}
     if transcript:
         hf.store.enqueue(scope, TRANSCRIPT, transcript, watermark=at)

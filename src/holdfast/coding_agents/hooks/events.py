@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 TOOLS = {"claude-code": "Claude Code", "codex": "Codex"}
 """The tools that hooks can be installed for, and what people call them."""
-START, PROMPT = "SessionStart", "UserPromptSubmit"
+START = "SessionStart"
+PROMPT = "UserPromptSubmit"
 OVER = "SessionEnd"
 AFTER = ("PreCompact", "Stop", OVER)
 """Events after which the transcript is worth reading."""

@@ -39,7 +39,8 @@ class Files:
 
     def stands(self, memory: Memory) -> bool:
         """Whether a memory says what its file says, if it has one here."""
-        path, place = memory.metadata.get("file"), self._places.get(memory.scope)
+        path = memory.metadata.get("file")
+        place = self._places.get(memory.scope)
         if not isinstance(path, str) or place is None:
             return True
         changed = self._changed(place, path)

@@ -50,12 +50,14 @@ class Noted:
 
 def main(args: Sequence[str]) -> None:
     """Answers the event that `args` name, and ends the process."""
-    event, tool = next(iter(args), ""), option(args, "--tool")
+    event = next(iter(args), "")
+    tool = option(args, "--tool")
     noted = Noted(event, tool)
     answer = Answer(noted.write)
     answer.watch(time_left())
     gc.disable()  # there is no time to tidy up, and nothing that lives long enough
-    text, outcome = EMPTY, "nothing"
+    text = EMPTY
+    outcome = "nothing"
     try:
         _hush()
         if event not in AFTER:  # there, what goes on afterwards is started before anything else

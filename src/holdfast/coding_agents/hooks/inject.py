@@ -202,10 +202,8 @@ def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     ready(_with_note(""))  # before the store, which may be locked or far away
     places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
-    store, now = (
-        open_store(settings.store or config.default_store(), replica=settings.replica),
-        system_clock(),
-    )
+    store = open_store(settings.store or config.default_store(), replica=settings.replica)
+    now = system_clock()
     on = tuple(place for place in places if store.profile(place.scope).get("enabled", True))
     return Here(store, settings, on, now, Files(store, on)) if on else None
 
@@ -216,7 +214,8 @@ def before_execution(folder: Path, ticket: str) -> str:
     """
     from .log import describe_error, note  # noqa: PLC0415
 
-    call, text = Call(EXEC, cwd=str(folder), prompt=ticket), ""
+    call = Call(EXEC, cwd=str(folder), prompt=ticket)
+    text = ""
     facts: dict[str, Any] = {}
     try:
         with open_here(folder) as hf:

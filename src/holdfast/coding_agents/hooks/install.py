@@ -84,7 +84,8 @@ def _hooks(text: str | None, target: Target) -> dict[str, Any]:
     """The hooks in a text by event; InvalidInput when they are not as the tool wants them."""
     if text is None or not text.strip():
         return {}
-    file, toml = target.file, target.file.suffix == ".toml"
+    file = target.file
+    toml = target.file.suffix == ".toml"
     value = parse_toml(text, str(file)) if toml else json_edit.parse(text, str(file))
     hooks = value.get("hooks", {}) if isinstance(value, dict) else None
     if not isinstance(hooks, dict):

@@ -73,7 +73,8 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     meanwhile = session.between(failure.place, passed.place)[-_MOST_TALK:]
     talk = [*meanwhile, *_after(session, passed)]
     runs = [run for run in session.runs if failure.place < run.place < passed.place]
-    helped, fix = _repairs(runs), explanations.fix(talk)
+    helped = _repairs(runs)
+    fix = explanations.fix(talk)
     if fix is None and any(run.edited for run in runs):
         fix = explanations.repair(meanwhile)
     return _Resolved(failure, passed, explanations.cause(talk), fix, helped)
@@ -126,7 +127,10 @@ def _repairs(between: Sequence[Run]) -> list[Run]:
 
 
 def _note(session: Session, resolved: _Resolved) -> Note:
-    cause, fix, helped, failure = resolved.cause, resolved.fix, resolved.helped, resolved.failure
+    cause = resolved.cause
+    fix = resolved.fix
+    helped = resolved.helped
+    failure = resolved.failure
     told_as = next((one.words for one in (cause, fix) if one), session.words).told
     failed = told_as["failed"].format(
         command=_code(failure.command), error=describe_error_line(failure.error)

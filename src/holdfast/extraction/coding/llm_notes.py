@@ -73,7 +73,8 @@ def _pages(turns: Sequence[Memory]) -> Iterator[list[Memory]]:
         tokens = count_tokens(_shown(turn)) + 8
         if page and size + tokens > PAGE_TOKENS:
             yield page
-            page, size = [], 0
+            page = []
+            size = 0
         page.append(turn)
         size += tokens
     if page:
@@ -81,7 +82,9 @@ def _pages(turns: Sequence[Memory]) -> Iterator[list[Memory]]:
 
 
 def _note(element: Mapping[str, Any], turns: Sequence[Memory]) -> Note | None:
-    category, text, quote = _category(element), _text(element, "text"), line(element.get("quote"))
+    category = _category(element)
+    text = _text(element, "text")
+    quote = line(element.get("quote"))
     source = turn_with(quote, element.get("turn"), turns, _shown)
     if category is None or not text or source is None:
         return None

@@ -15,7 +15,9 @@ Category = Literal["decisions", "procedures", "principles", "incidents", "prefer
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 Home = Literal["project", "assistant"]
 
-LONGEST_TITLE, LONGEST_TEXT, LONGEST_QUOTE = 80, 400, 400
+LONGEST_TITLE = 80
+LONGEST_TEXT = 400
+LONGEST_QUOTE = 400
 FEWEST_LETTERS = 8  # below which nobody could tell later what a note is about
 
 _CUT = re.compile(r"\s+\S*$")

@@ -24,7 +24,8 @@ _FENCE = re.compile(r"\s{0,4}(?:```|~~~)")
 _COMMAND = re.compile(r"`([^`\n]{3,200})`")
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
-_FEWEST_STEPS, _MOST_STEPS = 2, 8
+_FEWEST_STEPS = 2
+_MOST_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ def _recurring(session: Session) -> Iterator[Note]:
         if count < OFTEN or what_for is None or what_for in found:
             continue
         found.add(what_for)
-        told, goal = session.words.told, session.words.purposes[what_for]
+        told = session.words.told
+        goal = session.words.purposes[what_for]
         text = told["recurs"].format(purpose=goal, command=f"`{command}`")
         turns = tuple(run.turn.id for run in passed if run.command == command)
         confidence = min(0.9, 0.6 + 0.1 * count)

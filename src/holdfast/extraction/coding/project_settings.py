@@ -14,7 +14,9 @@ from ...types import DAY, Micros, Scope
 if TYPE_CHECKING:
     from ...models.llm.chat import Complete
 
-MEMORY, SUMMARY, RAW = "MEMORY.md", "memory_summary.md", "raw_memories.md"
+MEMORY = "MEMORY.md"
+SUMMARY = "memory_summary.md"
+RAW = "raw_memories.md"
 SECOND: Micros = 1_000_000
 HOUR = DAY // 24
 

@@ -54,7 +54,8 @@ def covers(later: str, earlier: str, output: str = "") -> bool:
     """
     if later == earlier:
         return True
-    ours, theirs = later.split(), earlier.split()
+    ours = later.split()
+    theirs = earlier.split()
     if (
         program(later) != program(earlier)
         or purpose(later) != purpose(earlier)
@@ -74,7 +75,8 @@ def wraps(later: str, earlier: str) -> bool:
     """
     if later == earlier:
         return False
-    ours, theirs = later.split(), earlier.split()
+    ours = later.split()
+    theirs = earlier.split()
     return later.endswith(f" {earlier}") or (
         len(ours) > 1 and ours[1:] == theirs[1:] and ours[0] != theirs[0]
     )

@@ -83,7 +83,8 @@ def duplicate(new: Statement, known: Statement, *, similarity: float | None = No
     comparable = relation in ("untyped", "same") and _at_a_glance(new.content, known.content)
     if not near and not comparable:
         return None
-    ours, theirs = _read(new.content), _read(known.content)
+    ours = _read(new.content)
+    theirs = _read(known.content)
     match = _alike(ours, theirs, relation, similarity if near else None)
     if (
         match is None
@@ -162,7 +163,8 @@ def _at_a_glance(new: str, known: str) -> bool:
     """Whether two texts share so much that they are worth reading: hardly any two do, and reading
     takes longer.
     """
-    ours, theirs = _stems(new), _stems(known)
+    ours = _stems(new)
+    theirs = _stems(known)
     return 3 * len(ours & theirs) >= min(len(ours), len(theirs))
 
 

@@ -96,7 +96,8 @@ def _decision(matter: Matter, verdict: Mapping[str, Any] | None) -> Decision:
         raise ModelFailed(
             f"The model compared with statement {index!r}, but there are {len(matter.known)}."
         )
-    known, reason = matter.known[index - 1], str(verdict.get("reason", "")) or "changed"
+    known = matter.known[index - 1]
+    reason = str(verdict.get("reason", "")) or "changed"
     if decision == "bump":
         return Bump(matter.candidate, known)
     unsure = str(verdict.get("confidence", "low")).lower() == "low"

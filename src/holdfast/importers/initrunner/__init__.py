@@ -53,7 +53,8 @@ def import_database(
     remarks = Remarks()
     with opened(path.expanduser(), memory) as connection:
         database = Database(connection, memory, remarks, progress)
-        wanted, conversations = database.memories(), database.conversations()
+        wanted = database.memories()
+        conversations = database.conversations()
         new = take_conversations(memory, conversations, remarks)
         added, seqs = take_memories(memory, wanted)
         vectors = take_vectors(

@@ -25,7 +25,9 @@ _BESIDE = (
     "-wal",
     "-journal",
 )
-_TRIES, _PAUSE = 20, 0.1  # seconds
+# seconds
+_TRIES = 20
+_PAUSE = 0.1
 _TICK = 0.02  # seconds, longer than the step in which file systems tell the time of a change
 
 
@@ -119,7 +121,8 @@ def _refuse_others(connection: apsw.Connection, path: Path) -> None:
             "spec.memory.store_path, or "
             "copy it with `holdfast store copy`."
         )
-    memories, sessions = columns(connection, "memories"), columns(connection, "sessions")
+    memories = columns(connection, "memories")
+    sessions = columns(connection, "sessions")
     if not memories and not sessions:
         raise InvalidInput(
             f"{path} is no InitRunner database: it has neither a table memories nor a table "

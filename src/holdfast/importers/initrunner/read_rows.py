@@ -48,12 +48,12 @@ class Database:
     def __init__(
         self, connection: apsw.Connection, memory: RoleMemory, remarks: Remarks, progress: Progress
     ) -> None:
-        self._connection, self._progress, self.remarks = connection, progress, remarks
-        self._scope, self._max_bytes, self._now = (
-            memory.scope,
-            memory.settings.max_content_bytes,
-            memory.clock(),
-        )
+        self._connection = connection
+        self._progress = progress
+        self.remarks = remarks
+        self._scope = memory.scope
+        self._max_bytes = memory.settings.max_content_bytes
+        self._now = memory.clock()
         self.blank = 0
         """How many memories without text have been met."""
         meta = {key: value for _, key, value in rows(connection, "store_meta", "key", "value")}
@@ -99,7 +99,8 @@ class Database:
         consolidated_at: str | None,
     ) -> OldMemory | None:
         """What a row becomes; None when there is no text in it."""
-        row, said = f"memory {number}", content or ""
+        row = f"memory {number}"
+        said = content or ""
         if not said.strip():
             self._leave_out(number)
             return None

@@ -21,7 +21,8 @@ from .histories import OldConversation, other_name
 from .read_rows import Database, OldMemory
 from .warnings_text import Remarks
 
-VERB, END_REASON = "import-db", "imported"
+VERB = "import-db"
+END_REASON = "imported"
 VECTOR_STEP = 500
 REEMBED = "`holdfast memory reembed` makes new ones."
 
@@ -37,10 +38,12 @@ def take_conversations(
     """Stores the conversations that are not there yet, and says which."""
     if not conversations:
         return []
-    scope, store = memory.scope, memory.hf.store
+    scope = memory.scope
+    store = memory.hf.store
 
     def work(writer: Writer) -> tuple[list[OldConversation], dict[str, int]]:
-        new, known = [], {}
+        new = []
+        known = {}
         for one in conversations:
             name = _name(writer, scope, one)
             if writer.session(scope, name) is None:
@@ -95,7 +98,8 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
     """
     if not wanted:
         return 0, {}
-    author, store = _author(memory), memory.hf.store
+    author = _author(memory)
+    store = memory.hf.store
 
     def take(*, numbers: bool) -> tuple[int, dict[int, int]]:
         return store.write(author, lambda writer: _restored(writer, wanted, numbers=numbers))
@@ -112,7 +116,8 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
 def _restored(
     writer: Writer, wanted: Sequence[OldMemory], *, numbers: bool
 ) -> tuple[int, dict[int, int]]:
-    added, seqs = 0, {}
+    added = 0
+    seqs = {}
     for number, one, _ in wanted:
         there = writer.memory(one.scope, one.id)
         if there is None:
@@ -137,7 +142,8 @@ def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]
 
     The memories are in by now, so what goes wrong here costs only vectors, and is a remark.
     """
-    rows, count = database.vectors(), 0
+    rows = database.vectors()
+    count = 0
     try:
         if not database.model:
             if next(rows, None) is not None:

@@ -20,7 +20,8 @@ from .index_report import Source
 
 ROOT = "sources"
 """Under what the files table keeps what was indexed; the paths are names of sources."""
-_TALKS, _PACKED = frozenset((".jsonl",)), frozenset((".db", ".gz", ".zst"))
+_TALKS = frozenset((".jsonl",))
+_PACKED = frozenset((".db", ".gz", ".zst"))
 
 
 def can_be_indexed(path: Path) -> bool:
@@ -42,10 +43,12 @@ def looked_at(source: Source) -> KnownFile:
     status = source.path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise InvalidInput("it is neither a file nor a folder")
-    size, mtime = status.st_size, status.st_mtime_ns
+    size = status.st_size
+    mtime = status.st_mtime_ns
     with suppress(OSError):
         log = _log_of(source.path).stat()
-        size, mtime = size + log.st_size, max(mtime, log.st_mtime_ns)
+        size = size + log.st_size
+        mtime = max(mtime, log.st_mtime_ns)
     return KnownFile(ROOT, source.name, "", size, mtime, "")
 
 

@@ -149,11 +149,13 @@ def _cut(lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]) -
     if sum(len(line) + 1 for line in stretch) <= most:
         yield Chunk("\n".join(stretch), titles, (first + 1, last + 1))
         return
-    start, length = first, 0
+    start = first
+    length = 0
     for place, line in enumerate(stretch, start=first):
         if length > TINY and length + len(line) > SIZE:
             yield from _cut_line(lines, start, place - 1, titles)
-            start, length = place, 0
+            start = place
+            length = 0
         length += len(line) + 1
     yield from _cut_line(lines, start, last, titles)
 

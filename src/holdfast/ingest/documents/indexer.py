@@ -53,8 +53,12 @@ class Indexer:
     ) -> None:
         self.done = Indexed()
         self.known = {file.path: file for file in store.files(scope, ROOT)}
-        self._store, self._scope, self._author, self._max_bytes = store, scope, author, max_bytes
-        self._belongs, self._plan = belongs, plan
+        self._store = store
+        self._scope = scope
+        self._author = author
+        self._max_bytes = max_bytes
+        self._belongs = belongs
+        self._plan = plan
         self._anew: set[str] = set()  # the files that are read from their start
         self._by_path: dict[str, list[Session]] = {}
         for session in store.sessions([scope]):
@@ -138,7 +142,8 @@ class Indexer:
             self._transcript(source, seen, reader)
 
     def _document(self, source: Source, seen: KnownFile) -> None:
-        at, key = self._author.at, key_of(source.name)
+        at = self._author.at
+        key = key_of(source.name)
         found = markdown_documents.memories(
             markdown_documents.pieces(source.path, source.path.read_bytes()),
             source.name,
@@ -165,7 +170,8 @@ class Indexer:
         if self._plan:
             self._note(source, Changed())
             return
-        failed, stored = len(self.done.failed), []
+        failed = len(self.done.failed)
+        stored = []
         for transcript in reader.read(source.path, self._cursor(source.name)):
             if source.named or self._belongs(transcript):
                 stored += self._session(source, transcript, reader)

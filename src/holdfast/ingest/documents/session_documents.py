@@ -211,7 +211,8 @@ def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Ses
     What is worth knowing of it is extracted as records; learning facts from it besides would say
     everything twice.
     """
-    transcript, metadata = told.transcript, dict(known.metadata) if known else {}
+    transcript = told.transcript
+    metadata = dict(known.metadata) if known else {}
     metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
     if title := metadata.get("title") or _own_title(told):
         metadata |= guard_data({"title": title}, name="metadata")

@@ -22,7 +22,8 @@ from ...types import Micros
 from ..sanitize import guard_lines
 from .chunking import Chunk, chunks
 
-TICKET, NOTE = "ticket", "note"
+TICKET = "ticket"
+NOTE = "note"
 LONGEST_TITLE = 200
 
 # What tools call the same thing; the first that is there counts.
@@ -145,11 +146,15 @@ def _objects(text: str) -> Iterator[tuple[Mapping[str, Any], tuple[int, int]]]:
 
 def _elements(text: str) -> Iterator[tuple[Mapping[str, Any], tuple[int, int]]]:
     """The objects of a list, which is valid JSON, with their lines."""
-    decoder, place, line, counted = json.JSONDecoder(), text.index("[") + 1, 1, 0
+    decoder = json.JSONDecoder()
+    place = text.index("[") + 1
+    line = 1
+    counted = 0
     while (match := re.compile(r"[\s,]*").match(text, place)) and text[match.end()] != "]":
         element, place = decoder.raw_decode(text, match.end())
         first = line + text.count("\n", counted, match.end())
-        line, counted = first + text.count("\n", match.end(), place), place
+        line = first + text.count("\n", match.end(), place)
+        counted = place
         if isinstance(element, dict):
             yield element, (first, line)
 
@@ -160,7 +165,8 @@ def _is_ticket(fields: Mapping[str, Any]) -> bool:
 
 
 def _of_ticket(fields: Mapping[str, Any], lines: tuple[int, int]) -> list[Piece]:
-    title, facets = _first(fields, _TITLE), _facets(fields)
+    title = _first(fields, _TITLE)
+    facets = _facets(fields)
     about = Piece("", _named(fields, title), lines, TICKET, _tags(fields, facets), _when(fields))
     sections = [_first(fields, _TEXT), *(_section(name, fields.get(name)) for name in _REMARKS)]
     text = "\n\n".join(filter(None, sections)) or title

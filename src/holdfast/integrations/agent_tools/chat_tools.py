@@ -166,7 +166,8 @@ class Talker:
 
 
 def _profile(about: About) -> dict[str, Any]:
-    entity, days = about.entity, list(about.timeline)
+    entity = about.entity
+    days = list(about.timeline)
     return {
         "id": entity.id,
         "name": entity.name,

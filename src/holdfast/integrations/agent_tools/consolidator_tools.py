@@ -15,7 +15,8 @@ from ...types import Memories, Memory, Micros
 from . import facts as facts_
 from .labels import active, learned_from, preview
 
-LONGEST_PAGE, CONFLICTS = 100, 5
+LONGEST_PAGE = 100
+CONFLICTS = 5
 
 
 class Reader:
@@ -36,11 +37,9 @@ class Reader:
             offset: Where to go on; `next_offset` of the page before.
             limit: How many turns at a time, from 1 to 100.
         """
-        turns, start, size = (
-            self._turns(session_id),
-            max(offset, 0),
-            min(max(limit, 1), LONGEST_PAGE),
-        )
+        turns = self._turns(session_id)
+        start = max(offset, 0)
+        size = min(max(limit, 1), LONGEST_PAGE)
         more = start + size < len(turns)
         return {
             "session_id": session_id,
@@ -144,8 +143,10 @@ class Reader:
             old_fact_id: The fact that no longer holds.
             reason: Why they cannot both be true.
         """
-        old, new = active(self.hf, old_fact_id), active(self.hf, new_fact_id)
-        refused, at = "", self.hf.clock()
+        old = active(self.hf, old_fact_id)
+        new = active(self.hf, new_fact_id)
+        refused = ""
+        at = self.hf.clock()
         if old is None:
             refused = f"Old fact {old_fact_id} not found or already superseded."
         elif new is None or new.id == old.id:

@@ -84,7 +84,8 @@ def save_fact(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = (
     """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it
     mentions.
     """
-    memory, at = permission_checks.remember(writer, [fact], who)[0], fact.created_at
+    memory = permission_checks.remember(writer, [fact], who)[0]
+    at = fact.created_at
     if memory.status != "active":
         return memory
     for source in sources:

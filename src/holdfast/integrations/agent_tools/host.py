@@ -46,7 +46,8 @@ class Keeper:
         session_completed: Callable[[str], object] = lambda session_id: None,
     ) -> None:
         self.hf = hf
-        self._complete, self._session_completed = complete, session_completed
+        self._complete = complete
+        self._session_completed = session_completed
         self.session: str | None = None
         """The conversation that goes on: the one of the latest message."""
         self._recognition = recognition or standard(answer=metered(hf, complete))
@@ -151,7 +152,8 @@ class Keeper:
 
     def enrich_memory_entities(self, memory_id: str, content: str | None = None) -> int:
         """Takes that second look at one of them, and says how many entities it mentions."""
-        memory, at = self.hf.get(memory_id), self.hf.clock()
+        memory = self.hf.get(memory_id)
+        at = self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
         return self.hf.write(
             "enrich", lambda writer: entity_jobs.look_again(writer, memory, found, at=at)
@@ -166,7 +168,9 @@ class Keeper:
         self, content: str, source_ids: Sequence[str] = (), tags: Sequence[str] = (reflection.TAG,)
     ) -> Memory:
         """Stores a reflection, linked to what it was made of; the very next context has it."""
-        scope, at, limit = self.hf.scopes[0], self.hf.clock(), self.hf.settings.max_content_bytes
+        scope = self.hf.scopes[0]
+        at = self.hf.clock()
+        limit = self.hf.settings.max_content_bytes
         sources = self.hf.store.get([scope], list(source_ids))
         return self.hf.write(
             "reflect",

@@ -12,7 +12,8 @@ from __future__ import annotations
 from .async_memory import AsyncMem0
 from .memory import Mem0
 
-Memory, AsyncMemory = Mem0, AsyncMem0
+Memory = Mem0
+AsyncMemory = AsyncMem0
 """The names that mem0 has for them, so that only the import changes."""
 
 __all__ = ["AsyncMem0", "AsyncMemory", "Mem0", "Memory"]

@@ -66,7 +66,8 @@ class Given:
 
 
 def said_of(message: Mapping[str, Any]) -> Said:
-    role, name = str(message.get("role") or "user"), str(message.get("name") or "").strip()
+    role = str(message.get("role") or "user")
+    name = str(message.get("name") or "").strip()
     return Said(role, said_in(message.get("content")).strip(), normalise_id(ACTOR, name or None))
 
 
@@ -91,7 +92,8 @@ def noted(writer: Writer, given: Given) -> list[Item]:
     new.
     """
     touched = [one for source in (LEARNED, SOURCE) for one in writer.touched(source)]
-    told, replaced = [], set[str]()
+    told = []
+    replaced = set[str]()
     for scope, id_, before in touched:
         now = writer.memory(scope, id_)
         if now is None or now.status != "active" or now.kind not in KINDS:

@@ -61,7 +61,8 @@ class Owner:
 
 def ids_of(memory: Memory) -> dict[str, str]:
     """Whose a memory is, in mem0's words."""
-    kept, scope = _kept(memory), memory.scope
+    kept = _kept(memory)
+    scope = memory.scope
     ids = {
         name: kept[name] for name in ("agent_id", "run_id", "actor_id", "role") if kept.get(name)
     }
@@ -151,7 +152,8 @@ def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = []
     text: str | None = memory.content
     for event in reversed(events):
-        before, after = event.before or {}, event.after or {}
+        before = event.before or {}
+        after = event.after or {}
         if event.before is None:
             gone = _rewritten(events, event.run)
             told.append(

@@ -49,7 +49,8 @@ class Mem0:
         """Over an open memory, which stays open; without one, over the per-user store. `only` shuts
         out all others.
         """
-        self._own, self._only = holdfast is None, only
+        self._own = holdfast is None
+        self._only = only
         self._hf = Holdfast.open(scope="shared:mem0") if holdfast is None else check_open(holdfast)
 
     @classmethod
@@ -293,7 +294,8 @@ class Mem0:
 
     def _keep(self, owner: Owner, drafts: Sequence[tuple[Draft, Said | None]]) -> list[Item]:
         """Stores memories as they are, all or none, whatever says the same."""
-        at, limit = self._hf.clock(), self._hf.settings.max_content_bytes
+        at = self._hf.clock()
+        limit = self._hf.settings.max_content_bytes
         built = [commit.build(draft, owner.scope, at=at, max_bytes=limit) for draft, _ in drafts]
 
         def work(writer: Writer) -> Memories:
@@ -306,7 +308,9 @@ class Mem0:
 
     def _learn(self, given: Given) -> list[Item]:
         """Keeps what was said as a conversation that has ended, and learns from it at once."""
-        view, at, scope = self._hf.scoped(given.owner.scope), self._hf.clock(), given.owner.scope
+        view = self._hf.scoped(given.owner.scope)
+        at = self._hf.clock()
+        scope = given.owner.scope
         session = given.owner.run_id or new_id("ses", at)
         turns: Memories = []
         for said in given.said:
@@ -336,7 +340,8 @@ class Mem0:
     def _update(
         self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None
     ) -> None:
-        view, at = self._hf.scoped(old.scope), self._hf.clock()
+        view = self._hf.scoped(old.scope)
+        at = self._hf.clock()
         if is_record(old):
             view.update_record(old.id, body=text)
             return

@@ -60,12 +60,14 @@ class RemoteEmbedder:
         """
         _need_package("pydantic_ai")
         shortened = _SHORTENED.fullmatch(model)
-        self._provider, self._model_name = provider, shortened["model"] if shortened else model
+        self._provider = provider
+        self._model_name = shortened["model"] if shortened else model
         self._base_url = base_url or _known(provider).base_url
         self._key = _api_key(
             provider, environ, custom=base_url is not None, api_key_env=api_key_env
         )
-        self._timeout, self._retries = timeout, retries
+        self._timeout = timeout
+        self._retries = retries
         self.identity = _identity(provider, model, base_url)
         self.quick = False
         self.dimensions: int | None = int(shortened["numbers"]) if shortened else None

@@ -31,12 +31,10 @@ class Tiers:
         clock: Clock = system_clock,
     ) -> None:
         self._specs = [spec for spec in specs if spec != "none"]
-        self._environ, self._base_url, self._key_env, self._clock = (
-            environ,
-            base_url,
-            key_env,
-            clock,
-        )
+        self._environ = environ
+        self._base_url = base_url
+        self._key_env = key_env
+        self._clock = clock
         self._embedders: dict[str, Embedder] = {}
         self._resting: dict[str, Micros] = {}
         self._answered: set[str] = set()

@@ -11,10 +11,12 @@ from functools import cache
 from .base import EntityMatch, EntityType, compiled
 from .gazetteer import listed
 
-TOLD, PHRASED = 0.8, 0.7
+TOLD = 0.8
+PHRASED = 0.7
 
 _KANA = "[\u3041-\u30ff]"
-_HAN, _KATAKANA = "\u3400-\u4dbf\u4e00-\u9fff々", "\u30a1-\u30fa\u30fc・"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff々"
+_KATAKANA = "\u30a1-\u30fa\u30fc・"
 
 _JAPANESE_PERSON = (
     rf"(?<![おご])([{_HAN}]{{1,6}}+|[{_KATAKANA}]{{2,12}}+)"

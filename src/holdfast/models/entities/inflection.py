@@ -70,13 +70,18 @@ def words_of(text: str) -> Iterator[Word]:
     """The words of a text in order, freed of possessives and of French or Italian articles that are
     joined to them.
     """
-    end, before, possessive = 0, "", False
+    end = 0
+    before = ""
+    possessive = False
     for match in _WORD.finditer(text):
-        start, written = match.start(), match.group()
+        start = match.start()
+        written = match.group()
         gap = text[end:start]
         first, near = (False, True) if gap == " " and end else _joined(gap, before)
         near = near and not possessive  # in `Tokyo's Times Square` the city's name ends
-        end, before, possessive = match.end(), written, False
+        end = match.end()
+        before = written
+        possessive = False
         if "'" in written or "’" in written:
             possessive = _POSSESSIVE.search(written) is not None
             written = _without_apostrophes(written)

@@ -20,7 +20,11 @@ from .gazetteer import lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
 
 # How sure a rule is, from a title down to two capitals side by side.
-TOLD, PHRASED, LISTED, LIKELY, BARE = 0.85, 0.8, 0.7, 0.6, 0.4
+TOLD = 0.85
+PHRASED = 0.8
+LISTED = 0.7
+LIKELY = 0.6
+BARE = 0.4
 
 _PARTICLES = frozenset(
     (
@@ -290,7 +294,8 @@ class _Reading:
         """How many words from `at` on are an entry of a list that is no ordinary word; 0 for
         none.
         """
-        entries, key = listed(section).sure, self._key(at)
+        entries = listed(section).sure
+        key = self._key(at)
         for count in lengths(section).get(key, ()):
             words = self._words[at : at + count]
             whole = (
@@ -325,7 +330,8 @@ class _Reading:
         self, type_: EntityType, begin: int, end: int, sure: float, *, since: int | None = None
     ) -> _Hit:
         """The words from `begin` to `end` as a name; `since` is where it begins with its title."""
-        first, last = self._words[begin if since is None else since], self._words[end - 1]
+        first = self._words[begin if since is None else since]
+        last = self._words[end - 1]
         raw = self._text[first.start : last.end]
         name = self._text[self._words[begin].start : last.end]
         if end == begin + 1:
@@ -363,7 +369,8 @@ class _Reading:
         return None
 
     def project(self, at: int) -> _Hit:
-        word, kinds = self._words[at], listed("project words")
+        word = self._words[at]
+        kinds = listed("project words")
         head, _, tail = word.text.rpartition("-")
         if head and tail.lower() in kinds:
             return EntityMatch(head, "project", word.start, word.end, TOLD, word.text), at + 1
@@ -380,7 +387,8 @@ class _Reading:
         return self._found("project", at, end, TOLD) if followed and not word.first else None
 
     def titled(self, at: int) -> _Hit:
-        titles, name = listed("titles"), at
+        titles = listed("titles")
+        name = at
         while (
             self._key(name).rstrip(".") in titles
             and name + 1 < len(self._words)
@@ -445,7 +453,8 @@ class _Reading:
         return None
 
     def place(self, at: int) -> _Hit:
-        key, count = self._key(at), self._known("places", at)
+        key = self._key(at)
+        count = self._known("places", at)
         if count:
             person = count == 1 and self._known("people", at) and self._acts(at)
             return (
@@ -488,14 +497,16 @@ class _Reading:
         return after or before
 
     def organisation(self, at: int) -> _Hit:
-        count, word = self._known("organizations", at), self._words[at]
+        count = self._known("organizations", at)
+        word = self._words[at]
         sure = self._names_somebody(at) or word.shouted  # MIT is one, the German Mit is none
         return self._found("organization", at, at + count, LISTED) if count and sure else None
 
     def first_name(self, at: int) -> _Hit:
         if self._words[at].shouted:
             return None
-        known, key = self._known("people", at), self._key(at)
+        known = self._known("people", at)
+        key = self._key(at)
         besides = key in listed("nobody").sure or (key in function_words() and not self._english)
         if known and not besides:
             return self._person(at, LISTED)

@@ -15,7 +15,9 @@ from .base import EntityMatch, EntityType, compiled, resolve
 
 # A URL may hold anything else, so it is the surest; a date is only digits, which may be something
 # else.
-ADDRESS, TAG, DAY = 0.99, 0.95, 0.9
+ADDRESS = 0.99
+TAG = 0.95
+DAY = 0.9
 
 _MARKS = "\u0300-\u036f\u0900-\u0dff"  # combining marks, which `\w` leaves out
 _UNSPACED = "[\u0e00-\u0eff\u2e80-\ud7ff]"  # written without spaces
@@ -145,7 +147,8 @@ def _without_ending(url: str) -> str:
 
 def _emails(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_EMAIL).finditer(text):
-        raw, domain = match.group().lstrip(".!#$&*+/=?^_|~%-"), match[1]
+        raw = match.group().lstrip(".!#$&*+/=?^_|~%-")
+        domain = match[1]
         top = compiled(_TOP_LEVEL).fullmatch(domain.rpartition(".")[2])
         if raw.startswith("@") or domain.startswith("-") or not top:
             continue
@@ -259,7 +262,8 @@ def _days_after_months(text: str) -> Iterator[EntityMatch]:
         before = compiled(_MONTH_BEFORE).search(text, max(0, match.start() - 12), match.start())
         if before is None:
             continue
-        month, plain = before[1], not (match[2] or match[3])
+        month = before[1]
+        plain = not (match[2] or match[3])
         if not (plain and month in _WORDS_TOO):  # in lower case, that is
             yield from _dated(match, year=match[3], month=month, day=match[1], start=before.start())
 

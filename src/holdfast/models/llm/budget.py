@@ -94,7 +94,8 @@ class Meter:
         return asked
 
     def _book(self, scope: Scope, prompt: str) -> None:
-        tokens, now = count_tokens(prompt), self.clock()
+        tokens = count_tokens(prompt)
+        now = self.clock()
         with self._lock:
             if self.used + tokens > self.caps.per_run:
                 raise CapReached(self._told("run", self.used, self.caps.per_run))

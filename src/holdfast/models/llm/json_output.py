@@ -18,7 +18,8 @@ def objects_in(answer: str) -> list[dict[str, Any]]:
     [{'name': 'Ann'}]
     """
     text = _TRAILING_COMMA.sub("", answer)
-    start, end = text.find("["), text.rfind("]")
+    start = text.find("[")
+    end = text.rfind("]")
     whole = _read(text[start : end + 1]) if 0 <= start < end else None
     found = whole if isinstance(whole, list) else [_read(one) for one in _FLAT.findall(text)]
     return [one for one in found if isinstance(one, dict)]
@@ -31,7 +32,8 @@ def object_in(answer: str) -> dict[str, Any] | None:
     >>> object_in('Sure! ```{"summary": "Tea"}```')
     {'summary': 'Tea'}
     """
-    start, end = answer.find("{"), answer.rfind("}")
+    start = answer.find("{")
+    end = answer.rfind("}")
     found = _read(answer[start : end + 1]) if 0 <= start < end else None
     return found if isinstance(found, dict) else None
 

@@ -95,7 +95,8 @@ def entry(of: Target, options: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _own_file(client: str) -> Path:
-    environ, home = config.environment(), Path.home()
+    environ = config.environment()
+    home = Path.home()
     match client:
         case "claude-code":
             return Path(environ.get("CLAUDE_CONFIG_DIR") or home).expanduser() / ".claude.json"
@@ -111,7 +112,8 @@ def _own_file(client: str) -> Path:
 
 def _programs_folder() -> Path:
     """Where programs with windows keep what a person set."""
-    environ, home = config.environment(), Path.home()
+    environ = config.environment()
+    home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support"
     if sys.platform == "win32":

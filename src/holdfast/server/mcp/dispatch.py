@@ -32,13 +32,12 @@ CAPABILITIES = {
 }
 WARNINGS = "holdfast/warnings"
 """Where an answer carries what was left out of it, for programs."""
-INVALID_PARAMS, METHOD_NOT_FOUND = -32602, -32601
+INVALID_PARAMS = -32602
+METHOD_NOT_FOUND = -32601
 
 # Milliseconds: lists change with the version only, what is remembered at any time.
-FOREVER, NOT_AT_ALL = (
-    3_600_000,
-    0,
-)
+FOREVER = 3_600_000
+NOT_AT_ALL = 0
 CACHED: dict[str, tuple[int, str]] = {
     "server/discover": (FOREVER, "public"),
     "tools/list": (FOREVER, "public"),
@@ -57,14 +56,16 @@ class Rejected(Exception):
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
-        self.code, self.data = code, data
+        self.code = code
+        self.data = data
 
 
 class Methods:
     """The methods over a memory, for any number of clients and threads at once."""
 
     def __init__(self, opened: Callable[[], Holdfast], tools: Sequence[Tool] = TOOLS) -> None:
-        self._opened, self._tools = opened, {tool.name: tool for tool in tools}
+        self._opened = opened
+        self._tools = {tool.name: tool for tool in tools}
         guided = tools is TOOLS  # what is said of these tools is said of no others
         self.instructions = INSTRUCTIONS if guided else ""
         self._answers: dict[
@@ -135,7 +136,8 @@ class Methods:
     def _prompt(
         self, hf: Holdfast | None, params: Mapping[str, Any], client: str
     ) -> dict[str, Any]:
-        name, given = str(params.get("name", "")), params.get("arguments") or {}
+        name = str(params.get("name", ""))
+        given = params.get("arguments") or {}
         result: dict[str, Any] = self._refusing(
             lambda: prompts.got(self.view(hf, client), name, given)
         )

@@ -70,7 +70,8 @@ def _delete_observations(hf: Holdfast, given: Arguments) -> Answer:
 
 
 def _delete_relations(hf: Holdfast, given: Arguments) -> Answer:
-    count, asked = Graph(hf).delete_relations(given["relations"]), len(given["relations"])
+    count = Graph(hf).delete_relations(given["relations"])
+    asked = len(given["relations"])
     some = f"Deleted {count} of {counted(asked, 'relation')}. The rest matched nothing."
     return _deleted("Relations deleted successfully" if count == asked else some)
 

@@ -52,13 +52,16 @@ class Door:
     """Asks for a key where there are any, and notes whose memory it opens."""
 
     def __init__(self, app: ASGIApp, keys: KeyFile, buckets: Buckets) -> None:
-        self._app, self._keys, self._buckets = app, keys, buckets
+        self._app = app
+        self._keys = keys
+        self._buckets = buckets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        state, needed = scope.setdefault("state", {}), self._keys.needed
+        state = scope.setdefault("state", {})
+        needed = self._keys.needed
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
         if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
             told = f"Too many requests. Try again in {counted(wait, 'second')}."

@@ -41,7 +41,8 @@ def found(text: str | None, target: Target) -> dict[str, Any] | None:
     """
     if text is None or not text.strip():
         return None
-    section, file = target.about.section, str(target.file)
+    section = target.about.section
+    file = str(target.file)
     value = parse_toml(text, file) if _is_toml(target) else _parsed(text, target)
     servers = value.get(section, {}) if isinstance(value, dict) else None
     ours = servers.get(NAME, {}) if isinstance(servers, dict) else None

@@ -79,7 +79,8 @@ def check(value: Any, schema: Schema, name: str = "") -> None:
 
 
 def _check_object(value: dict[str, Any], schema: Schema, name: str) -> None:
-    known, under = schema["properties"], f"{name}." if name else ""
+    known = schema["properties"]
+    under = f"{name}." if name else ""
     if missing := [one for one in schema["required"] if one not in value]:
         raise InvalidInput(f"{under}{missing[0]} is missing. Nothing was done.")
     for key, one in value.items():

@@ -141,7 +141,8 @@ def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
     """How memory stands here: whose it is, how much there is, what waits for a person, what is not
     working.
     """
-    stats, waiting = hf.stats(), len(hf.proposals())
+    stats = hf.stats()
+    waiting = len(hf.proposals())
     data = {
         "scopes": stats["scopes"],
         "writes_to": stats["scopes"][0],

@@ -25,7 +25,10 @@ log = logging.getLogger(__name__)
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
-PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32700, -32600, -32603, -32022
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INTERNAL_ERROR = -32603
+UNSUPPORTED_VERSION = -32022
 AT_ONCE = 4  # requests of one client that are worked on at the same time
 UNREADABLE = object()
 
@@ -36,7 +39,8 @@ class Conversation:
     """
 
     def __init__(self, methods: Methods) -> None:
-        self._methods, self._client = methods, ""
+        self._methods = methods
+        self._client = ""
 
     def answer(self, message: object) -> dict[str, Any] | None:
         """The response to a message; None for one that wants none."""
@@ -77,7 +81,8 @@ class Conversation:
         return {} if method == "ping" else self._methods.answer(method, params, client=self._client)
 
     def _greeted(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        wanted, info = params.get("protocolVersion"), params.get("clientInfo")
+        wanted = params.get("protocolVersion")
+        info = params.get("clientInfo")
         self._client = _name(info)
         return {
             "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
@@ -129,7 +134,8 @@ def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
     follows; and before the memory is opened, so nobody waits for that who only looks at what there
     is.
     """
-    conversation, lock = Conversation(methods), threading.Lock()
+    conversation = Conversation(methods)
+    lock = threading.Lock()
 
     def answer(line: bytes) -> None:
         response = conversation.answer(_read(line))
@@ -162,7 +168,8 @@ def own_pipes() -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The process's input and output for the protocol alone: whatever else is printed goes to
     standard error.
     """
-    source, sink = os.dup(0), os.dup(1)
+    source = os.dup(0)
+    sink = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)

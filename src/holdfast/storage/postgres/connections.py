@@ -112,7 +112,8 @@ class Connections:
     @contextmanager
     def lent(self) -> Iterator[Connection]:
         """A connection from the pool. A transaction that was left open ends without a trace."""
-        pool, pid = self._open_pool(), os.getpid()
+        pool = self._open_pool()
+        pid = os.getpid()
         connection = self._borrow(pool)
         try:
             yield connection
@@ -165,7 +166,9 @@ class Connections:
                 True  # or its end would wait for threads that are not in this process
             )
             self._inherited.append(self._pool)
-        self._pool, self._lock, self.here = None, threading.Lock(), threading.local()
+        self._pool = None
+        self._lock = threading.Lock()
+        self.here = threading.local()
 
     def _prepare(self, connection: Connection) -> None:
         # One type for all whole numbers: a list of small and large ones is still one list to the
@@ -211,7 +214,8 @@ class Connections:
 
         It gives up, with an error that says why, when the server stays away.
         """
-        deadline, pause = self._deadline(), 0.01
+        deadline = self._deadline()
+        pause = 0.01
         while True:
             try:
                 return attempt()

@@ -37,7 +37,8 @@ def well_formed(url: str) -> bool:
         known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except psycopg.Error:
         return False
-    host, database = known.get("host", ""), known.get("dbname", "")
+    host = known.get("host", "")
+    database = known.get("dbname", "")
     return (
         all(not port or port.isdecimal() for port in known.get("port", "").split(","))
         and "@" not in host[1:]

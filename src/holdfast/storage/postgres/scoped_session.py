@@ -20,7 +20,8 @@ from psycopg.pq import Format
 from ...errors import StoreError
 from ..schema import Row, Rows
 
-APP, WORKER = "holdfast_app", "holdfast_worker"
+APP = "holdfast_app"
+WORKER = "holdfast_worker"
 # Said each time: the login or the server may have other defaults.
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"

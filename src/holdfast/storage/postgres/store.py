@@ -44,7 +44,9 @@ from .vectors import teach_vectors
 
 # Where statements look into JSON: the alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
-K1, B = 1.2, 0.75  # BM25, as SQLite's FTS5 has them
+# BM25, as SQLite's FTS5 has them
+K1 = 1.2
+B = 0.75
 
 
 class PostgresStore(SQLStore):
@@ -219,7 +221,8 @@ class PostgresStore(SQLStore):
         return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
     def write(self, author: Author, work: Callable[[Writer], T]) -> T:
-        sight, numbers = self._sight(()), dict(self._numbers)
+        sight = self._sight(())
+        numbers = dict(self._numbers)
 
         def attempt(connection: Connection) -> tuple[T, Trace | None]:
             writer = PostgresWriter(author, self._statements(connection, sight), numbers)
@@ -447,7 +450,8 @@ class PostgresStore(SQLStore):
     def compare(
         self, number: int, model: int, vector: Vector, seqs: Sequence[int]
     ) -> dict[int, float]:
-        asked, stored = np.asarray(vector, np.float32), self._stored(number, model, seqs)
+        asked = np.asarray(vector, np.float32)
+        stored = self._stored(number, model, seqs)
         return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
 
     def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:

@@ -62,7 +62,8 @@ def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -
 
 def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
     """The same row by row, in constant memory."""
-    cursor, done = connection.cursor().execute(sql, values), 0
+    cursor = connection.cursor().execute(sql, values)
+    done = 0
     while True:
         try:
             row = next(cursor)
@@ -98,7 +99,8 @@ def _as_bytes(
 
 def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
     """A row out of the types and values of its columns, in which texts are bytes."""
-    decoded, garbled = list(values), []
+    decoded = list(values)
+    garbled = []
     for place, type_ in enumerate(types):
         if type_ == "text":
             decoded[place] = values[place].decode("utf-8", "replace")
@@ -122,7 +124,8 @@ def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
     ):
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         refuse_foreign_file(connection, str(file))
-        version, execute = int(connection.pragma("user_version")), SQLiteStatements(connection)
+        version = int(connection.pragma("user_version"))
+        execute = SQLiteStatements(connection)
         tables = {
             name for (name,) in execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
         }

@@ -24,7 +24,8 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
     only repeat them.
     """
     look = partial(each_row, connection)
-    broken, altered = list(_file(connection)), list(_schema(connection))
+    broken = list(_file(connection))
+    altered = list(_schema(connection))
     yield from broken
     with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
         yield from health.rows(look)
@@ -64,7 +65,8 @@ def _file(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _schema(connection: apsw.Connection) -> Iterator[Finding]:
-    wanted, there = _expected(), _definitions(connection)
+    wanted = _expected()
+    there = _definitions(connection)
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
             state = (

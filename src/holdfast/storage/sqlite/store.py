@@ -158,10 +158,13 @@ class SQLiteStore(SQLStore):
         if self._pid != os.getpid():
             # After a fork the parent's connections must not be used, nor closed, by the child.
             self._inherited = [self._local, *self._connections]
-            self._lock, self._local = threading.RLock(), threading.local()
+            self._lock = threading.RLock()
+            self._local = threading.local()
             self.forget_cache()
-            self._connections, self._writing = WeakSet(), False
-            self._writer, self._pid = self._connect(), os.getpid()
+            self._connections = WeakSet()
+            self._writing = False
+            self._writer = self._connect()
+            self._pid = os.getpid()
 
     def close(self) -> None:
         if self._pid != os.getpid():
@@ -225,7 +228,8 @@ class SQLiteStore(SQLStore):
             self._check_open()
             if self._writing:
                 raise RuntimeError("A transaction is already open in this thread; use its writer.")
-            self._writing, connection = True, self._writer
+            self._writing = True
+            connection = self._writer
             try:
                 self._begin(connection)
                 result = work(connection)
