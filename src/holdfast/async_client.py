@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from .records.session_notes import Extracted
 
 T = TypeVar("T")
-EXPORT_STEP = 500  # lines read per trip to the thread
+# Lines read per trip to the thread.
+EXPORT_STEP = 500
 
 
 class AsyncHoldfast:

@@ -13,8 +13,10 @@ import uvicorn
 
 from .errors import InvalidInput
 
-GRACE = 2  # seconds for requests that are under way when the server ends
-WAITING = 100  # connections that wait until they are answered
+# Seconds for requests that are under way when the server ends.
+GRACE = 2
+# Connections that wait until they are answered.
+WAITING = 100
 
 
 def listen(host: str, port: int, *, advice: str) -> socket.socket:
@@ -33,7 +35,8 @@ def listen(host: str, port: int, *, advice: str) -> socket.socket:
         ) from error
     listener = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # there it would let two programs have the port at once
+        # There it would let two programs have the port at once.
+        if sys.platform != "win32":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(WAITING)

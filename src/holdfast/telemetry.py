@@ -125,7 +125,8 @@ def _told(result: object, operation: str, given: Sequence[Any]) -> Iterator[tupl
     found = list(_memories(result))
     named = [one for one in given if isinstance(one, str)] if operation == "delete_memory" else []
     ids = [memory.id for memory, _ in found] or named
-    erased = getattr(result, "memories", None)  # of a receipt: what it was about is gone
+    # Of a receipt: what it was about is gone.
+    erased = getattr(result, "memories", None)
     yield "gen_ai.memory.record.count", erased if isinstance(erased, int) else len(found)
     if len(ids) == 1:
         yield "gen_ai.memory.record.id", ids[0]

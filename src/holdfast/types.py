@@ -20,13 +20,17 @@ from .values import dataclass, field
 Micros = int
 MINUTE: Micros = 60_000_000
 DAY: Micros = 1440 * MINUTE
-IDLE_MINUTES = 20  # of silence, after which a conversation has ended
-MOST_HITS = 30  # memories in a context, unless told otherwise
-MOST_RULES = 20  # active ones of one person: all of them stand in every prompt
+# Of silence, after which a conversation has ended.
+IDLE_MINUTES = 20
+# Memories in a context, unless told otherwise.
+MOST_HITS = 30
+# Active ones of one person: all of them stand in every prompt.
+MOST_RULES = 20
 OUTDATED_BY = (
     "outdated_by"  # in the metadata of a turn: the ids of what took the place of all that it taught
 )
-PROPOSAL_DAYS = 30  # after which a proposal that nobody decided on is put away
+# After which a proposal that nobody decided on is put away.
+PROPOSAL_DAYS = 30
 Clock = Callable[[], Micros]
 
 Kind = Literal["turn", "document", "episode", "fact", "reflection", "rule", "skill"]

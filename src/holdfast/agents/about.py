@@ -13,8 +13,10 @@ from ..types import Kind, Memories, Status
 LIVE: tuple[Status, ...] = ("active", "held", "proposed")
 KINDS: tuple[Kind, ...] = ("fact", "episode", "rule", "reflection", "skill")
 OPTIONS = 9  # to choose from
-FOUND = 50  # candidates for what "forget about …" means
-AKIN = 0.6  # cosine: what is less alike was hardly meant
+# Candidates for what "forget about …" means.
+FOUND = 50
+# Cosine: what is less alike was hardly meant.
+AKIN = 0.6
 
 
 def matching(hf: Holdfast, about: str) -> Memories:

@@ -28,7 +28,8 @@ TOO_LITTLE = "There is not enough yet to sum up."
 # results of each sort, and characters of each
 FOUND = 10
 WIDTH = 200
-_HERE = Scope("user", "conversation")  # of turns that are read and never stored
+# Of turns that are read and never stored.
+_HERE = Scope("user", "conversation")
 
 
 def search(memory: RoleMemory | None, said: Sequence[sessions.Body], rest: str) -> str:

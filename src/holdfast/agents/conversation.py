@@ -32,7 +32,8 @@ from .settings_command import settings
 
 log = logging.getLogger(__name__)
 
-NO_LIMIT = 1_000_000  # messages, for an agent without memory
+# Messages, for an agent without memory.
+NO_LIMIT = 1_000_000
 # Last prompts that are asked with, characters of them, memories.
 REMINDED_BY = 5
 REMINDER_LENGTH = 500

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROOM = 100  # how many firings may wait
-STEP = 0.2  # seconds between two looks at `stop`
-KEPT = 500  # how many characters of an answer are remembered
+# Seconds between two looks at `stop`.
+STEP = 0.2
+# How many characters of an answer are remembered.
+KEPT = 500
 
 Answered = Callable[[Firing, str], None]
 
@@ -170,7 +172,8 @@ def serve(
         service.open()
         service.work()
     finally:
-        stop.set()  # also after an interrupt: no trigger may outlive its agent
+        # Also after an interrupt: no trigger may outlive its agent.
+        stop.set()
         for thread in threads:
             thread.join()
         service.close()

@@ -123,7 +123,8 @@ class _Delegation:
             async with asyncio.timeout(seconds) as limit:
                 return (await agent.turn(prompt)).text
         except TimeoutError as error:
-            if not limit.expired():  # a time limit of somebody else
+            # A time limit of somebody else.
+            if not limit.expired():
                 raise
             raise _Failed(
                 f"Agent {self._agent.name!r} timed out after {seconds:g} seconds"

@@ -102,7 +102,8 @@ class RoleMemory:
         self.scope = _scope(role, self.place) if user_id is None else owner_scope(user_id)
         self._complete = complete
         self._actor = actor or f"agent:{role.name}"
-        self._opening = threading.Lock()  # tools that are called together run in several threads
+        # Tools that are called together run in several threads.
+        self._opening = threading.Lock()
         self._hf: Holdfast | None = None
 
     # Opening
@@ -391,7 +392,8 @@ class RoleMemory:
                 self.keep_within_caps("semantic", "episodic")
                 self.embed()
         except Exception as error:  # whatever a provider's client may raise
-            if not force:  # whoever asks for it is told by what comes back
+            # Whoever asks for it is told by what comes back.
+            if not force:
                 log.warning(
                     "the episodes of %s wait, because consolidating them failed: %s",
                     self.role.name,
@@ -465,7 +467,8 @@ class RoleMemory:
         Never raises; what a person may want to know of it comes back as lines.
         """
         if not self.exists:
-            return []  # nothing was ever kept, so there is nothing to end
+            # Nothing was ever kept, so there is nothing to end.
+            return []
         self._quietly(
             "the session was not marked as ended",
             lambda: self.hf.end_session(session, reason=reason),

@@ -64,8 +64,10 @@ TITLES: Mapping[str, tuple[str, str]] = {
 # of each sort, characters of each
 LISTED = 50
 WIDTH = 200
-LOOKED_BACK = 1_000  # events of the journal in which what a conversation left behind is looked for
-MOSTLY = 0.6  # of what was said, for the extractor's words to stand for all of it
+# Events of the journal in which what a conversation left behind is looked for.
+LOOKED_BACK = 1_000
+# Of what was said, for the extractor's words to stand for all of it.
+MOSTLY = 0.6
 PENDING = "pending_action"
 
 

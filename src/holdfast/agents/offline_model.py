@@ -53,7 +53,8 @@ _DURABLE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 _FOUND = re.compile(r"\[Type: [^\]]*?\| Score: (?P<score>[\d.]+) \|[^\]]*\]\n")
-_WORTH_SAYING = 0.8  # of the best score: what is further off hardly answers
+# Of the best score: what is further off hardly answers.
+_WORTH_SAYING = 0.8
 
 Answer = str | ToolCallPart
 

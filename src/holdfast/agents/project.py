@@ -43,7 +43,8 @@ CLEARED = "Memory data cleared and system prompt refreshed."
 KEPT = "Okay, nothing was cleared."
 ENQUEUED = "Memory consolidation enqueued."
 USAGE = "Usage: /memory <view|clear|reset|enqueue|rebuild>"
-PATIENCE = 3.0  # seconds for a build to be given back: between two steps it takes none
+# Seconds for a build to be given back: between two steps it takes none.
+PATIENCE = 3.0
 
 
 class ProjectMemory:

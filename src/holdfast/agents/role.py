@@ -31,7 +31,8 @@ M = TypeVar("M", bound=Strict)
 Name = Annotated[str, Field(pattern=NAME)]
 
 
-OFFLINE = "offline"  # the provider of a scripted agent, which needs no model
+# The provider of a scripted agent, which needs no model.
+OFFLINE = "offline"
 
 
 class Model(Strict):

@@ -169,7 +169,8 @@ class RoleAgent:
         try:
             return wait_for(work, timeout=timeout, started=self._note_running)
         except (HoldfastError, CancelledError, BrokenPipeError):
-            raise  # a pipe that broke is that of whoever reads the answer
+            # A pipe that broke is that of whoever reads the answer.
+            raise
         except TimeoutError as error:
             raise ModelFailed(
                 f"{self.role.name} did not answer within {timeout:g} seconds."

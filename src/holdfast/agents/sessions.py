@@ -130,7 +130,8 @@ def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
     """
     for session in of_agent(hf, agent):
         window = [message.body for message in hf.messages(session.id, last=most)]
-        if not any(map(opens, window)):  # one long turn: where it began lies further back
+        # One long turn: where it began lies further back.
+        if not any(map(opens, window)):
             window = [message.body for message in hf.messages(session.id)]
         if gone_on_with := trimmed(window, most, opens, answers):
             return gone_on_with

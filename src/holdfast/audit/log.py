@@ -19,7 +19,8 @@ from ..scopes import hash_session_id
 from ..side_tables import Table
 from ..types import DAY, Clock, Micros, new_id, system_clock
 
-DAYS = 90  # how long an event is kept unless it is extended
+# How long an event is kept unless it is extended.
+DAYS = 90
 LEVELS = (0, 1, 2, 3)  # none, concern, urgent, emergency
 Path = Literal["rules", "model", "rules_after_model_error", "person"]
 """What decided on the level: local rules, a model, the rules because the model failed, or a

@@ -223,7 +223,8 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
         if (
             str(error).strip()
         ):  # else a group alone, whose help is printed already: an empty line would follow it
-            error.show()  # a usage error, with its own hint
+            # A usage error, with its own hint.
+            error.show()
         is_before = hasattr(error, "option_name") and words[0].startswith("-")
         return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(
             error.exit_code

@@ -61,7 +61,8 @@ NETWORKED = frozenset(
         "davfs",
     }
 )
-ROOM = 100_000_000  # bytes: less than that is soon full
+# Bytes: less than that is soon full.
+ROOM = 100_000_000
 
 
 def notes(store: str | None) -> Iterator[Note]:
@@ -254,7 +255,8 @@ def _file(file: Path) -> Iterator[Note]:
     size = there.st_size if there else 0
     free = shutil.disk_usage(folder).free
     told = f"{output.size(size)} at {file}, {output.size(free)} free"
-    if free < max(ROOM, size):  # cleaning up writes the file anew beside the old one
+    # Cleaning up writes the file anew beside the old one.
+    if free < max(ROOM, size):
         yield Note(
             "disk", "wrong", told, "free some space, or move the file and set HOLDFAST_STORE"
         )

@@ -31,7 +31,8 @@ def outcome(
     """
     try:
         result = work()
-        sys.stdout.flush()  # here, where it can still be told that nobody reads it
+        # Here, where it can still be told that nobody reads it.
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit) as error:
         # The library that parses turns a broken pipe into an exit of its own.

@@ -25,8 +25,10 @@ def answered(words: Sequence[str]) -> int | None:
 
 def _command(name: str) -> Callable[..., Any] | None:
     if name == "recall":
-        gc.disable()  # nothing is worth collecting in so short a life,
-        atexit.register(gc.freeze)  # nor at its end, when Python would look through all there is
+        # Nothing is worth collecting in so short a life,.
+        gc.disable()
+        # Nor at its end, when Python would look through all there is.
+        atexit.register(gc.freeze)
         from .fast_recall import recall
 
         return recall

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ..memory import Holdfast
 
 MOST_NAMED = 5
-MOST_LOOKED_AT = 1_000  # memories whose ids are held against one that is not there
+# Memories whose ids are held against one that is not there.
+MOST_LOOKED_AT = 1_000
 
 
 def tell_why(hf: Holdfast, *, asked: str = "?", tokens: int | None = None) -> None:

@@ -114,7 +114,8 @@ def open_memory(
     except NotFound as error:
         from .hints import add_nearest
 
-        with suppress(HoldfastError):  # what is wrong with the store now is not what is to be told
+        # What is wrong with the store now is not what is to be told.
+        with suppress(HoldfastError):
             add_nearest(hf, error)
         raise
     finally:
@@ -264,7 +265,8 @@ def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
             ) from None
         return found[0].end if end else found[0].start
     if end and len(text) == len("2026-03-31"):
-        written += timedelta(days=1)  # a day ends when the next begins
+        # A day ends when the next begins.
+        written += timedelta(days=1)
     try:
         return from_datetime(written.astimezone())
     except (

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LONG = ("text", "why")
 """Columns of a table that hold whole sentences."""
-LEAST = 30  # columns that a sentence needs to be read with ease
+# Columns that a sentence needs to be read with ease.
+LEAST = 30
 
 
 def when(micros: Micros | None) -> str:
@@ -246,7 +247,8 @@ def _told(memory: Memory) -> str:
 def brief(text: str, format: str) -> None:
     """A brief as it is; nothing at all for an empty one."""
     if format == "json":
-        emit(json.loads(text))  # what the output cannot hold is escaped there as JSON wants it
+        # What the output cannot hold is escaped there as JSON wants it.
+        emit(json.loads(text))
     elif text:
         print(text)
 

@@ -117,7 +117,8 @@ def tell_waiting(memory: RoleMemory | None) -> None:
     try:
         count = memory.proposals if memory else 0
     except HoldfastError:
-        return  # whoever uses the memory next will say what is wrong with it
+        # Whoever uses the memory next will say what is wrong with it.
+        return
     if memory and count:
         print(
             output.waiting(count, store=memory.location, scope=str(memory.scope)), file=sys.stderr

@@ -16,14 +16,16 @@ from ..errors import InvalidInput
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-INDENT = "  "  # where there is nothing to imitate
+# Where there is nothing to imitate.
+INDENT = "  "
 
 
 class Entry(NamedTuple):
     """A member of an object or an element of an array, and where it stands in the text."""
 
     key: str
-    start: int  # of the key, or of the element
+    # Of the key, or of the element.
+    start: int
     value: int  # where the value begins
     end: int
 

@@ -25,15 +25,18 @@ FACTS = 5
 ARCS = 2
 RULES = 20
 ARC_AGE = 30 * DAY
-FITTING_SHARE = 1 / 3  # of the prompt's words that a memory must have
+# Of the prompt's words that a memory must have.
+FITTING_SHARE = 1 / 3
 # or so many of them, and so much of its own text
 FITTING_WORDS = 2
 FITTING_PART = 0.4
-FITTING_MEANING = 0.5  # or a vector at least as close
+# Or a vector at least as close.
+FITTING_MEANING = 0.5
 ARC = "session"
 GUEST = "Guest session without long-term memory."
 _USERS = frozenset(("user", "the user", "i", "me", "speaker"))
-_DEMOTED = 0.3  # what another fact has taken the place of is no surer than this
+# What another fact has taken the place of is no surer than this.
+_DEMOTED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,8 @@ def _path(engine: Engine) -> str:
 def _fitting(prompt: str, hits: Iterable[Hit]) -> list[Hit]:
     """The hits that are about the prompt; the best of a bad lot are left out."""
     asked = set(query_terms(prompt))
-    if not asked:  # "What do I like?": one of the words of an answer will do
+    # "What do I like?": one of the words of an answer will do.
+    if not asked:
         answers = set(personal_terms(prompt))
         return [hit for hit in hits if answers & set(terms_of(hit.memory)) or _fits(asked, hit)]
     return [hit for hit in hits if _fits(asked, hit)]

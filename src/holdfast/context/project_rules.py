@@ -29,7 +29,8 @@ HEADS = {
     "procedures": "### Procedures",
 }
 OTHER = "### Rules"
-MOST = 50  # of each; the budget is used up long before
+# Of each; the budget is used up long before.
+MOST = 50
 
 
 def standing(

@@ -30,7 +30,8 @@ from ..types import (
     to_datetime,
 )
 
-STABLE_SHARE = 0.5  # of the budget, at most: the rest is for what this prompt needs
+# Of the budget, at most: the rest is for what this prompt needs.
+STABLE_SHARE = 0.5
 Line = tuple[Memory, str]
 Section = tuple[str, Iterable[Line]]
 """A heading, and the memories under it with their lines."""

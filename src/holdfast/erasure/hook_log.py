@@ -20,7 +20,8 @@ from .purge import Target
 from .receipt import Receipt
 
 Line = dict[str, Any]
-PERSONAL = ("user", "assistant")  # kinds of scopes that are a person
+# Kinds of scopes that are a person.
+PERSONAL = ("user", "assistant")
 
 
 def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTarget | None:
@@ -30,7 +31,8 @@ def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTar
     are gone do.
     """
     if receipt.store != location_of(config.load().store or config.default_store()):
-        return None  # hooks work on another store, so their log is about that one
+        # Hooks work on another store, so their log is about that one.
+        return None
     gone = {item.id for item in receipt.items}
     is_gone = _is_gone(scope, target)
     try:
@@ -85,7 +87,8 @@ def _kept(
         try:
             line = json.loads(text)
         except ValueError:
-            continue  # cut off: whose it is cannot be told, and nobody reads it
+            # Cut off: whose it is cannot be told, and nobody reads it.
+            continue
         if not isinstance(line, dict) or is_gone(line):
             continue
         ids = line.get("ids") or []

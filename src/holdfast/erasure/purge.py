@@ -30,7 +30,8 @@ ERASED = "(erased)"
 LONG_ENOUGH = (
     12  # bytes: a shorter text, such as 'tea', is looked for only where it is all that is said
 )
-LOOKED_AT = 50  # of the memories that go, for which others with the same words are looked for
+# Of the memories that go, for which others with the same words are looked for.
+LOOKED_AT = 50
 SAME_WORDS = "says the same words"
 IN_SESSION = "said in the session"
 NAME_STAYS = (
@@ -173,7 +174,8 @@ def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) ->
         places = [ErasureTarget("files", "pending", f"{error} Run `holdfast purge --finish`.")]
     waiting = [place for place in places if place.state == "pending"]
     if job is not None:
-        with suppress(HoldfastError):  # the receipt says it, and whoever works next tries again
+        # The receipt says it, and whoever works next tries again.
+        with suppress(HoldfastError):
             if waiting:
                 store.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
             else:

@@ -29,7 +29,8 @@ from .similarity.known_memories import sharing_words
 from .similarity.llm_compare import Matter, collisions, compared
 
 PAGE = 30  # turns that are read together
-OF_A_SORT = 200  # of its category that are looked through for the same subject and predicate
+# Of its category that are looked through for the same subject and predicate.
+OF_A_SORT = 200
 # of facts that were extracted or told to an agent: full confidence fades in thirty days without use
 DECAY_RATE = 0.1
 # of a fact that another has taken the place of

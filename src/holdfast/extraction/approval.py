@@ -28,7 +28,8 @@ from .similarity.known_memories import sharing_words
 # of the words in common: below it, a diff would show two texts that have nothing to do with each
 # other
 ALIKE = 0.2
-AKIN = 0.55  # cosine of the vectors, for the same when the words differ
+# Cosine of the vectors, for the same when the words differ.
+AKIN = 0.55
 WAITING = ("proposed", "held")
 # When a candidate of the write policy was committed, its decision says at what moment.
 COMMITTED = ("immediate", "session_end", "promotion")

@@ -89,7 +89,8 @@ def consolidate(
         facts = _facts(insights, scope, author, max_bytes)
         return store.write(author, lambda writer: _keep(writer, job, episodes, facts, author))
     except BaseException as error:
-        with suppress(HoldfastError):  # what is already going wrong matters more
+        # What is already going wrong matters more.
+        with suppress(HoldfastError):
             store.fail(job, error=str(error) or type(error).__name__, retry_at=clock())
         raise
 

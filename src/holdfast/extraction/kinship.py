@@ -68,7 +68,8 @@ def named_kin(language: Language, sentence: str) -> Iterator[NamedKin]:
         several = bool(_SEVERAL.fullmatch(found["kin"]))
         listed = len(names) > 1
         if not names or (several != listed and (several or _is_aside(sentence, found))):
-            continue  # "my sister, Rachel, and Tom": two people, or three
+            # "my sister, Rachel, and Tom": two people, or three.
+            continue
         if _is_given(sentence, found) or _is_title(language, sentence, found):
             continue
         if not several:

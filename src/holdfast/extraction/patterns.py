@@ -35,7 +35,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_WORDS_TO_TELL = 80  # enough to tell a language; more only cost time
+# Enough to tell a language; more only cost time.
+_WORDS_TO_TELL = 80
 _PLAIN = str.maketrans("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn")
 _PIECE = re.compile(r"\{([a-z]\w*)\}")
 
@@ -152,7 +153,8 @@ def languages_of(text: str) -> list[Language]:
         return [language("ru")]
     votes = _votes(text)
     most = max(votes.values())
-    if not most:  # too short to tell: "Odio madrugar"
+    # Too short to tell: "Odio madrugar".
+    if not most:
         return [language(code) for code in _CODES.values()]
     return [
         language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES

@@ -115,7 +115,8 @@ def check(
 ) -> permissions.Ruling:
     """What becomes of a verb on a memory. NeedsPerson where it is refused."""
     if who.trusted and memory.status not in approval.WAITING:
-        return permissions.Ruling("allow")  # without a look at the journal
+        # Without a look at the journal.
+        return permissions.Ruling("allow")
     state = state_of(memory, journal(memory.scope, memory.id), who.actor)
     ruling = permissions.ruling(who.kind, verb, state)
     if ruling.outcome == "refuse":
@@ -218,7 +219,8 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
 
 def guarded(work: Callable[[Writer], T], who: Who) -> Callable[[Writer], T]:
     """The same work, refused before it is committed where it did what its actor may not do."""
-    if who.trusted or who.verb == "undo":  # an undo is judged by the run that it takes back
+    # An undo is judged by the run that it takes back.
+    if who.trusted or who.verb == "undo":
         return work
 
     def checked(writer: Writer) -> T:

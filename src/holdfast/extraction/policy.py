@@ -42,7 +42,8 @@ LONGEST_RULE = 280
 LONGEST_END = 200
 _OF_SEVERAL = ("shared", "project")
 _OF_ONE_PERSON = ("agents", "layers", "mem0", "run:")
-PEOPLE = ("user", "human", "")  # roles of turns that a person wrote
+# Roles of turns that a person wrote.
+PEOPLE = ("user", "human", "")
 _REDACTED = "[REDACTED:"
 _TIMED: dict[Timing, tuple[Action, str]] = {
     "at_once": ("commit_now", "a lasting statement, said first-hand"),
@@ -281,7 +282,8 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
     was said, go with what they answer. Requests up to the position `since` have been met.
     """
     gone: dict[str, str] = {}
-    said: list[list[Memory]] = []  # what a person said, each with the answers to it
+    # What a person said, each with the answers to it.
+    said: list[list[Memory]] = []
     for turn in turns:
         if turn.role in PEOPLE or not said:
             said.append([])

@@ -28,7 +28,8 @@ from .vocabulary import SENTENCES
 # Of two candidates' terms: the share, or the number, that makes them one.
 SAME_MATTER = 0.5
 SHARED_TERMS = 3
-SUPPORTING_TERMS = 2  # that a turn has in common with a candidate to speak for it
+# That a turn has in common with a candidate to speak for it.
+SUPPORTING_TERMS = 2
 ENOUGH_ARC = 2
 MOST_ARC = 4
 SURE_SUPPORT = 3

@@ -35,7 +35,8 @@ SINGLE = frozenset(
         "DUE_ON",
     )
 )
-PLAINLY_SAID = 0.8  # confidence below which a statement takes the place of nothing
+# Confidence below which a statement takes the place of nothing.
+PLAINLY_SAID = 0.8
 SAME_SUBJECT_MATTER = (
     0.6  # of the words in common, for two statements that differ only in a negation or an opposite
 )

@@ -25,7 +25,8 @@ from .speech import Sentence, own_words, sentences
 from .third_person import NOBODY, retell
 from .vocabulary import straight
 
-_LONGEST_OBJECT = 12  # words; a longer one is a story, not the object of a triple
+# Words; a longer one is a story, not the object of a triple.
+_LONGEST_OBJECT = 12
 # Predicates that say "no" themselves.
 _NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))
 _DOINGS = frozenset(
@@ -251,7 +252,8 @@ class _Told:
         if self._asked_for(self.plain[segment.start :]):
             return _Clause(segment.start, len(self.plain), whole=True, asked_for=True)
         start = segment.start
-        for _ in range(4):  # "ok so actually we use …"
+        # "ok so actually we use …".
+        for _ in range(4):
             opened = self._opening(self.plain[start:])
             if opened:
                 length, whole = opened
@@ -297,7 +299,8 @@ class _Told:
         rest = subject + self.plain[segment.start : segment.end]
         verb = rest.split()[1:2]
         if segment.word in self.language.soft and verb == first.split()[1:2]:
-            return None  # "I love the self-acceptance and love theme"
+            # "I love the self-acceptance and love theme".
+            return None
         fits = any(each.fits(rest) for each in self.language.likely(rest))
         return _Clause(segment.start, segment.end, subject=subject) if fits else None
 

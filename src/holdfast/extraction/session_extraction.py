@@ -40,7 +40,8 @@ from .turn_extraction import (
     write_down,
 )
 
-PRIOR = 20  # arcs, and held candidates, of other sessions that one candidate is compared with
+# Arcs, and held candidates, of other sessions that one candidate is compared with.
+PRIOR = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,8 @@ def _pool(store: Store, session: Session, found: TurnExtraction) -> list[_Waitin
     for memory in held_of(store, session):
         action = str(memory.metadata.get("policy", {}).get("action", ""))
         turns = frozenset(rests_on(store, memory)) - set(found.gone)
-        if turns:  # otherwise it goes with the turns that it rests on
+        # Otherwise it goes with the turns that it rests on.
+        if turns:
             candidate = as_candidate(memory)
             held = _held(store, session, memory.id, candidate, turns, action)
             pool.append(
@@ -291,7 +293,8 @@ def save_learned(
 def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, Memory]) -> bool:
     """Lets one candidate that waited join what is known; those that mean the same go behind it."""
     held = waiting.get(kept.key)
-    if held is None:  # nothing was left of it, or somebody has put it away meanwhile
+    # Nothing was left of it, or somebody has put it away meanwhile.
+    if held is None:
         return False
     promotion = kept.promotion
     if promotion is None:
@@ -406,7 +409,8 @@ def _run(task: Task) -> Output | None:
     worker = task.worker
     session = store.session(job.scope, job.key)
     if session is None or not is_unread(session):
-        return None  # purged, opened again, or read by somebody else meanwhile
+        # Purged, opened again, or read by somebody else meanwhile.
+        return None
     learned = read(store, session, _reading(task))
     at = worker.clock()
     return lambda writer: save_learned(writer, learned, at=at, actor=f"worker:{worker.name}")

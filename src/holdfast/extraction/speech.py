@@ -14,12 +14,14 @@ from ..text.fences import strip_echoes
 from ..text.pasted_text import own_prose
 from .policy import PEOPLE
 
-LONG_SENTENCE = 600  # characters; a list or a run-on paste rather than a statement
+# Characters; a list or a run-on paste rather than a statement.
+LONG_SENTENCE = 600
 
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_HIDDEN = "\ufffc"  # occurs in no text people write, so a quote with it in is grounded nowhere
+# Occurs in no text people write, so a quote with it in is grounded nowhere.
+_HIDDEN = "\ufffc"
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”»]*(?=\s|\Z)|[。！？]+[」』）]?|\n+")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|sra|vs|etc|e\.g|i\.e|z\.\s?b|bzw|ca|approx|no|nr|inkl|evtl|usw|p\.\s?ej|т\.\s?е|г|ул"

@@ -35,7 +35,8 @@ CATEGORY = "session"
 OUTCOME = (
     "summary"  # read already: no consolidation of an agent's episodes takes it for one of its own
 )
-FEWEST_TURNS = 3  # of substance, below which there is nothing to sum up
+# Of substance, below which there is nothing to sum up.
+FEWEST_TURNS = 3
 MOST_THEMES = 3
 LONGEST_THEME = 60
 LONGEST_SUMMARY = 600

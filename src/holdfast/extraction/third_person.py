@@ -185,7 +185,8 @@ class _Teller:
     def told(self) -> str:
         spoken = [token for token in self.tokens if token.kind == "word"]
         if len(spoken) > 2 and all(token.text.isupper() for token in spoken):
-            raise _Doubtful  # shouted: abbreviations and pronouns look alike
+            # Shouted: abbreviations and pronouns look alike.
+            raise _Doubtful
         told = []
         for place, token in enumerate(self.tokens):
             self.place = place
@@ -193,7 +194,8 @@ class _Teller:
             if token.kind == "word" and not is_adverb(token.lower):
                 self.before = token.lower
             if self._is_other_subject(token):
-                self.second = frozenset()  # whose verb comes next is not known
+                # Whose verb comes next is not known.
+                self.second = frozenset()
         return "".join(told)
 
     def _told(self, token: _Token) -> str:
@@ -263,7 +265,8 @@ class _Teller:
             and after.lower not in _FUSED
         )
         if self._begins(self.place) and named_after:
-            raise _Doubtful  # "I Am Legend", "I Google everything"
+            # "I Am Legend", "I Google everything".
+            raise _Doubtful
         if self._begins(self.place) or before is None or left:
             return True
         numbered = (
@@ -282,9 +285,11 @@ class _Teller:
         if named_after:
             return True
         if self._begins(self.tokens.index(before)):
-            return False  # "When I …": the capital is that of the sentence
+            # "When I …": the capital is that of the sentence.
+            return False
         if after is not None and not right and after.lower in ("is", "was", "has"):
-            raise _Doubtful  # "Elizabeth I was …", "… the Brownie I was given"
+            # "Elizabeth I was …", "… the Brownie I was given".
+            raise _Doubtful
         return after is None or bool(right)
 
     def _is_in_a_name(self) -> bool:
@@ -324,7 +329,8 @@ class _Teller:
                 return True
             if after.lower in TITLES_OF_KIN or after.lower.removesuffix("'s") in TITLES_OF_KIN:
                 return True
-            raise _Doubtful  # "My Neighbor Totoro is …", "My Fitbit is …"
+            # "My Neighbor Totoro is …", "My Fitbit is …".
+            raise _Doubtful
         beside = [one for one in (before, after) if one is not None and one.kind == "word"]
         if any(one.capital for one in beside):
             return False
@@ -397,7 +403,8 @@ class _Teller:
         previous = self._neighbour(-1)
         inverted = previous is not None and previous.lower in _INVERTED and previous.text != "May"
         if inverted and not self._mark_at(-1).strip():
-            raise _Doubtful  # "not only do I love tea"
+            # "not only do I love tea".
+            raise _Doubtful
         alone = not many and not self.named and not self._is_one_of_several(pronoun)
         self.verb_of = "one" if alone else "many"
         self.second = frozenset()
@@ -433,7 +440,8 @@ class _Teller:
 
     def _is_adverb(self, word: str) -> bool:
         following = self._neighbour(1)
-        if word in ("kind", "sort"):  # "I kind of like", not "I sort socks"
+        # "I kind of like", not "I sort socks".
+        if word in ("kind", "sort"):
             return following is not None and following.lower == "of"
         return is_adverb(word)
 

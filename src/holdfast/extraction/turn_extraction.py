@@ -38,8 +38,10 @@ from .vocabulary import vocabulary
 
 log = logging.getLogger(__name__)
 
-HISTORY = 6  # turns before those that are read, shown to a model so that it understands them
-NOTES = "policy"  # the key under which a session keeps how far it was considered
+# Turns before those that are read, shown to a model so that it understands them.
+HISTORY = 6
+# The key under which a session keeps how far it was considered.
+NOTES = "policy"
 PRIVATE = "said in private"
 
 
@@ -171,7 +173,8 @@ def look(
     for turn in fresh:
         was = private
         private = private_after(turn, words, private=was)
-        if was:  # "you can remember again" itself is nothing to remember
+        # "you can remember again" itself is nothing to remember.
+        if was:
             gone.setdefault(turn.id, PRIVATE)
         if turn.id not in gone:
             readable.append(turn)

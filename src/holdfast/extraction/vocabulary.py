@@ -60,7 +60,8 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "han": re.compile(r"[\u3400-\u9fff]"),
     "kana": re.compile(r"[\u3040-\u30ff\u3400-\u9fff]"),  # Japanese may be all kanji
 }
-_LONGEST_SMALL_TALK = 120  # characters; also keeps the pattern from trying for long
+# Characters; also keeps the pattern from trying for long.
+_LONGEST_SMALL_TALK = 120
 _CUES = (
     "turn_scoped",
     "durable",

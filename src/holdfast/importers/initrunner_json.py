@@ -15,7 +15,8 @@ from ..ingest.commit import Draft
 from ..storage.protocol import Writer
 from ..types import MAIN_KINDS, Memory, Micros, from_iso, iso
 
-STEP = 50  # memories embedded at a time, so that a person sees it move
+# Memories embedded at a time, so that a person sees it move.
+STEP = 50
 READ = "consolidated_at"
 
 

@@ -37,7 +37,8 @@ def _record(one: Value) -> Iterable[ImportedItem]:
         return _message(one.line, record)
     is_block = one.list_name in BLOCKS or "label" in record
     if is_block and not as_text(record.get("value")).strip():
-        return []  # a block that nothing was written into yet
+        # A block that nothing was written into yet.
+        return []
     draft = _block(record) if is_block else _passage(record)
     id_ = as_text(record.get("id"))
     key = (id_, draft.title, draft.content)

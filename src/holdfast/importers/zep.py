@@ -32,7 +32,8 @@ def _record(one: Value, names: dict[str, str]) -> Iterable[ImportedItem]:
         draft = _edge(record, names)
     elif "summary" in record or one.list_name == "nodes":
         if not as_text(record.get("summary")).strip():
-            return []  # a node of which nothing is said
+            # A node of which nothing is said.
+            return []
         draft = _node(record)
     else:
         draft = _episode(record)
@@ -44,7 +45,8 @@ def _edge(edge: dict[str, Any], names: dict[str, str]) -> Draft:
     starts = micros(edge.get("valid_at"))
     ends = micros(edge.get("invalid_at") or edge.get("expired_at"))
     if starts is not None and ends is not None and starts >= ends:
-        starts = None  # it never held, or the clock that said so was off
+        # It never held, or the clock that said so was off.
+        starts = None
     given: dict[str, Any] = {"event_time": starts, "valid_from": starts, "valid_until": ends}
     return Draft(
         content=text_in(edge, "fact"),

@@ -201,7 +201,8 @@ def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
     known = writer.same_content([memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
-    waiting: list[Memory] = []  # new ones go in together, which is much quicker
+    # New ones go in together, which is much quicker.
+    waiting: list[Memory] = []
 
     def put_in() -> None:
         for memory in writer.add_many(_placed(writer, waiting)):

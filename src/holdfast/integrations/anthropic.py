@@ -37,7 +37,8 @@ FOLDERS: Mapping[Kind, str] = {
 """Where memories are that no model has put into a file."""
 MOST_LINES = 999_999
 WIDTH = 6
-LISTED = 2_000  # memories that are seen as files
+# Memories that are seen as files.
+LISTED = 2_000
 SOURCE = "memory tool"
 ACTOR = "agent:memory-tool"
 

@@ -17,7 +17,8 @@ Namespace = tuple[str, str]
 
 KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 TEXTS = ("evidence_quote", "summary", "text", "content")
-SOURCE = "layers"  # of memories that hold a record word for word
+# Of memories that hold a record word for word.
+SOURCE = "layers"
 HIDDEN = "hidden by its own record"
 
 

@@ -49,9 +49,12 @@ except ImportError as error:
     ) from error
 
 LAST: Micros = 1 << 62
-PAGE = 500  # items that are read at once while looking for those that pass a filter
-MOST = 300  # hits of a recall, of which a filter leaves some
-SWEEP_MINUTES = 5.0  # between two sweeps, unless told otherwise: as LangGraph's own stores
+# Items that are read at once while looking for those that pass a filter.
+PAGE = 500
+# Hits of a recall, of which a filter leaves some.
+MOST = 300
+# Between two sweeps, unless told otherwise: as LangGraph's own stores.
+SWEEP_MINUTES = 5.0
 
 
 class Swept(int):
@@ -100,7 +103,8 @@ class Items(BaseStore):
         return await to_thread(self.batch, list(ops))
 
     def _start(self, minutes: float | None) -> Future[None]:
-        if not self.ttl_config:  # nothing lives for a limited time
+        # Nothing lives for a limited time.
+        if not self.ttl_config:
             done: Future[None] = Future()
             done.set_result(None)
             return done

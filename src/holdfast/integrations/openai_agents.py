@@ -56,7 +56,8 @@ _SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input"
 _DONE = frozenset({"action", "operation"})
 # By which of its keys an item names the call that it answers.
 _ANSWERED = {"mcp_approval_response": "approval_request_id", "local_shell_call_output": "id"}
-MARGIN = 20  # items before a cut that are looked at: more than a model says at once
+# Items before a cut that are looked at: more than a model says at once.
+MARGIN = 20
 
 
 class HoldfastSession:
@@ -122,7 +123,8 @@ class HoldfastSession:
                 found = standing([*stored, *self._held])
                 if len(found) >= most + MARGIN:
                     return cut(found, most)
-                if len(stored) < window:  # that is all, unless damaged messages were left out
+                # That is all, unless damaged messages were left out.
+                if len(stored) < window:
                     return cut(standing([*self._stored(None), *self._held]), most)
                 window *= 2
 
@@ -145,7 +147,8 @@ class HoldfastSession:
 
     def _clear(self) -> None:
         with self._lock:
-            with suppress(NotFound):  # nothing of it was ever stored
+            # Nothing of it was ever stored.
+            with suppress(NotFound):
                 self._hf.purge_sessions(self.session_id)
             self._held.clear()
 
@@ -156,7 +159,8 @@ class HoldfastSession:
         try:
             done = self._hf.write("append", work)
         except StoreClosed:
-            raise  # there is no later in which it would be written
+            # There is no later in which it would be written.
+            raise
         except StoreError as error:
             kept = otherwise()
             log.warning("session %s: kept for later, not stored: %s", self.session_id, error)
@@ -257,7 +261,8 @@ async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
         except CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        working.exception()  # is asked for, so that nobody is warned that it was not
+        # Is asked for, so that nobody is warned that it was not.
+        working.exception()
         raise cancelled
     return working.result()
 

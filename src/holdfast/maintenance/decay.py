@@ -20,7 +20,8 @@ from ..ingest import commit
 from ..storage.protocol import Author, Filter, Store, Writer
 from ..types import DAY, Memories, Memory, Micros, Scope, new_id
 
-THRESHOLD = 0.05  # what is less sure than this has faded
+# What is less sure than this has faded.
+THRESHOLD = 0.05
 PAGE = 1000
 
 

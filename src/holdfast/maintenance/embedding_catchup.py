@@ -11,7 +11,8 @@ from ..storage.protocol import Store
 from ..storage.schema import indexed_text
 from ..types import Memory, Scope
 
-CATCH_UP_STEP = 1000  # texts that a recall embeds in one transaction on its way
+# Texts that a recall embeds in one transaction on its way.
+CATCH_UP_STEP = 1000
 
 
 def embed_some(

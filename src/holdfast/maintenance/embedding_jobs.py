@@ -13,8 +13,10 @@ from ..storage.protocol import Store
 from ..types import Names, Scope
 from .embedding_catchup import embed_all
 
-STEP = 256  # texts per transaction: a killed process repeats at most this much
-SMALL_STEP = 16  # for slow models, so that a worker that is to end waits for a moment only
+# Texts per transaction: a killed process repeats at most this much.
+STEP = 256
+# For slow models, so that a worker that is to end waits for a moment only.
+SMALL_STEP = 16
 
 
 def reembed(
@@ -77,7 +79,8 @@ def _embed_scope(task: Task) -> None:
     if embedder is not None:
         step = STEP if embedder.quick else SMALL_STEP
         for count in embed_all(store, tiers, embedder, step=step, scopes=scopes):
-            if count == step:  # or it was the last one, and nothing holds up the end any more
+            # Or it was the last one, and nothing holds up the end any more.
+            if count == step:
                 task.heartbeat()
     if tiers.usable(model) is None:
         raise EmbedderError(tiers.errors.get(model) or f"{model} cannot be used here.")

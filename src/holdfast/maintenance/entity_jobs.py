@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 # Memories of one transaction, and the number of entities up to which one is worth a second look.
 MOST = 50
 FEW = 2
-PAGE = 500  # memories that are read at once
+# Memories that are read at once.
+PAGE = 500
 KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
 STAMP = "enriched_at"
 KEY = "nightly"
@@ -78,7 +79,8 @@ def _recognition(worker: Worker, complete: Complete | None) -> Recognition:
 
 def _due(worker: Worker) -> Iterator[Due]:
     if not _recognition(worker, worker.complete).accurate_available():
-        return  # a second look by the eyes of the first finds nothing new
+        # A second look by the eyes of the first finds nothing new.
+        return
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
         waiting = candidates(worker.store, scope, limit=1)
         if waiting:
@@ -100,7 +102,8 @@ def _run(task: Task) -> Output | None:
             "%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at
         )
         if stopped is not None:
-            raise stopped  # the others have their turn when the model may be asked again
+            # The others have their turn when the model may be asked again.
+            raise stopped
         task.heartbeat()
     return None
 

@@ -41,11 +41,16 @@ TASKS: Mapping[str, str] = {
 is best done.
 """
 
-TRIES = 3  # as many as a new job has
-BACKOFF: Micros = 30_000_000  # after the first failure; doubled after each further one
-KEPT_FOR = 30 * DAY  # how long jobs that are done are listed, where there may be any number of them
-DELAY = 1.0  # seconds: short scripts end before and never pay for loading a model
-TOGETHER = 100  # scopes that the background looks at in one go
+# As many as a new job has.
+TRIES = 3
+# After the first failure; doubled after each further one.
+BACKOFF: Micros = 30_000_000
+# How long jobs that are done are listed, where there may be any number of them.
+KEPT_FOR = 30 * DAY
+# Seconds: short scripts end before and never pay for loading a model.
+DELAY = 1.0
+# Scopes that the background looks at in one go.
+TOGETHER = 100
 
 JobListener = Callable[[Job], None]
 
@@ -130,7 +135,8 @@ def _done(task: Task) -> Job:
     except Stopping:
         return replace(job, status="pending") if task.worker.store.release(job) else job
     except KeyboardInterrupt:
-        task.worker.store.release(job)  # whoever comes next need not wait for the lease to run out
+        # Whoever comes next need not wait for the lease to run out.
+        task.worker.store.release(job)
         raise
     except LeaseLost:
         log.info("%s %s of %s was lost to another worker", job.kind, job.key, job.scope)

@@ -103,12 +103,14 @@ def _cost(
     if building.default is not None:
         rehearsed = replace(building, default=reads)
         for session in to_read:
-            with suppress(ModelFailed):  # the estimate has nothing to say
+            # The estimate has nothing to say.
+            with suppress(ModelFailed):
                 stage1.teaches(session, turns_of(store, session), rehearsed)
     if (building.smol or building.default) is not None and (to_read or build_due):
         with suppress(ModelFailed):
             build.by_model(stage1_outputs.outputs(store, scope), replace(building, smol=builds))
-        builds.tokens += reads.calls * ANSWER  # what the sessions teach is read along
+        # What the sessions teach is read along.
+        builds.tokens += reads.calls * ANSWER
     return Spent(reads.calls + builds.calls, reads.tokens + builds.tokens)
 
 
@@ -176,7 +178,8 @@ def _read_all(worker: Worker, note: JobListener) -> None:
             for one in [pool.submit(keep_reading) for _ in range(at_a_time)]:
                 one.result()
         except BaseException:
-            worker.stop.set()  # the others give back what they read, instead of being waited for
+            # The others give back what they read, instead of being waited for.
+            worker.stop.set()
             raise
 
 

@@ -27,7 +27,8 @@ from ..types import Kind as MemoryKind
 
 WEEK = 7 * DAY
 COOL_DOWN = 6 * DAY
-FEWEST = 3  # facts, below which a week has no pattern
+# Facts, below which a week has no pattern.
+FEWEST = 3
 # memories that are looked at and linked to what came of it; told to a model
 MOST = 200
 TOLD = 100
@@ -185,7 +186,8 @@ def save_reflection(
         tags=tags,
     )
     stored = writer.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
-    for source in sources:  # all of them: what is erased must find everything that may retell it
+    # All of them: what is erased must find everything that may retell it.
+    for source in sources:
         writer.link(Edge(scope, stored.id, source.id, "derived_from", at))
     return stored
 

@@ -18,7 +18,8 @@ Moment = datetime | Micros | None
 ScopeLike = str | Scope
 Ref = str | int
 
-_LARGEST = (1 << 63) - 1  # that a database can count to
+# That a database can count to.
+_LARGEST = (1 << 63) - 1
 
 
 class Fields(TypedDict, total=False):

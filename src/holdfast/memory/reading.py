@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ..context.companion import WorkingMemory
     from ..context.session_context import Context
 
-MOST_NAMED = 5  # damaged rows that a warning names; `doctor` lists all
+# Damaged rows that a warning names; `doctor` lists all.
+MOST_NAMED = 5
 
 
 class Reading(Conversing):

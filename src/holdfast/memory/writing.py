@@ -124,7 +124,8 @@ class Writing(Approving, Recording):
         scope = self.scopes[0]
         memories = []
         for turn in ensure_list(turns, "turns", "capture"):
-            with suppress(Nothing):  # a blank turn, or one that only repeats what memory injected
+            # A blank turn, or one that only repeats what memory injected.
+            with suppress(Nothing):
                 memories.append(ingest.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
         if not memories:
             return []
@@ -285,7 +286,8 @@ class Writing(Approving, Recording):
         to be refused.
         """
         events: Events = []
-        for limit in (1, 1_000, None):  # nearly always the last entry will do
+        # Nearly always the last entry will do.
+        for limit in (1, 1_000, None):
             events = self.store.events(self.scopes, limit=limit)
             if latest := next(
                 (event.run for event in events if event.verb not in FROM_FILES), None

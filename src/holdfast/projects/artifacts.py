@@ -133,7 +133,8 @@ def _raw(kept: Sequence[Output]) -> str:
 
 def _file_name(kept: Output) -> str:
     session = re.sub(r"[^A-Za-z0-9._-]", "-", kept.session).lstrip(".")[:120]
-    if session != kept.session:  # two ids may come to the same name
+    # Two ids may come to the same name.
+    if session != kept.session:
         session += f"-{hashlib.sha256(kept.session.encode()).hexdigest()[:8]}"
     return f"{session}-{kept.taught.slug}.md" if kept.taught.slug else f"{session}.md"
 

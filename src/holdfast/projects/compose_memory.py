@@ -44,7 +44,8 @@ NARROW = 100
 MOST_SKILLS = 20
 _SAID_BY_HEADING = re.compile(r"^Decided: (.)")
 _STEP = re.compile(r"^\d+\.\s", re.MULTILINE)
-_PART = re.compile(r"\s(?=(?:Cause|Fix): )")  # of a failure, each of which gets a line of its own
+# Of a failure, each of which gets a line of its own.
+_PART = re.compile(r"\s(?=(?:Cause|Fix): )")
 _INFINITIVE = re.compile(r"^to (?=\w)", re.IGNORECASE)
 _COMMAND = re.compile(r"`([^`\n]+)`")
 

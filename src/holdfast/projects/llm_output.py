@@ -14,7 +14,8 @@ from ..models.llm.chat import Complete
 from ..models.llm.json_output import object_in
 
 LONGEST_SLUG = 20  # characters
-STEP = 0.1  # seconds between two looks at whether to stop
+# Seconds between two looks at whether to stop.
+STEP = 0.1
 
 
 def answer_of(

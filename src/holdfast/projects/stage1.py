@@ -34,7 +34,8 @@ NEXT = ("project-build", "memory")
 """The job that puts all sessions together, which has more to do when one of them taught something
 else.
 """
-MOST_NOTES = 40  # of one session: one that seems to teach more is a document, not a session
+# Of one session: one that seems to teach more is a document, not a session.
+MOST_NOTES = 40
 LONGEST_TITLE = 70
 KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|:?\n")

@@ -15,7 +15,8 @@ from ..text.fences import neutralise
 from ..types import Memory
 
 MARKER = "...[truncated]..."
-HEAD = 0.6  # of the room; the rest is for the end
+# Of the room; the rest is for the end.
+HEAD = 0.6
 LONGEST = 32_000  # characters of one item
 
 

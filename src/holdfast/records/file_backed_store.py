@@ -73,7 +73,8 @@ class FileBackedStore:
         changes = Changes()
 
         def whole(writer: Writer) -> T:
-            changes.take_back()  # a second try begins with the files as they were
+            # A second try begins with the files as they were.
+            changes.take_back()
             result = work(writer)
             records.write_back.Mirror(
                 writer, self.bare, self._by_scope, changes, self._follower.max_bytes
@@ -103,7 +104,8 @@ class FileBackedStore:
 
     def _follow_once(self) -> None:
         if not self._current:
-            with self._lock:  # who comes second waits for the first
+            # Who comes second waits for the first.
+            with self._lock:
                 if not self._current:
                     self.followed = self.follow()
 

@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from .markdown import Record
 
 VERB = "follow"
-CHUNK = 500  # files that are read and taken in at a time: no more than that is in memory
-FRONTMATTER = 64_000  # bytes that a file may hold besides its text
+# Files that are read and taken in at a time: no more than that is in memory.
+CHUNK = 500
+# Bytes that a file may hold besides its text.
+FRONTMATTER = 64_000
 TRIES = 5
-MANY = 1_000  # files: so many are sealed, for fewer comparing takes less time than that
+# Files: so many are sealed, for fewer comparing takes less time than that.
+MANY = 1_000
 UNWRITABLE = (StoreBusy, StoreReadOnly, StoreFull)
 Progress = Callable[[int, int], None]
 
@@ -74,7 +77,8 @@ def follow(follower: Follower, place: RecordRoot) -> Followed:
             root = atomic_files.root_of(follower.store, place.root)
             seal = KnownFile("", root, "", 0, 0, listing.seal())
             if seal in follower.store.files(place.scope, ""):
-                return followed  # as nearly always, so no more than this is asked for it
+                # As nearly always, so no more than this is asked for it.
+                return followed
             tree = listing.records(followed.warnings)
             if follower.store.file_stats(place.scope, root) == tree:
                 if len(tree) >= MANY and not followed.warnings:
@@ -107,7 +111,8 @@ def _put_seal(
 
     def work(writer: Writer) -> None:
         known = {one.path: (one.size, one.mtime) for one in writer.files(place.scope, seal.path)}
-        if known == tree:  # what was noted meanwhile may wait to be looked at
+        # What was noted meanwhile may wait to be looked at.
+        if known == tree:
             writer.put_files(place.scope, [seal])
 
     with suppress(*UNWRITABLE), follower.store.short_busy_timeout():
@@ -183,7 +188,8 @@ class _Run:
             news = self._behind or (last and self._gone) or any(one.record for one in seen)
             if news or not isinstance(error, UNWRITABLE):
                 raise
-            return True  # it says what it said before, and is looked at once more
+            # It says what it said before, and is looked at once more.
+            return True
 
     def _bring_up(self, writer: Writer, changes: atomic_files.Changes) -> None:
         """Writes to files what a sync changed in memories while the place was not open."""
@@ -224,7 +230,8 @@ class _Run:
         try:
             content = self._content(path, file)
             if content is None:
-                return None  # deleted since it was listed: the next time sees that
+                # Deleted since it was listed: the next time sees that.
+                return None
             if known is not None and atomic_files.hash_noted(known) == content.hash:
                 note = atomic_files.noted(self._root, path, known.memory, content)
                 self._behind += [note] if known.hash.startswith(BEHIND) else []

@@ -19,7 +19,8 @@ from ..text.fences import REGION_BEGIN, REGION_END
 
 NOTE = "kept by `holdfast publish`: change the records, not this"
 _REPAIR = "Put the pair right, or delete what is left of it, and try again."
-_NEW = "new"  # instead of a number of line ends: there was no file
+# Instead of a number of line ends: there was no file.
+_NEW = "new"
 
 _MARK = re.compile(
     (

@@ -49,7 +49,8 @@ ORDER = (
     "quote",
 )
 OWN_METADATA = ("file", "source", "evidence", "aliases", "redacted", "was")
-SECOND = 1_000_000  # the file says when to the second, which is as much as a person wants to read
+# The file says when to the second, which is as much as a person wants to read.
+SECOND = 1_000_000
 _ID = re.compile(r"(?!\d+\Z)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 

@@ -21,10 +21,13 @@ from . import atomic_files, managed_region
 from .roots import RecordRoot
 
 ORDER = ("principles", "preferences", "procedures", "decisions", "incidents")
-MOST_BYTES = 8_000  # a quarter of what the strictest of the tools that read such files take in
-RECENT = 90 * DAY  # an incident that is older has been dealt with
+# A quarter of what the strictest of the tools that read such files take in.
+MOST_BYTES = 8_000
+# An incident that is older has been dealt with.
+RECENT = 90 * DAY
 HALF_LIFE = 365 * DAY
-LONGEST = 600  # characters; a longer record is begun, and its file named
+# Characters; a longer record is begun, and its file named.
+LONGEST = 600
 NOTHING = "No records yet."
 
 Measure = Callable[[str], int]

@@ -93,7 +93,8 @@ def noted_place(folder: Path, data: Path) -> RecordRoot | None:
     A person's `data` has a folder for each such project; version 0.1.0 left a list in the project
     instead.
     """
-    if not (data / PROJECTS).is_dir():  # the usual case costs one look, and loads nothing
+    # The usual case costs one look, and loads nothing.
+    if not (data / PROJECTS).is_dir():
         return None
     place = place_around(folder)
     is_noted = (data / PROJECTS / place.scope.key).is_dir() or place.root.is_dir()

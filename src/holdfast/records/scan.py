@@ -23,7 +23,8 @@ Stat = tuple[int, int]
 """What a folder's listing says of a file: its size, and when it was changed, in nanoseconds."""
 
 
-_ABOUT = frozenset(("README.md", "Readme.md", "readme.md"))  # what a folder is for, not a record
+# What a folder is for, not a record.
+_ABOUT = frozenset(("README.md", "Readme.md", "readme.md"))
 
 
 class _Folder(NamedTuple):
@@ -122,7 +123,8 @@ def _look(path: Path) -> _Folder:
     numbers = folder.numbers
     try:
         with _opened(path) as handle, os.scandir(handle) as entries:
-            for entry in entries:  # ten thousand times before each recall, so little is done here
+            # Ten thousand times before each recall, so little is done here.
+            for entry in entries:
                 name = entry.name
                 if name[0] == ".":
                     continue

@@ -149,7 +149,8 @@ class Extractor:
                     "The session went on while it was read. It is read again the next time."
                 )
             if stamp_of(fresh) != stamp_of(session):
-                return []  # somebody else has read it meanwhile
+                # Somebody else has read it meanwhile.
+                return []
             at = self.clock()
             kept = [self._write_down(writer, fresh, one, at=at) for one in found]
             writer.put_session(

@@ -19,7 +19,8 @@ from ..values import dataclass
 from .roots import PROJECTS, RecordRoot
 
 LIST = "sources"
-INDEX = "index"  # the verb that the journal has for it
+# The verb that the journal has for it.
+INDEX = "index"
 FOLLOWED = "lists"
 """Under what the files table keeps that the lists were followed to their end."""
 _HEAD = (

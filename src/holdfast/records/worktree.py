@@ -20,10 +20,13 @@ are left out.
 """
 
 GONE = "not there"
-MOST_BYTES = 1_000_000  # of a file: more than any source that a person cites lines of
-MOST_FILES = 20_000  # that are looked through for a name where git does not list them
+# Of a file: more than any source that a person cites lines of.
+MOST_BYTES = 1_000_000
+# That are looked through for a name where git does not list them.
+MOST_FILES = 20_000
 PATIENCE = 2.0  # seconds for git to answer
-MOST_NAMESAKES = 20  # there may be a thousand of `__init__.py`
+# There may be a thousand of `__init__.py`.
+MOST_NAMESAKES = 20
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _UNSEEN = ("node_modules", "__pycache__")
 
@@ -103,7 +106,8 @@ class Tree:
     def renamed(self, file: str, since: str) -> str:
         """What git says that a file has been called since a commit; empty where it says nothing."""
         if not _COMMIT.fullmatch(since):
-            return ""  # a record can say anything, and git takes much for an option
+            # A record can say anything, and git takes much for an option.
+            return ""
         if since not in self._renames:
             said = self._git(
                 "diff",

@@ -144,7 +144,8 @@ class Mirror:
             self.writer.drop_files(before.scope, known.root, [path])
             release(self.writer, before.scope, {before.id})
         elif old is not None and _id_in(old, path) != before.id:
-            return  # another file by now; of one that was purged nothing is known any more
+            # Another file by now; of one that was purged nothing is known any more.
+            return
         if old is not None:
             self.changes.delete(_file(place, path), old)
 

@@ -17,11 +17,15 @@ from ..values import replace
 from .features import ENCODER, STATIC
 from .query import Query
 
-DEPTH = 100  # candidates per arm; 200 found nothing more on the question sets we measure with
-TIMELY = 50  # candidates the arms may add from inside a time that the question names
-BEST = 20  # candidates per arm whose neighbours are looked at too; 60 found no more either
+# Candidates per arm; 200 found nothing more on the question sets we measure with.
+DEPTH = 100
+# Candidates the arms may add from inside a time that the question names.
+TIMELY = 50
+# Candidates per arm whose neighbours are looked at too; 60 found no more either.
+BEST = 20
 REACH = 2  # positions before and after
-MOST_TERMS = 40  # a pasted document is cut to its rarest words
+# A pasted document is cut to its rarest words.
+MOST_TERMS = 40
 LONGEST_NAME = 4  # words of an entity's name
 
 
@@ -139,7 +143,8 @@ def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[in
     wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
     memories = {memory.seq: memory for memory in store.get(where.scopes, wanted)}
     if where.as_of is not None:
-        return memories  # whether a neighbour was there then, only the arms know
+        # Whether a neighbour was there then, only the arms know.
+        return memories
     best = {seq for order in arms.values() for seq in order[:BEST]}
     around = store.neighbours([memory for seq, memory in memories.items() if seq in best], REACH)
     for near in around.values():

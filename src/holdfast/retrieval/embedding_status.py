@@ -11,7 +11,8 @@ from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..types import Scope
 
-PROBE = "Is anybody there?"  # what a model is asked only to see whether it answers
+# What a model is asked only to see whether it answers.
+PROBE = "Is anybody there?"
 # how the identity of a model begins that ships with the package, and need not be asked
 LOCAL = "local:"
 

@@ -54,9 +54,12 @@ _NEIGHBOURS = (
     (1, 1 / 3),
 )
 _USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
-_LONGEST_NEIGHBOUR = 60  # terms: a long neighbour would drown the passage
-_SELF_CONTAINED = 90  # terms from which a passage needs no neighbours to be understood
-_FULL_LENGTH = 40  # terms from which more length says nothing more
+# Terms: a long neighbour would drown the passage.
+_LONGEST_NEIGHBOUR = 60
+# Terms from which a passage needs no neighbours to be understood.
+_SELF_CONTAINED = 90
+# Terms from which more length says nothing more.
+_FULL_LENGTH = 40
 # what a neighbour's similarity adds
 _MEANING_BEFORE = 0.3
 _MEANING_AFTER = 0.2

@@ -19,7 +19,8 @@ from ..text.time_expressions import Span, spans
 from ..text.tokens import index_terms, lone_letters, query_terms
 from .personal_questions import asks_of_somebody, personal_terms
 
-_SHORTEST_NICKNAME = 3  # "Mel" may be Melanie; "Jo" may be anyone
+# "Mel" may be Melanie; "Jo" may be anyone.
+_SHORTEST_NICKNAME = 3
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 # The person who asks, in the languages whose stop words we know.
@@ -126,7 +127,8 @@ class Query(NamedTuple):
 def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
     """Read `text` as asked at `now` (microseconds) in a scope whose memories are by `authors`."""
     words = {word.casefold(): word for word in _WORD.findall(text)}
-    meant = query_terms(text) or lone_letters(text)  # R and C are languages too
+    # R and C are languages too.
+    meant = query_terms(text) or lone_letters(text)
     named = {author: alias for author in authors if (alias := _alias(author, words))}
     return Query(
         text=text,

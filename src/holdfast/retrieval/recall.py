@@ -21,7 +21,8 @@ from .query import Query, analyse
 NEAR_COPY = (
     0.9  # share of words two texts must have in common to count as the same thing said twice
 )
-DOUBT = 0.5  # what a memory of no confidence at all keeps of its score
+# What a memory of no confidence at all keeps of its score.
+DOUBT = 0.5
 
 
 class Engine(NamedTuple):

@@ -81,7 +81,8 @@ class KeyFile:
 
     def add(self, owner: str, *, at: Micros) -> str:
         """Makes a key for one owner and returns it; nobody can tell it again."""
-        Scope("user", owner)  # says what is wrong with a name that cannot be one
+        # Says what is wrong with a name that cannot be one.
+        Scope("user", owner)
         id_ = secrets.token_hex(4)
         secret = secrets.token_urlsafe(32)
         salt = secrets.token_hex(16)
@@ -114,7 +115,8 @@ class KeyFile:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
             try:
-                os.write(file, line)  # at once, so that lines of two programs never mix
+                # At once, so that lines of two programs never mix.
+                os.write(file, line)
             finally:
                 os.close(file)
         except OSError as error:

@@ -27,7 +27,8 @@ from .session_watch import Conversations
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
-SMALLEST_LIMIT = 1_000_000  # bytes that a request may bring in any case
+# Bytes that a request may bring in any case.
+SMALLEST_LIMIT = 1_000_000
 ABOUT = "Long-term memory: what is known about an owner, and everything that can be done with it."
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {

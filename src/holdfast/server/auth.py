@@ -112,7 +112,8 @@ async def memory(
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
         view.actor = f"http:{owner_id(scope)}"
-        request.state.memory = view  # for what every answer says of it
+        # For what every answer says of it.
+        request.state.memory = view
         yield view
         return
     guest = await run_in_threadpool(

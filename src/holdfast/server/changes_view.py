@@ -9,8 +9,10 @@ from ..memory import Holdfast
 from ..types import Event, iso
 from . import schemas
 
-EVENTS_PER_RUN = 20  # journal entries that are read for each run that is asked for
-SHOWN = 5  # memories of a run; an import has thousands
+# Journal entries that are read for each run that is asked for.
+EVENTS_PER_RUN = 20
+# Memories of a run; an import has thousands.
+SHOWN = 5
 SAID = "capture"
 
 

@@ -10,7 +10,8 @@ from ..retrieval.provenance import Decision
 from ..types import DAY, Edge, Memory, iso
 from . import schemas
 
-POINTS = 45  # of a curve; a screen shows no more
+# Of a curve; a screen shows no more.
+POINTS = 45
 
 
 def memory_story(hf: Holdfast, ref: str) -> schemas.Story:

@@ -17,7 +17,8 @@ from .session_watch import Conversations
 log = logging.getLogger(__name__)
 
 EVERY_MINUTE = 60.0  # seconds
-KEEP_ALIVE = 15  # seconds that an idle connection is kept
+# Seconds that an idle connection is kept.
+KEEP_ALIVE = 15
 
 
 def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
@@ -65,6 +66,7 @@ def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
 
 
 def _sweep(conversations: Conversations, stop: threading.Event) -> None:
-    conversations.tend(stop)  # what a server that was killed has left open is ended now
+    # What a server that was killed has left open is ended now.
+    conversations.tend(stop)
     while not stop.wait(EVERY_MINUTE):
         conversations.tend(stop)

@@ -17,7 +17,8 @@ from .problem_json import problem
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 READING = ("GET", "HEAD", "OPTIONS")
-BODY_SECONDS = 30.0  # for all of a body to arrive
+# For all of a body to arrive.
+BODY_SECONDS = 30.0
 
 
 class Gate:

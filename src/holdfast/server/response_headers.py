@@ -17,7 +17,8 @@ from .problem_json import tell_unknown
 log = logging.getLogger("holdfast.server.access")
 
 LEFT_OUT = "Holdfast-Left-Out"
-MOST_NAMED = 10  # damaged rows that a header names
+# Damaged rows that a header names.
+MOST_NAMED = 10
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 POLICY = "; ".join(
     (

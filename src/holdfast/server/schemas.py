@@ -28,7 +28,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Id = Annotated[
     str, Field(min_length=1, max_length=200, pattern="[^0-9]", description="The id of a memory.")
 ]
-MOST_TEXT = 1_000_000  # the setting max_content_bytes draws the real line
+# The setting max_content_bytes draws the real line.
+MOST_TEXT = 1_000_000
 
 
 class Problem(BaseModel):

@@ -19,8 +19,10 @@ log = logging.getLogger(__name__)
 
 REPLY = "assistant"  # whose turn ends an exchange
 ACTOR = "worker:serve"
-TRIES = 3  # to learn from a session that is being read elsewhere
-SHUTDOWN_SECONDS = 6.0  # for learning; what stops servers often gives them ten in all
+# To learn from a session that is being read elsewhere.
+TRIES = 3
+# For learning; what stops servers often gives them ten in all.
+SHUTDOWN_SECONDS = 6.0
 
 
 class Conversations:
@@ -33,7 +35,8 @@ class Conversations:
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Keeps one turn, and notes that its session is going on."""
-        if hf.store is not self._hf.store:  # a guest's own store is gone with the request
+        # A guest's own store is gone with the request.
+        if hf.store is not self._hf.store:
             kept = hf.capture_many([turn])
             return kept[0] if kept else None
         session = (hf.scopes[0], turn["session"])
@@ -55,7 +58,8 @@ class Conversations:
         try:
             hf.consider(turn.session)
         except Conflict:
-            return  # the session has ended or somebody else considers it, which comes to the same
+            # The session has ended or somebody else considers it, which comes to the same.
+            return
         except HoldfastError:
             log.exception("a conversation could not be considered")
 

@@ -21,7 +21,8 @@ NOT_AS_STORED = "is not the text that was stored: its hash is another"
 QUARANTINED = "quarantined: "
 """How the reason begins for which a damaged memory is archived: until a person decides about it."""
 UNKNOWN = "has a value that does not exist"
-AFRESH = ("purge", "repair", "import")  # verbs after which a damaged row may be gone or sound
+# Verbs after which a damaged row may be gone or sound.
+AFRESH = ("purge", "repair", "import")
 JOURNAL_ENTRY = "journal entry"
 LOST = (
     "What it says is nowhere else; a backup may have it. `holdfast doctor` lists all that "

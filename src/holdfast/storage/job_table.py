@@ -89,7 +89,8 @@ class SQLJobs(ScopedSQL):
         )
         values = (kind, before, *(numbers or ()))
         if numbers == [] or not self.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
-            return 0  # nearly always, and then nothing is written
+            # Nearly always, and then nothing is written.
+            return 0
         return len(
             self.transact(numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values))
         )

@@ -288,7 +288,8 @@ class JournalledRows(ABC):
         if table is MEMORIES:
             self._touch(number, row, row)
             self._reindex(number, row, row | changes)
-            if "content" in changes:  # a damaged text that another store had whole
+            # A damaged text that another store had whole.
+            if "content" in changes:
                 sql = "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?"
                 self.execute(sql, (content_hash(changes["content"]), number, row["id"]))
         told = {column: value for column, value in changes.items() if column not in table.observed}

@@ -136,7 +136,8 @@ def _present(sides: Iterable[Lineage], events: Mapping[Name, Event]) -> bool:
     if not of_presence:
         return False
     latest = _latest(of_presence)
-    if is_purged(events[latest]):  # a change, or a removal? Who has it knows
+    # A change, or a removal? Who has it knows.
+    if is_purged(events[latest]):
         return any(side.row is not None for side in sides if latest in named(side.events))
     return events[latest].before is None
 

@@ -9,7 +9,8 @@ import time
 # seconds, or every second one.
 FINE = 20_000_000
 COARSE = 2_000_000_000
-UNSURE = -1  # instead of such a time, which is then looked at again
+# Instead of such a time, which is then looked at again.
+UNSURE = -1
 
 
 def sure(mtime: int) -> int:

@@ -155,7 +155,8 @@ class PeerWriter(ErasingWriter):
             elif together.purged and together.noun != PROFILES.noun:
                 self._erase(scope, together, done)
                 erasing = True
-            if erasing:  # what is erased takes others with it, and leaves entries under other names
+            # What is erased takes others with it, and leaves entries under other names.
+            if erasing:
                 pairs = self._news(scope, [together])
             for pair in pairs:
                 self._take_entries(scope, *pair)
@@ -239,7 +240,8 @@ class PeerWriter(ErasingWriter):
 
     def _remove(self, table: Table, scope: Scope, ours: Lineage) -> None:
         if self._row(table, scope, ours.key) is None:
-            return  # it went with what it points to
+            # It went with what it points to.
+            return
         if self._still_spoken_of(table, scope, ours):
             self._journal(self.number(scope), ours.noun, ours.target, None, None)
             return
@@ -349,7 +351,8 @@ class PeerWriter(ErasingWriter):
         )
         ours = self.damages.sound(rows, lambda row: message_from(row, self.scope))
         if len(ours) < len(rows):
-            return False  # to put them together anew would drop what cannot be read
+            # To put them together anew would drop what cannot be read.
+            return False
         known = self._row(SESSIONS, scope, (session,))
         together = merged_messages(ours, theirs)
         if known is None or together == _said(ours):

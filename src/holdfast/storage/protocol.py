@@ -187,7 +187,8 @@ class ErasureTarget(NamedTuple):
 
 
 Places = list[ErasureTarget]
-WAIT = 10.0  # seconds that each step of cleaning up waits for who is reading or writing
+# Seconds that each step of cleaning up waits for who is reading or writing.
+WAIT = 10.0
 
 
 BEHIND = "!"

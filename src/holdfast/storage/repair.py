@@ -34,7 +34,8 @@ from .schema import (
 Values = dict[str, Any]
 _FIELDS = ("seq", "scope", "content_hash", *MEMORY_COLUMNS)
 SELECT_ALL = f"SELECT {', '.join(_FIELDS)} FROM memories ORDER BY seq"
-UNREADABLE = "\ufffd"  # stands where bytes could not be read
+# Stands where bytes could not be read.
+UNREADABLE = "\ufffd"
 
 
 def mend(execute: Statements, *, at: Micros) -> None:
@@ -174,7 +175,8 @@ def _stand_in(table: Table, column: str, row: Values) -> Any:
     if column == "status":
         return "archived"
     if column not in table.json:
-        return row[column]  # with a mark in the place of what could not be read
+        # With a mark in the place of what could not be read.
+        return row[column]
     if table is MESSAGES:
         return to_json({"damaged": row[column]})
     return "{}" if table is PROFILES else None
@@ -202,7 +204,8 @@ def _mend_table(execute: Statements, table: Table) -> None:
         number = row[0]
         values = dict(zip(read_as(table), row, strict=True))
         if any(column in table.key for column in wrong):
-            continue  # nobody can tell what it belongs to
+            # Nobody can tell what it belongs to.
+            continue
         target = to_json([values[column] for column in table.key])
         images = _images(execute, number, table.noun, target)
         mended = {}

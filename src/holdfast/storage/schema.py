@@ -195,7 +195,8 @@ _WORDS: Mapping[tuple[str, str], frozenset[str]] = {
     ("edge", "relation"): frozenset(("derived_from", "supersedes", "conflicts_with")),
     ("event", "noun"): frozenset(TABLES),
 }
-_LISTS = frozenset(("tags", "triple"))  # JSON columns that hold a list; all others hold an object
+# JSON columns that hold a list; all others hold an object.
+_LISTS = frozenset(("tags", "triple"))
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -70,7 +70,8 @@ _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
     "jobs": (("kind", "key"), (), ("error",)),
     "events": (("seq",), ("before", "after"), ()),
 }
-FEW = 20  # texts that the database itself looks for; with more it is quicker to read every row once
+# Texts that the database itself looks for; with more it is quicker to read every row once.
+FEW = 20
 
 
 class ErasingWriter(NounWriter):

@@ -30,7 +30,8 @@ from .schema import (
     key_of,
 )
 
-_FADING = ("confidence", "strength", "decayed_at")  # what time alone does to a memory
+# What time alone does to a memory.
+_FADING = ("confidence", "strength", "decayed_at")
 # Every reader of JSON has it exactly, and there is room for more numbers behind it.
 HIGHEST_SEQ = 2**53 - 1
 _FIRST = "Undo the runs that did so first."
@@ -110,7 +111,8 @@ class RowWriter(PeerWriter, FilesWriter):
                 )
             row = dict(event.before)
             if self.keeps_seqs and row.get("seq") and self._has_seq(row["seq"]):
-                del row["seq"]  # since then a memory was restored under this number
+                # Since then a memory was restored under this number.
+                del row["seq"]
             self._insert(table, event.scope, row)
         else:
             now = self._row(table, event.scope, key)

@@ -83,7 +83,8 @@ class GraphContract:
         )
         assert write(store, lambda writer: writer.go_on(ANN, "s", at=at(3))) == 7
         assert store.sessions([ANN]) == [Session("s", ANN, START, at(5))]
-        assert store.events([ANN]) == before  # that somebody speaks is seen, not changed
+        # That somebody speaks is seen, not changed.
+        assert store.events([ANN]) == before
 
     def test_only_an_open_session_goes_on(self, store: Store) -> None:
         ended = Session("ended", ANN, START, START, ended_at=START)

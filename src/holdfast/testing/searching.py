@@ -232,7 +232,8 @@ class VectorsContract:
         write(writing, lambda writer: writer.remove(third), run="run_remove")
         agrees(without(vectors, second, third))
         undo(writing, "run_remove")
-        agrees(without(vectors, second, third))  # it is back, but its vector has to be made again
+        # It is back, but its vector has to be made again.
+        agrees(without(vectors, second, third))
         writing.add_vectors(ALL, MODEL, {third.seq: vectors[third.seq]})
         agrees(without(vectors, second))
         set_status(writing, fourth, "archived")
@@ -320,7 +321,8 @@ class VectorsContract:
         expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {
             blank.seq: 0.0
         }
-        for _ in range(3):  # the second time a scope is asked, its vectors may be kept at hand
+        # The second time a scope is asked, its vectors may be kept at hand.
+        for _ in range(3):
             assert store.similarities([ANN], MODEL, asked, seqs) == pytest.approx(
                 expected, abs=1e-5
             )

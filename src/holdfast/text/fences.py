@@ -89,7 +89,8 @@ def strip_fences(text: str) -> tuple[str, int]:
     indentation before a block go with it if all of it is quoted.
     """
     if "holdfast" not in text.casefold():
-        return text, 0  # ten times quicker than asking the pattern, and every text passes here
+        # Ten times quicker than asking the pattern, and every text passes here.
+        return text, 0
     blocks = list(_blocks(text))
     return _without(text, blocks), len(blocks)
 
@@ -127,7 +128,8 @@ def memory_blocks(text: str) -> list[tuple[int, int]]:
     must not be learned again."""
     whole = list(_blocks(text)) if "holdfast" in text.casefold() else []
     if not _MANGLED.search(text.lower().translate(_AS_IT_LOOKS)):
-        return whole  # most texts stop here, before each letter is looked at
+        # Most texts stop here, before each letter is looked at.
+        return whole
     plain, places = _folded(text)
     marks = [mark for mark in _MANGLED.finditer(plain) if _is_a_mark(plain, mark)]
     mangled = []
@@ -272,7 +274,8 @@ def _plain(line: str) -> str:
     heading = _HEADING.match(line)
     line = line[heading.end() :] if heading else line
     role = _ROLE.match(line)
-    if role:  # the ratio sign reads like a colon and starts no turn
+    # The ratio sign reads like a colon and starts no turn.
+    if role:
         line = f"{role[1]}∶{line[role.end() :]}"
     return line.strip()
 

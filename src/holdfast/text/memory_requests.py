@@ -52,9 +52,12 @@ follows.
 """
 
 LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
-LONGEST = 4_000  # characters: longer texts are pasted rather than said
-LONGEST_SENTENCE = 600  # characters, which also bounds what a pattern can cost
-LONGEST_TOPIC = 300  # characters of what is to be remembered; a topic to forget is far shorter
+# Characters: longer texts are pasted rather than said.
+LONGEST = 4_000
+# Characters, which also bounds what a pattern can cost.
+LONGEST_SENTENCE = 600
+# Characters of what is to be remembered; a topic to forget is far shorter.
+LONGEST_TOPIC = 300
 
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "latin": re.compile(r"[a-z]", re.IGNORECASE),
@@ -185,7 +188,8 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         found = _first(grammar, spelled)
         if found is None:
             continue
-        if grammar.fold:  # the topic as it was written
+        # The topic as it was written.
+        if grammar.fold:
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
         before = sentences[:place]
         after = sentences[place + 1 :]
@@ -283,7 +287,8 @@ def _forgotten(
     matter named before.
     """
     if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
-        return None, ""  # "There is a typo in my text. Remove it." is about the text
+        # "There is a typo in my text. Remove it." is about the text.
+        return None, ""
     if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
         return "forget_session", ""
     said = _meant(grammar, [*before, sentence[: found.start]])
@@ -302,7 +307,8 @@ def _remembered(
     if not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         if not said and after:
-            said = after[0]  # "Remember this for me. I'm left-handed."
+            # "Remember this for me. I'm left-handed.".
+            said = after[0]
         return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
     if not aside and _has(grammar, grammar.personal, found.topic):

@@ -285,7 +285,8 @@ _MONTHS = [
     "@nov",
     "@dec",
 ]
-_ALSO_VERBS = ("may", "march")  # months only when they are capitalised
+# Months only when they are capitalised.
+_ALSO_VERBS = ("may", "march")
 
 
 def _take_moments(text: str) -> tuple[str, frozenset[str]]:

@@ -225,7 +225,8 @@ class _Notes:
         self._helped = (
             False  # whether an auxiliary stands before, which makes the next word a participle
         )
-        self._joined = True  # whether a comma or an "and" stands before
+        # Whether a comma or an "and" stands before.
+        self._joined = True
         self._enumerated_from = 0
 
     def take(self, match: re.Match[str]) -> None:

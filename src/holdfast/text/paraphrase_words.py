@@ -17,7 +17,8 @@ LIGHT = """
 NO_STOP_WORDS = "like té thé sûr"
 
 JOINING = "and or und oder y e o et ou и или 和 与 及 或"
-AGENT = "by von vom durch par por"  # whom a passive names after these did what it tells
+# Whom a passive names after these did what it tells.
+AGENT = "by von vom durch par por"
 AUXILIARIES = """
     is are was were be been being has have had having get gets got getting become becomes est sont etre
 """
@@ -137,4 +138,5 @@ INFLECTIONS = """
     して される された されました されます しない しません という いう こと もの ある いる あります います あった
     いた ください ないで ない から まで より だけ など さん だった
 """
-KANJI_ENDINGS = "た て る い く き し り み れ ら け せ べ め え っ ん"  # they end a word that begins with a kanji
+# They end a word that begins with a kanji.
+KANJI_ENDINGS = "た て る い く き し り み れ ら け せ べ め え っ ん"

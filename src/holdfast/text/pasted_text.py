@@ -150,10 +150,12 @@ _QUOTATION = later(
     r"|(?<!\w)'(?=\w)[^\n]{12,400}?'(?!\w)|(?<!\w)‘(?=\w)[^’\n]{12,400}’(?!\w)"
 )
 _QUOTED_SENTENCE = later(r"[.!?…。！？,][\"'”’»“」』]$|[.!?]\s")
-_SHORT_QUOTE = 6  # words; from there on a quotation is more than a title
+# Words; from there on a quotation is more than a title.
+_SHORT_QUOTE = 6
 
 
-_UNSEEN = str.maketrans(dict.fromkeys(HIDDEN, ""))  # what nobody sees must not hide a mark
+# What nobody sees must not hide a mark.
+_UNSEEN = str.maketrans(dict.fromkeys(HIDDEN, ""))
 _LOG_LINE = later(r"\s{0,8}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 

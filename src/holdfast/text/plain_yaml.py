@@ -15,7 +15,8 @@ from typing import Any
 from .lazy_regex import later
 
 DEEPEST = 50  # brackets in one value
-WIDTH = 100  # columns that a list may take before each of its items gets a line of its own
+# Columns that a list may take before each of its items gets a line of its own.
+WIDTH = 100
 
 # Words that mean something else to one reader of YAML or another.
 _SPECIAL = frozenset(

@@ -55,10 +55,14 @@ _NAME = re.compile(
     rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])"
 )
 
-LONGEST = 512  # how far a value is read at first; one that is a secret goes to its end
-ENOUGH = 80  # how much of a value shows what it is
-LEAST_ARGUMENT = 12  # characters of a value that only stands in a list after its name
-NEAR = 80  # how far from a name a random string may end
+# How far a value is read at first; one that is a secret goes to its end.
+LONGEST = 512
+# How much of a value shows what it is.
+ENOUGH = 80
+# Characters of a value that only stands in a list after its name.
+LEAST_ARGUMENT = 12
+# How far from a name a random string may end.
+NEAR = 80
 _QUOTES = "\"'`“”‘’«»„"
 # A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside
 # JSON.
@@ -198,7 +202,8 @@ def find_named(text: str) -> list[Secret]:
     lower = text.lower()
     found = []
     for cue, rules in _RULES_BY_CUE.items():
-        if cue in lower:  # rarely so, and then a rule that several cues share may be tried twice
+        # Rarely so, and then a rule that several cues share may be tried twice.
+        if cue in lower:
             found += [
                 secret
                 for rule in rules
@@ -210,7 +215,8 @@ def find_named(text: str) -> list[Secret]:
 
 
 def _named(text: str, lower: str) -> Iterator[Secret]:
-    if len(lower) != len(text):  # a few letters grow when lowered; positions have to stay
+    # A few letters grow when lowered; positions have to stay.
+    if len(lower) != len(text):
         lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
     done = 0
     for position in _places(lower):

@@ -15,7 +15,8 @@ from .secret_seeds import may_hold_phrase, seed_phrases
 _KIND = re.compile(
     r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE
 )
-_NEXT = re.compile(r"^---", re.MULTILINE)  # the next manifest in the same text
+# The next manifest in the same text.
+_NEXT = re.compile(r"^---", re.MULTILINE)
 _DATA = re.compile(r"^([ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(
     r"[ \t]*[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]*(?:[|>][-+]?[ \t]*\n[ "
@@ -24,7 +25,8 @@ _ENTRY = re.compile(
 _INDENT = re.compile(r"[ \t]*")
 _REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)  # filled in elsewhere
 
-_DIGITS = re.compile(r"\d{4}")  # every card number has them, and few texts
+# Every card number has them, and few texts.
+_DIGITS = re.compile(r"\d{4}")
 # 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card;
 # nothing that would make it a part of a longer number, a path, a fraction or an identifier may
 # stand beside it.

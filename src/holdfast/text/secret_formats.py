@@ -22,7 +22,8 @@ _INSIDE = re.compile(r"(?<=[A-Za-z0-9])(?<!\\[nrt])")
 # The same for beginnings that names have too: `my-key-…`.
 _AFTER_WORD = re.compile(r"(?<=[\w.+/-])(?<!\\[nrt])")
 
-SHORTEST = 15  # no format below fits into a shorter stretch without white space
+# No format below fits into a shorter stretch without white space.
+SHORTEST = 15
 
 # kind, cues, pattern; the group `secret` is what goes, the whole match where there is none. All of
 # it is one word.

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from functools import cache
 
 LEAST = 12  # words of the shortest phrase
-LONGEST = 12  # characters of a word of the list with what may stand around it
-DISTINCT = 9  # a word may be drawn twice, but a chant is no phrase
+# Characters of a word of the list with what may stand around it.
+LONGEST = 12
+# A word may be drawn twice, but a chant is no phrase.
+DISTINCT = 9
 MOST_KNOWN = 50_000  # words whose marks are kept
 _BITS = 32_768
 _FILTER = """
@@ -51,7 +53,8 @@ _RUN = re.compile(f"x{{{LEAST},}}")
 _PUNCTUATION = (
     ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
 )
-_NUMBER = re.compile(r"\(?\d{1,2}[.):]?")  # phrases are written down with numbers as well
+# Phrases are written down with numbers as well.
+_NUMBER = re.compile(r"\(?\d{1,2}[.):]?")
 
 
 class _Marks(dict[str, str]):

@@ -61,7 +61,8 @@ _TECHNICAL = re.compile(
     r"|\d+[-–]\d+$|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[:.]\d{2}$",
     re.IGNORECASE,
 )
-SHORTEST_IN_URL = 2  # characters of a password in a URL; `user:p@host` is how manuals write it
+# Characters of a password in a URL; `user:p@host` is how manuals write it.
+SHORTEST_IN_URL = 2
 LONG_NUMBER = (
     16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
 )

@@ -22,13 +22,16 @@ from .secret_prefixes import looks_drawn
 __all__ = ["Secret", "find_secrets", "redact"]
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
-_ID = re.compile(r"[a-z]{2,8}_|[^/]*/.*\.\w{1,5}$")  # `msg_01…`, or the path of a file
-_HIDDEN = "\ue000"  # a private-use character: part of no word and no token
+# `msg_01…`, or the path of a file.
+_ID = re.compile(r"[a-z]{2,8}_|[^/]*/.*\.\w{1,5}$")
+# A private-use character: part of no word and no token.
+_HIDDEN = "\ue000"
 # A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one
 # is rare.
 LEAST_REPEATED = 12
 MOST_REPEATED = 400
-MOST_VALUES = 64  # each costs a search through the text, so that a text full of keys stays linear
+# Each costs a search through the text, so that a text full of keys stays linear.
+MOST_VALUES = 64
 # hiding one secret can bring the next within reach of a name; more than two rounds are contrived
 _ROUNDS = 8
 
@@ -102,7 +105,8 @@ def redact(text: str) -> tuple[str, list[Secret]]:
 
 
 def _scan(text: str) -> list[Secret]:
-    if "[REDACTED:" in text:  # the kind in a marker is not the name of what follows it
+    # The kind in a marker is not the name of what follows it.
+    if "[REDACTED:" in text:
         text = _MARKER.sub(lambda match: f"[{_HIDDEN * (len(match[0]) - 2)}]", text)
     found = find_tokens(text) + find_named(text)
     return [secret for secret in found if _HIDDEN not in text[secret.start : secret.end]]

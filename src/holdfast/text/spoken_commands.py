@@ -29,7 +29,8 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
-LONGEST = 300  # characters: whoever says more than that says more than a command
+# Characters: whoever says more than that says more than a command.
+LONGEST = 300
 LONGEST_SUBJECT = 60  # characters after "forget about"
 SORTS = ("facts", "sessions", "rules")
 
@@ -53,7 +54,8 @@ Name = Literal[
 READ: tuple[Name, ...] = ("forget_last", "forget_session", "pause", "resume")
 """Commands that have no cues here: `asked.py` reads them."""
 NAMES: tuple[Name, ...] = tuple(name for name in get_args(Name) if name not in READ)
-ASKED = frozenset(("status", "list"))  # commands that are questions by nature
+# Commands that are questions by nature.
+ASKED = frozenset(("status", "list"))
 Answer = Literal["yes", "no", "all", "undo"]
 
 _QUOTES = str.maketrans(

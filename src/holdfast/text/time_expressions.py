@@ -19,9 +19,12 @@ from ..types import DAY
 from .lazy_regex import later
 from .time_parts import Parts, is_an_end
 
-BEGINNING = -62_135_596_800_000_000  # year 1: where "before …" starts
-END = 253_402_300_800_000_000  # year 10000: where "after …" ends
-_LONGEST_QUESTION = 2000  # characters; beyond it a question is a pasted document
+# Year 1: where "before …" starts.
+BEGINNING = -62_135_596_800_000_000
+# Year 10000: where "after …" ends.
+END = 253_402_300_800_000_000
+# Characters; beyond it a question is a pasted document.
+_LONGEST_QUESTION = 2000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -533,7 +536,8 @@ def _is_range(plain: str, first: _Found, second: _Found) -> bool:
 
 def _range(first: _Found, second: _Found) -> _Found:
     start = first.first
-    if not first.year_given:  # "from May to July 2022": the May before that July
+    # "from May to July 2022": the May before that July.
+    if not first.year_given:
         start = _in_year(start, second.first.year)
         if start > second.last:
             start = _in_year(start, second.first.year - 1)

@@ -92,7 +92,8 @@ class Parts:
         whole = (last - first).days + 1
         length = whole // 2 if unit == "half" else _LENGTHS[unit]
         if length * count * place > whole + 3:
-            return None  # "last year in May" is no part of May
+            # "last year in May" is no part of May.
+            return None
         if unit in ("weekday", "weekend"):
             day = self.weekdays.get(word, 6) - 1  # a weekend begins on Saturday
             return _on_days(day, _LENGTHS[unit], place, count, bool(found["last"]), first, last)

@@ -23,8 +23,10 @@ from typing import Any, Protocol
 from .lazy_regex import later
 from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS, TOLD_BY_ACCENT
 
-LONGEST_TERM = 64  # longer words are keys, hashes or noise: their beginning identifies them
-_DETECTION_TOKENS = 200  # enough words to tell a language; more only cost time
+# Longer words are keys, hashes or noise: their beginning identifies them.
+LONGEST_TERM = 64
+# Enough words to tell a language; more only cost time.
+_DETECTION_TOKENS = 200
 
 # Scripts written without spaces: each character (with its marks) is a token.
 _UNSPACED = (
@@ -88,7 +90,8 @@ _EVERY_LANGUAGE_STOPS = frozenset().union(
 )
 _LATIN_STOPS = frozenset().union(*(STOP_WORDS[language] for language in LATIN_LANGUAGES))
 _DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language in LATIN_LANGUAGES}
-_local = threading.local()  # stemmers keep state while they work, so each thread has its own
+# Stemmers keep state while they work, so each thread has its own.
+_local = threading.local()
 
 
 def index_terms(text: str) -> list[str]:
@@ -113,7 +116,8 @@ class _IfEnglish(dict[str, Any]):
 
     def __missing__(self, token: str) -> tuple[str, ...] | None:
         if token.isascii() and token.isalnum() and not token.isalpha() and token == token.lower():
-            return (token,)  # there are too many numbers to keep, and nothing to work out
+            # There are too many numbers to keep, and nothing to work out.
+            return (token,)
         if len(self) > _TOKENS_KEPT:
             self.clear()
         word = _surface(token)
@@ -260,7 +264,8 @@ def _surface(token: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def _terms(token: str, language: str) -> tuple[str, ...]:
     if token.isascii() and token.isalnum() and token.islower():
-        return _stems(token, language)  # a plain word, as most are
+        # A plain word, as most are.
+        return _stems(token, language)
     if token.endswith(("+", "#")):
         return (token[0].casefold() + ("plusplus" if token[-1] == "+" else "sharp"),)
     pieces = [

@@ -83,7 +83,8 @@ class Aider:
             at = _local(started)
             key = re.sub(r"\D", "", started) or "undated"
             starts[key] += 1
-            if starts[key] > 1:  # a script starts it several times in one second
+            # A script starts it several times in one second.
+            if starts[key] > 1:
                 key += f"-{starts[key]}"
             transcript = Transcript(
                 f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at

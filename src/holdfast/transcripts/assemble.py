@@ -40,7 +40,8 @@ class Talk:
 
     def __init__(self, transcript: Transcript) -> None:
         """Nothing heard so far. The times and the title of `transcript` are kept up to date."""
-        self.branch = False  # whether what is heard now stands on a branch that was not continued
+        # Whether what is heard now stands on a branch that was not continued.
+        self.branch = False
         self._transcript = transcript
         self._waiting: list[Entry | _Call] = []
         self._characters = 0

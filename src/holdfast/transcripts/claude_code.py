@@ -66,7 +66,8 @@ class _Branches(Survey):
         self._anchor: dict[
             str, str
         ] = {}  # of each record: the message it follows, itself if it is one
-        self._nodes: dict[str, _Node] = {}  # the messages, in the order of their lines
+        # The messages, in the order of their lines.
+        self._nodes: dict[str, _Node] = {}
         self._copies: set[int] = set()
         self._rank = -1
 
@@ -109,7 +110,8 @@ class _Branches(Survey):
         for uuid in kept:
             answers.setdefault(self._nodes[uuid].follows, set()).add(self._nodes[uuid].message)
         gone: set[str] = set()
-        for uuid, node in self._nodes.items():  # a message stands behind the one it follows
+        # A message stands behind the one it follows.
+        for uuid, node in self._nodes.items():
             away = node.follows in gone or self._leads_away(node, answers.get(node.follows, set()))
             if uuid not in kept and away:
                 gone.add(uuid)
@@ -213,7 +215,8 @@ def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, t
                 as_text(part.get("id")), as_text(part.get("name")), part.get("input"), at, line
             )
         case kind if kind in _RESULTS:
-            failed = part.get("is_error") is True  # left out where a call went well
+            # Left out where a call went well.
+            failed = part.get("is_error") is True
             talk.outcome(
                 as_text(part.get("tool_use_id")),
                 output_of(part.get("content")),

@@ -22,7 +22,8 @@ from .tool_calls import output_of
 from .user_text import own_words
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-_UUID = 36  # characters, at the end of a file's name
+# Characters, at the end of a file's name.
+_UUID = 36
 _MEMORY_ON = ("", "enabled")
 
 

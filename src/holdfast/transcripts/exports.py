@@ -23,7 +23,8 @@ class Export:
     """A reader of one service says what a conversation is, and what was said in it."""
 
     name = ""
-    mark = b""  # a key that conversations of this service have, and of no other
+    # A key that conversations of this service have, and of no other.
+    mark = b""
 
     def conversation(self, path: Path, record: Object) -> Transcript:
         """The conversation that a record of the export holds."""

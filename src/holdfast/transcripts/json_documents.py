@@ -18,7 +18,8 @@ from .base import Cursor, Entry, Transcript
 from .json_fields import as_dict
 from .jsonl_file import modified
 
-MOST_DOCUMENT = 256_000_000  # bytes; whatever holds one session and is larger is not text
+# Bytes; whatever holds one session and is larger is not text.
+MOST_DOCUMENT = 256_000_000
 _CHUNK = 1_048_576
 # As zipfile has them.
 _UNREADABLE = (

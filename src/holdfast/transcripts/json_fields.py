@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from ..types import Micros, from_iso
 
 T = TypeVar("T")
-_YEAR_3000 = 32_503_680_000  # in seconds; whatever is later was never a time
+# In seconds; whatever is later was never a time.
+_YEAR_3000 = 32_503_680_000
 
 
 def as_text(value: Any) -> str:

@@ -22,9 +22,11 @@ from ..errors import InvalidInput
 from .base import Cursor
 from .json_fields import parsed
 
-MOST_LINE = 16_000_000  # bytes; a longer line is an image or a mishap, and never somebody's words
+# Bytes; a longer line is an image or a mishap, and never somebody's words.
+MOST_LINE = 16_000_000
 _HEAD = 131_072
-_FIRST = 40  # objects: what a session says about itself stands among them
+# Objects: what a session says about itself stands among them.
+_FIRST = 40
 _CHUNK = 1_048_576
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 

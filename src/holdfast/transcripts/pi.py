@@ -42,7 +42,8 @@ class _Paths(Survey):
         """The lines that are on no such path."""
         kept: set[str] = set()
         roots: set[str] = set()
-        for key in reversed(self._parents):  # the last entry of a tree comes first
+        # The last entry of a tree comes first.
+        for key in reversed(self._parents):
             path = path_to(key, self._parents)
             if path[-1] not in roots:
                 roots.add(path[-1])

@@ -13,9 +13,11 @@ from ..text.terminal import shorten
 from .json_fields import as_dict, as_int, as_text, parsed
 from .user_text import own_words, without_data
 
-LIMIT = 600  # characters of a whole call: room for a command and the lines that tell how it went
+# Characters of a whole call: room for a command and the lines that tell how it went.
+LIMIT = 600
 _ARGUMENT_LIMIT = 240
-_ENOUGH = 20_000  # characters at either end: more than any reminder that is cut out there
+# Characters at either end: more than any reminder that is cut out there.
+_ENOUGH = 20_000
 
 # Which argument says what a call is about, best first.
 _COMMANDS = ("command", "cmd", "script")
@@ -70,7 +72,8 @@ _SIGN = re.compile(
 _MOST_SUSPICIOUS = 1_000  # lines that are looked at
 _ERROR_LIMIT = 160  # characters of one such line
 _VARIABLE = re.compile(r"(?:export |declare -x |\$env:)?[A-Za-z_][A-Za-z0-9_]*=")
-_MANY_VARIABLES = 4  # lines in a row: a dump of an environment, and no place for it is right
+# Lines in a row: a dump of an environment, and no place for it is right.
+_MANY_VARIABLES = 4
 
 
 def condense(

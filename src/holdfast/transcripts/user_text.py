@@ -47,7 +47,8 @@ _INSTRUCTIONS = re.compile(
 _REQUEST = re.compile(r"^## My request for Codex:?[ \t]*$", re.MULTILINE)
 _IMAGE = re.compile(r"data:[\w.+/-]{1,60};base64,[A-Za-z0-9+/=]{60,}")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{1000,}={0,2}")
-_LONG_LINE = 1000  # shorter ones cannot hold such a thing
+# Shorter ones cannot hold such a thing.
+_LONG_LINE = 1000
 
 
 def own_words(text: str, *, role: str = "user") -> str:

@@ -12,7 +12,8 @@ from ...types import Micros, from_datetime, iso, to_datetime
 from ..role import Cron
 from .base import Firing, TriggerThread, Wiring
 
-POLL = 0.2  # seconds between two looks at the clock
+# Seconds between two looks at the clock.
+POLL = 0.2
 
 
 class CronThread(TriggerThread):

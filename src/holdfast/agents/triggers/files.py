@@ -18,10 +18,14 @@ from ..memory import place
 from ..role import FileWatch, Role
 from .base import Firing, TriggerThread, Wiring, excerpt
 
-STEP = 50  # milliseconds between two looks at what changed on disk
-PATIENCE = 10  # a file that never rests fires after so many times its debounce
-_USUAL = DefaultFilter()  # leaves out .git, node_modules, what editors put aside while saving
-_BESIDE = ("", "-wal", "-shm", "-journal")  # a store, and what SQLite keeps beside it
+# Milliseconds between two looks at what changed on disk.
+STEP = 50
+# A file that never rests fires after so many times its debounce.
+PATIENCE = 10
+# Leaves out .git, node_modules, what editors put aside while saving.
+_USUAL = DefaultFilter()
+# A store, and what SQLite keeps beside it.
+_BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 class FileWatchThread(TriggerThread):
@@ -37,7 +41,8 @@ class FileWatchThread(TriggerThread):
             "." + extension.lower().lstrip(".") for extension in trigger.extensions
         )
         self._own = _own_files(wiring.role)
-        self._resting: dict[Path, tuple[float, float]] = {}  # when each changed, first and last
+        # When each changed, first and last.
+        self._resting: dict[Path, tuple[float, float]] = {}
         places = ", ".join(map(str, self._folders))
         self.about = f"watching {places}" + (
             f" for {', '.join(self._endings)}" if self._endings else ""
@@ -75,13 +80,15 @@ class FileWatchThread(TriggerThread):
 
     def release(self) -> None:
         """Watches no longer."""
-        with suppress(ValueError):  # it is being read from: then it ends by itself
+        # It is being read from: then it ends by itself.
+        with suppress(ValueError):
             self._changes.close()
 
     def _note(self, changes: set[tuple[Change, str]]) -> None:
         for change, name in sorted(changes):
             self._touched([Path(name)])
-            if change is Change.added:  # files may have been in a new folder before it was watched
+            # Files may have been in a new folder before it was watched.
+            if change is Change.added:
                 self._touched(_inside(Path(name)))
 
     def _touched(self, paths: Iterable[Path]) -> None:
@@ -99,7 +106,8 @@ class FileWatchThread(TriggerThread):
         if self._endings and not path.name.lower().endswith(self._endings):
             return False
         if path in self._own:
-            return False  # what the agent remembers must not set it in motion again
+            # What the agent remembers must not set it in motion again.
+            return False
         inside = next(
             (path.relative_to(folder) for folder in self._folders if path.is_relative_to(folder)),
             path,
@@ -151,7 +159,8 @@ def _folder(role: Role, path: str) -> Path:
         raise InvalidInput(
             f"{folder} is a file. Watch its folder, and narrow it down by `extensions`."
         )
-    return folder.resolve()  # as the system reports what lies in it
+    # As the system reports what lies in it.
+    return folder.resolve()
 
 
 def _own_files(role: Role) -> frozenset[Path]:

@@ -120,7 +120,8 @@ def _secret(trigger: Webhook, wiring: Wiring) -> bytes | None:
             f"The secret of webhook {trigger.path} is empty. Write e.g. secret: "
             f"${{WEBHOOK_SECRET}}."
         )
-    return secret.encode(errors="surrogateescape")  # a variable may hold any bytes
+    # A variable may hold any bytes.
+    return secret.encode(errors="surrogateescape")
 
 
 async def _body(request: Request) -> bytes:

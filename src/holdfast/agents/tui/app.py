@@ -22,8 +22,10 @@ from .panel import MemoryPanel
 from .prompt import Prompt
 from .talk import Exchange, Line, earlier_exchanges
 
-NARROW = 80  # columns, below which the conversation needs all of them
-AGAIN = 0.02  # seconds between two attempts to stop a turn
+# Columns, below which the conversation needs all of them.
+NARROW = 80
+# Seconds between two attempts to stop a turn.
+AGAIN = 0.02
 
 ENDING = "Ending the session…"
 STILL_ANSWERING = "The last message is still being answered. Escape stops that."
@@ -71,7 +73,8 @@ class ChatApp(App[None]):
         """The conversation that the person wants next, once this one has ended."""
         self.title = conversation.agent.role.name
         self._turn: Exchange | None = None
-        self._answering = threading.Lock()  # held by the thread that waits for an answer
+        # Held by the thread that waits for an answer.
+        self._answering = threading.Lock()
         self._leaving = False
         self._gone = False
         self._narrow: bool | None = None
@@ -192,7 +195,8 @@ class ChatApp(App[None]):
     @work(thread=True, group="turn")
     def _answer(self, exchange: Exchange) -> None:
         with self._answering:
-            if self._gone:  # nobody would see the answer, nor stop it
+            # Nobody would see the answer, nor stop it.
+            if self._gone:
                 return
             try:
                 self.conversation.say(exchange.prompt, watcher=exchange.watcher())

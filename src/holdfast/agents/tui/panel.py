@@ -92,7 +92,8 @@ class MemoryPanel(Vertical):
             )
         except HoldfastError as error:
             read = self.Read([], str(error))
-        if not get_current_worker().is_cancelled:  # a later look has begun, and will know more
+        # A later look has begun, and will know more.
+        if not get_current_worker().is_cancelled:
             self.post_message(read)
 
     @on(Read)

@@ -64,7 +64,8 @@ class Exchange(Vertical):
         super().__init__(Line(prompt, "said"), *map(Answer, answers))
         self.prompt = prompt
         self._news: deque[tuple[str, str]] = deque()
-        self._telling = threading.Lock()  # the answer comes on one thread, its end on another
+        # The answer comes on one thread, its end on another.
+        self._telling = threading.Lock()
         self._over = False
         self._answer: Answer | None = None
 
@@ -99,7 +100,8 @@ class Exchange(Vertical):
             if kind == "answer":
                 await self._write("".join(text for _, text in texts))
             else:
-                self._answer = None  # what is said after a tool was called stands below it
+                # What is said after a tool was called stands below it.
+                self._answer = None
                 await self.mount(*(Line(text, kind) for _, text in texts))
 
     async def _write(self, text: str) -> None:

@@ -95,7 +95,8 @@ def doctor(
     from ..environment import notes
 
     around = list(notes(store))
-    if not as_json:  # before the store is opened, for that may be what fails
+    # Before the store is opened, for that may be what fails.
+    if not as_json:
         _tell_around(around)
     with open_memory(store, scope, make=False, quiet=True) as hf:
         findings = hf.doctor(repair=repair)

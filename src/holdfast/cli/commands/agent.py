@@ -72,7 +72,8 @@ def _agent(
         import pydantic_ai
 
         from ...agents.runner import RoleAgent
-    pydantic_ai.BANNER_ENABLED = False  # what is shown here is the conversation
+    # What is shown here is the conversation.
+    pydantic_ai.BANNER_ENABLED = False
     agent = RoleAgent.open(role, use_memory=use_memory, mode=mode, user_id=user_id)
     try:
         yield agent

@@ -147,6 +147,7 @@ def _end_like(number: int) -> None:
     same.
     """
     sys.stdout.flush()
-    with suppress(OSError):  # some cannot be caught, so there is nothing to set back
+    # Some cannot be caught, so there is nothing to set back.
+    with suppress(OSError):
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ...memory import Holdfast
     from ...projects.past_sessions import PastProject, Survey
 
-MOST_SHOWN = 30  # projects, or warnings, on a terminal; --json has them all
+# Projects, or warnings, on a terminal; --json has them all.
+MOST_SHOWN = 30
 
 
 def complete_formats(incomplete: str) -> list[str]:
@@ -380,5 +381,6 @@ def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
 def _warn(done: Indexed) -> None:
     for warned in done.warnings[:MOST_SHOWN]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
-    for failed in done.failed:  # all of them: each is something that is not there now
+    # All of them: each is something that is not there now.
+    for failed in done.failed:
         print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)

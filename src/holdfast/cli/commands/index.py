@@ -17,7 +17,8 @@ from ..exit_codes import PARTLY
 if TYPE_CHECKING:
     from ...ingest.documents import Indexed
 
-MOST_WARNINGS = 20  # on a terminal; --json has them all
+# On a terminal; --json has them all.
+MOST_WARNINGS = 20
 
 
 @app.command(rich_help_panel=WRITING)
@@ -50,7 +51,8 @@ def index(
     else:
         _tell(done, paths or (), plan=plan)
     if paths and (done.warnings or done.failed) and not done.files and not done.unchanged:
-        raise typer.Exit(1)  # nothing of what was named could be indexed
+        # Nothing of what was named could be indexed.
+        raise typer.Exit(1)
     if done.failed:
         raise typer.Exit(PARTLY)
 

@@ -34,7 +34,8 @@ app.add_typer(memory_app, name="memory", rich_help_panel=AGENT)
 NO_STORE = "No memory store found."
 NOTHING = "No memories found."
 TYPES = ("episodic", "semantic", "procedural")
-SHOWN = 100  # characters of a memory in a list
+# Characters of a memory in a list.
+SHOWN = 100
 
 Type = Annotated[
     str | None,

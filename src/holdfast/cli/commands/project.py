@@ -144,7 +144,8 @@ def clear(
             from ...memory.project import project_at
 
             project_at(hf, working_folder()).clear()
-        if not enabled:  # what was switched off stays so
+        # What was switched off stays so.
+        if not enabled:
             mine.set_profile(enabled=False)
         output.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
 

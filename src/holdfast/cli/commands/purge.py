@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from ...erasure.receipt import Receipt
     from ...storage.protocol import ErasureTarget
 
-SHOWN = 20  # memories that a plan lists by their words
+# Memories that a plan lists by their words.
+SHOWN = 20
 # What rows are called, one and several, in the order in which they are told.
 NOUNS = {
     "memories": ("memory", "memories"),

@@ -227,7 +227,8 @@ def _target(event: Event) -> str:
     """What a journal entry is about: the id of a memory, or the key of another thing without its
     brackets.
     """
-    from ...storage.schema import key_of  # here, for the database loads with it
+    # Here, for the database loads with it.
+    from ...storage.schema import key_of
 
     return " ".join(map(str, key_of(event.noun, event.target)))
 

@@ -60,7 +60,8 @@ def extract(
         took = f"{output.times(asked['calls'])}, {asked['tokens']:,} tokens"
         print(f"The language model was asked {took}.", file=sys.stderr)
     if done.failures and not done.sessions:
-        raise typer.Exit(1)  # nothing that was to be read could be
+        # Nothing that was to be read could be.
+        raise typer.Exit(1)
 
 
 def _as_json(done: Extracted) -> dict[str, Any]:

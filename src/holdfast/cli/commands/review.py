@@ -225,7 +225,8 @@ def _pressed() -> str:
     try:
         key = os.read(stdin, 1)
         while key == b"\x1b" and select.select([stdin], [], [], 0)[0]:
-            os.read(stdin, 1)  # the rest of an arrow or a function key, which mean nothing here
+            # The rest of an arrow or a function key, which mean nothing here.
+            os.read(stdin, 1)
         return key.decode("utf-8", "replace")
     finally:
         termios.tcsetattr(stdin, termios.TCSADRAIN, before)

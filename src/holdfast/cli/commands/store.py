@@ -144,7 +144,8 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
     from ...storage import open_store
     from ...storage.damage import Damages
 
-    Damages.logged = False  # they are named at the end
+    # They are named at the end.
+    Damages.logged = False
     source = _place(source, None)
     target = _place(target, None)
     if _identity(source) == _identity(target):
@@ -254,7 +255,8 @@ def _place(place: str | None, store: str | None) -> str:
             "A store in memory ends with this command. Give the path of a file or a URL."
         )
     if not _usable(chosen):
-        open_store(chosen).close()  # says what is wrong with it
+        # Says what is wrong with it.
+        open_store(chosen).close()
     return chosen
 
 
@@ -318,7 +320,8 @@ def _migrate(place: str) -> None:
     else:
         from ...storage import SQLiteStore
 
-        SQLiteStore(place).close()  # opening a file brings it up to date
+        # Opening a file brings it up to date.
+        SQLiteStore(place).close()
 
 
 # How a status looks

@@ -36,7 +36,8 @@ def sync(
     as_json: Json = False,
 ) -> None:
     """Keep two stores equal: each takes in what changed in the other since they last met."""
-    from ...storage.connect import is_server  # here, for the database loads with it
+    # Here, for the database loads with it.
+    from ...storage.connect import is_server
 
     with open_memory(store, scope, quiet=True) as hf:
         other = place or hf.settings.sync_with

@@ -20,7 +20,8 @@ from .worker import ended_by_signals
 if TYPE_CHECKING:
     from ...memory import Holdfast
 
-LOOK = 500  # milliseconds between two looks at whether the folders are still the same ones
+# Milliseconds between two looks at whether the folders are still the same ones.
+LOOK = 500
 Known = dict[str, Memory]
 
 

@@ -27,7 +27,8 @@ TRANSCRIPT = "transcript"
 """The jobs: whose turn it is in a project, and what is to be read; the key of the second is a
 path.
 """
-LEASE: Micros = 600_000_000  # a model may take minutes for a long session
+# A model may take minutes for a long session.
+LEASE: Micros = 600_000_000
 RETRY: Micros = 60_000_000
 
 
@@ -117,7 +118,8 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
         facts["chunks"] += indexed.chunks
         if extract:
             facts["records"] += len(hf.extract().records)
-        if indexed.failed:  # the reason may repeat what was said, which is not for a log
+        # The reason may repeat what was said, which is not for a log.
+        if indexed.failed:
             raise InvalidInput(
                 f"A session could not be stored. `holdfast index {job.key}` says why."
             )

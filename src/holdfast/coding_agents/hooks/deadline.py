@@ -20,12 +20,16 @@ from .events import EMPTY, TIMEOUT
 # Seconds from the start of the process to its end. A third of what the host waits is left for
 # starting the process and hearing its answer: on a crowded machine both take their time.
 TIME = TIMEOUT * 2 / 3
-LAST_STEPS = 0.05  # of these, for writing the answer and the log, though that takes one millisecond
+# Of these, for writing the answer and the log, though that takes one millisecond.
+LAST_STEPS = 0.05
 # seconds that the work may go on when the timer wants to run; it does so some times in a row
 TURN = 0.0005
-UNLIKELY = 30.0  # seconds for a process to start: clocks that tell so do not belong together
-STDOUT = 1  # the descriptor, whatever has become of `sys.stdout`
-LEAST = 0.01  # a timer gets this even when starting took longer than all of it
+# Seconds for a process to start: clocks that tell so do not belong together.
+UNLIKELY = 30.0
+# The descriptor, whatever has become of `sys.stdout`.
+STDOUT = 1
+# A timer gets this even when starting took longer than all of it.
+LEAST = 0.01
 
 
 class Answer:
@@ -44,13 +48,16 @@ class Answer:
     def give(self, text: str, outcome: str) -> None:
         """Writes the answer unless there is one already, and ends the process with exit code 0."""
         if not self._given.acquire(blocking=False):
-            threading.Event().wait()  # the other one is writing it, and ends the process
+            # The other one is writing it, and ends the process.
+            threading.Event().wait()
         try:
             _write_all(text.encode())
         except OSError:
             outcome = "gone"  # nobody listens any more
-        with suppress(Exception):  # nothing is worth a host that waits
-            self._later(LAST_STEPS, os._exit, 0)  # the log may be on a disk that does not answer
+        # Nothing is worth a host that waits.
+        with suppress(Exception):
+            # The log may be on a disk that does not answer.
+            self._later(LAST_STEPS, os._exit, 0)
             self._note(outcome)
         os._exit(0)
 

@@ -18,7 +18,8 @@ from ...storage.protocol import KnownFile, Store
 from ...types import Memory, Micros, Scope
 from .after_session import last_turn
 
-UNSURE: Micros = 2_000_000  # two changes within this may have the same time on some disks
+# Two changes within this may have the same time on some disks.
+UNSURE: Micros = 2_000_000
 AGAIN: Micros = (
     60_000_000  # when a file that could not be followed is tried again, though nobody touched it
 )

@@ -55,12 +55,14 @@ def main(args: Sequence[str]) -> None:
     noted = Noted(event, tool)
     answer = Answer(noted.write)
     answer.watch(time_left())
-    gc.disable()  # there is no time to tidy up, and nothing that lives long enough
+    # There is no time to tidy up, and nothing that lives long enough.
+    gc.disable()
     text = EMPTY
     outcome = "nothing"
     try:
         _hush()
-        if event not in AFTER:  # there, what goes on afterwards is started before anything else
+        # There, what goes on afterwards is started before anything else.
+        if event not in AFTER:
             noted.load()
         text, outcome = respond(
             heard(event), noted, answer, tool=tool, project_level="--project" in args

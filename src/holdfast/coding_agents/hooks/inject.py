@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 
 # characters of a prompt that are asked for, at its beginning and at its end: between are pastes
 LONGEST = 4_000
-QUICK = "static"  # the embedding model that can be there in time
-LOADING = 0.1  # seconds to load it, with some to spare
-GIT = 0.03  # seconds for each question to git
+# The embedding model that can be there in time.
+QUICK = "static"
+# Seconds to load it, with some to spare.
+LOADING = 0.1
+# Seconds for each question to git.
+GIT = 0.03
 
 
 LATE = (
@@ -199,7 +202,8 @@ def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     settings = config.load()
     if retention_mode.mode_of(settings.memory_mode) == "incognito":
         return None
-    ready(_with_note(""))  # before the store, which may be locked or far away
+    # Before the store, which may be locked or far away.
+    ready(_with_note(""))
     places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
     store = open_store(settings.store or config.default_store(), replica=settings.replica)
@@ -219,7 +223,8 @@ def before_execution(folder: Path, ticket: str) -> str:
     facts: dict[str, Any] = {}
     try:
         with open_here(folder) as hf:
-            hf.follow_files()  # nobody waits for an answer, so it can be the latest
+            # Nobody waits for an answer, so it can be the latest.
+            hf.follow_files()
         text = "\n\n".join(
             block for block in (standing_in(call, facts), recalled(call, facts)) if block
         )

@@ -14,7 +14,8 @@ from typing import Any
 from ... import config
 from ...errors import HoldfastError
 
-LARGEST = 1_000_000  # bytes; then the file makes room for a new one, and the one before that goes
+# Bytes; then the file makes room for a new one, and the one before that goes.
+LARGEST = 1_000_000
 
 
 def note(**what: Any) -> None:

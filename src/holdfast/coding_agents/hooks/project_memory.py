@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ...memory import Holdfast
     from ...storage import Store
 
-AROUND = 250  # tokens of what is said around a summary
+# Tokens of what is said around a summary.
+AROUND = 250
 
 
 def taught(store: Store, folder: Path, *, tokens: int) -> str:

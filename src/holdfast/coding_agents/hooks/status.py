@@ -17,7 +17,8 @@ from .events import EVENTS, PROMPT, START, TOOLS
 from .install import entries_for, found
 from .locations import LEVELS, Level, target
 
-RECENT = 50  # calls that are looked at to tell how often hooks are late: about a day of work
+# Calls that are looked at to tell how often hooks are late: about a day of work.
+RECENT = 50
 
 
 @dataclass(frozen=True)

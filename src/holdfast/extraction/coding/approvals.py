@@ -20,8 +20,10 @@ _MARKS = re.compile(
     r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE
 )
 _NAME = re.compile(r"[A-Z0-9`_./]")
-_LONGEST_PICK = 60  # characters of an answer that only names what it picks
-_LONGEST_ANSWER = 300  # characters; a longer one is a task of its own
+# Characters of an answer that only names what it picks.
+_LONGEST_PICK = 60
+# Characters; a longer one is a task of its own.
+_LONGEST_ANSWER = 300
 _FEWEST_OPTIONS = 2
 
 
@@ -76,7 +78,8 @@ def _options(said: Said) -> Iterator[_Proposal]:
         ]
         for match in found:
             what = _MARKS.sub("", match["said"]).strip(" *_")
-            if "?" not in what:  # otherwise it is something to answer, not to choose
+            # Otherwise it is something to answer, not to choose.
+            if "?" not in what:
                 yield _Proposal(what, match["said"].strip()[:LONGEST_QUOTE], said, words)
         if found:
             return

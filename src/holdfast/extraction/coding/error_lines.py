@@ -6,7 +6,8 @@ import re
 
 from ...text.lazy_regex import later
 
-LONGEST = 180  # characters of an error; what follows is detail
+# Characters of an error; what follows is detail.
+LONGEST = 180
 
 # The most telling first. A test that only says that two values differ tells what it is about, not
 # what is wrong.

@@ -10,7 +10,8 @@ from .coding_session import Said
 from .cue_words import Words
 
 _TURNING = re.compile(r"[\s,;]*\b(?:and|so|but|which|und|y|et)\s*$", re.IGNORECASE)
-_LONGEST = 200  # characters of a cause or a fix; more is a story
+# Characters of a cause or a fix; more is a story.
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)

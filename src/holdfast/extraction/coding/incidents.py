@@ -17,10 +17,14 @@ from .explanations import Explanation
 from .note import LONGEST_TEXT, Note, sentence, title_of, within
 from .shell_commands import covers, is_trivial, program, purpose, repairs, wraps
 
-_MOST_REPAIRS = 3  # commands; more of them are a search, not a fix
-_MOST_TRIES = 100  # later runs of the same program that are looked at
-_MOST_TALK = 30  # turns before it passes that may tell why it failed
-_SOON = 3  # runs within which another way to call the same thing is tried
+# Commands; more of them are a search, not a fix.
+_MOST_REPAIRS = 3
+# Later runs of the same program that are looked at.
+_MOST_TRIES = 100
+# Turns before it passes that may tell why it failed.
+_MOST_TALK = 30
+# Runs within which another way to call the same thing is tried.
+_SOON = 3
 
 
 def incidents(session: Session) -> Iterator[Note]:

@@ -32,7 +32,8 @@ MOST = 20  # notes of one page
 PAGE_TOKENS = (
     12_000  # of turns in one call: small models have little room, and lose the middle of long texts
 )
-LONGEST_TURN = 4_000  # characters that are shown of one turn
+# Characters that are shown of one turn.
+LONGEST_TURN = 4_000
 _LINE = re.compile(
     r"^\W{0,6}(?P<category>decisions?|procedures?|principles?|incidents?|preferences?)\W{1,4}(?P<text>.{8,400}?)"
     r"\s*(?:\||—|–|-)\s*(?:quote:?\s*)?[\"“](?P<quote>.{4,400}?)[\"”]\W*$",

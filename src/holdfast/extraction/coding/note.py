@@ -18,7 +18,8 @@ Home = Literal["project", "assistant"]
 LONGEST_TITLE = 80
 LONGEST_TEXT = 400
 LONGEST_QUOTE = 400
-FEWEST_LETTERS = 8  # below which nobody could tell later what a note is about
+# Below which nobody could tell later what a note is about.
+FEWEST_LETTERS = 8
 
 _CUT = re.compile(r"\s+\S*$")
 _EDGES = " \t\n,;:–—-"

@@ -17,7 +17,8 @@ from .cue_words import Words
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, title_of, within
 from .shell_commands import bare, is_narrow, purpose
 
-OFTEN = 2  # times that a command has to pass in a session
+# Times that a command has to pass in a session.
+OFTEN = 2
 _STEP = re.compile(r"\s{0,8}(?:\d{1,2}[.)]|[-*•]|[①-⑨])\s*(?P<step>\S.*)")
 _INLINE_STEP = re.compile(r"(?:^|\s)\d[.)]\s+(?P<step>.+?)(?=\s+\d[.)]\s|$)")
 _FENCE = re.compile(r"\s{0,4}(?:```|~~~)")

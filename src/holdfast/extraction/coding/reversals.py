@@ -14,7 +14,8 @@ from .coding_session import Said, Session
 from .note import Note
 
 _STATED = ("decisions", "principles", "preferences", "procedures")
-_REACH = 12  # turns that a bare "scratch that" can reach back
+# Turns that a bare "scratch that" can reach back.
+_REACH = 12
 
 Places = Mapping[str, int]
 """Where in the session each turn stands."""

@@ -23,8 +23,10 @@ _BEHIND = re.compile(
     r"|\|\|\s*true|(?:\|\||&&|;)\s*echo\b[^;&|]*|&)\s*$"
 )
 _FLAG = re.compile(r"-")
-_LONGEST = 160  # characters; a longer command is a script
-_LONGEST_BARED = 1_000  # characters; nobody types more than that around a command
+# Characters; a longer command is a script.
+_LONGEST = 160
+# Characters; nobody types more than that around a command.
+_LONGEST_BARED = 1_000
 
 
 @lru_cache(maxsize=4096)

@@ -52,7 +52,8 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     if found.category == "preferences" or words.says("place.manner", said):
         return _preference(words, said, found, turn)
     if words.says("incident.cause", said):
-        return None  # what went wrong is an incident, or nothing
+        # What went wrong is an incident, or nothing.
+        return None
     text = sentence(said)
     return Note(
         "principles",

@@ -42,7 +42,8 @@ SAME_TRIPLE = 0.85
 SAME_WORDS = 0.75
 FEWEST_WORDS = 5
 SAME_MEANING = 0.92
-LONGEST = 4_000  # characters; a longer text is no statement, and reading it would take its time
+# Characters; a longer text is no statement, and reading it would take its time.
+LONGEST = 4_000
 
 
 class Statement(Protocol):

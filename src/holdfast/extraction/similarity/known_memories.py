@@ -6,7 +6,8 @@ from ...storage.protocol import Filter, Store
 from ...text.tokens import query_terms
 from ...types import Memories
 
-NEAR = 20  # memories: whatever repeats or contradicts a statement is among them
+# Memories: whatever repeats or contradicts a statement is among them.
+NEAR = 20
 
 
 def sharing_words(store: Store, where: Filter, text: str, *, limit: int = NEAR) -> Memories:

@@ -86,7 +86,8 @@ def _told(matters: Sequence[Matter], asked: Sequence[int]) -> list[str]:
 
 
 def _decision(matter: Matter, verdict: Mapping[str, Any] | None) -> Decision:
-    if verdict is None:  # it had nothing to say about this one
+    # It had nothing to say about this one.
+    if verdict is None:
         return matter.decision
     decision = SAME.get(str(verdict.get("decision", "")).lower())
     if decision is None:

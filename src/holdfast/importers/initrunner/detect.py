@@ -28,7 +28,8 @@ _BESIDE = (
 # seconds
 _TRIES = 20
 _PAUSE = 0.1
-_TICK = 0.02  # seconds, longer than the step in which file systems tell the time of a change
+# Seconds, longer than the step in which file systems tell the time of a change.
+_TICK = 0.02
 
 
 @contextmanager
@@ -85,7 +86,8 @@ def _copy(path: Path, copy: Path) -> None:
     """Copies the database with its log, all of one moment."""
     for _ in range(_TRIES):
         before = _looks(path)
-        time.sleep(_TICK)  # two changes within one step would look like the first of them alone
+        # Two changes within one step would look like the first of them alone.
+        time.sleep(_TICK)
         for ending in _BESIDE:
             beside = copy.with_name(copy.name + ending)
             beside.unlink(missing_ok=True)

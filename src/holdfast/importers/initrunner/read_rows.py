@@ -25,7 +25,8 @@ from .warnings_text import Remarks
 
 Progress = Callable[[int], None]
 SOURCE = ROOT
-OLD_DIMENSIONS = 1536  # of vectors in files that do not say how long theirs are
+# Of vectors in files that do not say how long theirs are.
+OLD_DIMENSIONS = 1536
 _KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 _LONGEST_CATEGORY = 200
 

@@ -12,10 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-SIZE = 1_500  # characters: long enough to answer a question, short enough to be about one thing
-HARDLY_MORE = SIZE * 4 // 3  # better one chunk of this length than a full one and a scrap
-TINY = SIZE // 5  # a section this short says too little alone: the next one joins it
-WHOLE_CODE = SIZE * 4  # code up to this length is worth more in one piece
+# Characters: long enough to answer a question, short enough to be about one thing.
+SIZE = 1_500
+# Better one chunk of this length than a full one and a scrap.
+HARDLY_MORE = SIZE * 4 // 3
+# A section this short says too little alone: the next one joins it.
+TINY = SIZE // 5
+# Code up to this length is worth more in one piece.
+WHOLE_CODE = SIZE * 4
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")

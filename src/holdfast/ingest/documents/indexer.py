@@ -31,7 +31,8 @@ CURRENT = "2:"
 """Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing
 there.
 """
-MOST_TRANSCRIPT_BYTES = 500_000_000  # read line by line, so this is about time: minutes
+# Read line by line, so this is about time: minutes.
+MOST_TRANSCRIPT_BYTES = 500_000_000
 _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
 
@@ -59,7 +60,8 @@ class Indexer:
         self._max_bytes = max_bytes
         self._belongs = belongs
         self._plan = plan
-        self._anew: set[str] = set()  # the files that are read from their start
+        # The files that are read from their start.
+        self._anew: set[str] = set()
         self._by_path: dict[str, list[Session]] = {}
         for session in store.sessions([scope]):
             if path := session.metadata.get("path"):
@@ -185,7 +187,8 @@ class Indexer:
 
         def work(writer: Writer) -> Changed:
             writer.put_files(self._scope, [seen])
-            return self._drop_pieces(writer, source.name)  # of a note that has become a transcript
+            # Of a note that has become a transcript.
+            return self._drop_pieces(writer, source.name)
 
         changed += self._write(work)
         if known:
@@ -230,7 +233,8 @@ class Indexer:
                 type(error) is not StoreError
             ):  # it says itself what is wrong with the store as a whole
                 raise error
-            self._store.session(self._scope, "")  # raises where nothing can be read any more
+            # Raises where nothing can be read any more.
+            self._store.session(self._scope, "")
 
     def _drop_pieces(self, writer: Writer, name: str) -> Changed:
         return upsert.drop(writer, self._scope, key_of(name), kind="document")

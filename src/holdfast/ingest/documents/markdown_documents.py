@@ -59,7 +59,8 @@ def memories(
             tags=piece.tags,
             metadata={"at": {"path": name, "lines": list(piece.lines)}},
         )
-        with suppress(Nothing):  # nothing but what memory itself had injected
+        # Nothing but what memory itself had injected.
+        with suppress(Nothing):
             one = commit.build(draft, scope, at=at, max_bytes=max_bytes)
             id_ = fixed_id("document", name, one.content, again[one.content])
             again[one.content] += 1

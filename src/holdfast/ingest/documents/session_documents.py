@@ -156,7 +156,8 @@ def _turns(
             identity = (*identity, "repeat", said[identity] - 1)
         for part, text in enumerate(_pieces(entry.text)):
             draft = _draft(entry, text, session, name, said_at)
-            with suppress(Nothing):  # blank, or nothing but what memory itself had injected
+            # Blank, or nothing but what memory itself had injected.
+            with suppress(Nothing):
                 turn = commit.build(draft, scope, at=at, max_bytes=max_bytes)
                 yield turn.with_(id=fixed_id("turn", *identity, part))
 

@@ -42,14 +42,16 @@ _WHEN = (
     "createdAt",
 )
 _LABELS = ("labels", "tags", "keywords")
-_FACETS = ("status", "type", "priority")  # each becomes a tag such as `status:done`
+# Each becomes a tag such as `status:done`.
+_FACETS = ("status", "type", "priority")
 _LISTS = ("tickets", "issues", "items")
 
 _TOP_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _FACET_LINE = re.compile(
     rf"^[\s*_>-]*({'|'.join(_FACETS)})[\s*_]*:[\s*_]*([\w][\w /-]{{0,40}})", re.IGNORECASE
 )
-_FACET_LINES = 12  # from the top: further down such a line is prose
+# From the top: further down such a line is prose.
+_FACET_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
         document = frontmatter.split(text)
         fields = frontmatter.read(document)
     except frontmatter.Broken:
-        return {}, text, 0  # whatever it is, its words can be found
+        # Whatever it is, its words can be found.
+        return {}, text, 0
     return fields, document.body, text.count("\n", 0, len(text) - len(document.body))
 
 

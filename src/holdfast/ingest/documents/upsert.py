@@ -16,7 +16,8 @@ from ...text.reference import BRANCH
 from ...types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
 from .. import commit, entity_linking
 
-SOURCE = "index"  # what the `source` of every indexed memory says
+# What the `source` of every indexed memory says.
+SOURCE = "index"
 _LONGEST_KEY = 255
 
 

@@ -97,7 +97,8 @@ class Reader:
         def mark(writer: Writer) -> bool:
             session = writer.session(self.hf.scopes[0], session_id)
             if session is None or session.ended_at is None:
-                return False  # what is still going on is never done
+                # What is still going on is never done.
+                return False
             if (session.consolidated_at or -1) < session.last_activity:
                 writer.put_session(read_to_its_end(session, EXTRACTED if learned else NO_OUTPUT))
             return True

@@ -18,7 +18,8 @@ from .ids import OWNERS, normalise_owner_id, without_ids
 SOURCE = KEY = "mem0"
 KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
 """What is an item; turns and what sums them up are not."""
-RUN = "run:"  # before a run's id, in the scope of what has neither a user nor an agent
+# Before a run's id, in the scope of what has neither a user nor an agent.
+RUN = "run:"
 
 
 @dataclass(frozen=True, slots=True)

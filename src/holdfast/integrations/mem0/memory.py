@@ -36,8 +36,10 @@ from .mem0_items import (
 log = logging.getLogger(__name__)
 
 UNSET: Any = object()
-TOGETHER = 500  # scopes that are looked through at once for an id
-MOST = 300  # candidates that a recall ranks, of which a narrower filter leaves some
+# Scopes that are looked through at once for an id.
+TOGETHER = 500
+# Candidates that a recall ranks, of which a narrower filter leaves some.
+MOST = 300
 
 
 class Mem0:
@@ -314,7 +316,8 @@ class Mem0:
         session = given.owner.run_id or new_id("ses", at)
         turns: Memories = []
         for said in given.said:
-            with suppress(Nothing):  # it only repeats what memory injected
+            # It only repeats what memory injected.
+            with suppress(Nothing):
                 draft = given.turn(said, session)
                 turns.append(
                     commit.build(draft, scope, at=at, max_bytes=view.settings.max_content_bytes)

@@ -27,7 +27,8 @@ MAX_TOKENS = 256
 MAX_CHARACTERS = (
     10_000  # more than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text
 )
-THREADS = 2  # cores that one text may use
+# Cores that one text may use.
+THREADS = 2
 _LOADING = Lock()
 
 
@@ -77,7 +78,8 @@ def _load() -> tuple[Tokenizer, InferenceSession]:
 
 @cache
 def _load_once() -> tuple[Tokenizer, InferenceSession]:
-    disable_vendor_telemetry()  # before the import, which reads it
+    # Before the import, which reads it.
+    disable_vendor_telemetry()
     # Heavy; waits for the first text.
     from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 Lookup = Callable[[str], int | None]
 """The number of a piece, or None where the vocabulary does not have it."""
 
-LONGEST_WORD = 100  # characters: a longer one counts as unknown
+# Characters: a longer one counts as unknown.
+LONGEST_WORD = 100
 _DROPPED = ("Cc", "Cf", "Cs", "Co")
 # Of ASCII.
 _PUNCTUATION = frozenset(

@@ -45,7 +45,8 @@ _KOREAN_PERSON = (
 _KOREAN_COMPANY = (
     r"(?:주식회사|\(주\)|㈜) ?([가-힣A-Za-z0-9]{2,20})|([가-힣A-Za-z0-9]{2,20}) ?주식회사(?! )"
 )
-_KOREAN_PARTICLE = "(?<=..)(?:에서|으로|[에은는을를의와과로])$"  # joined to the noun before it
+# Joined to the noun before it.
+_KOREAN_PARTICLE = "(?<=..)(?:에서|으로|[에은는을를의와과로])$"
 
 
 def east_asian_names(text: str) -> Iterator[EntityMatch]:

@@ -51,7 +51,8 @@ def key_of(text: str) -> str:
     apostrophe.
     """
     key = text.lower()
-    if key.isascii() or key[0] >= "Ͱ":  # Latin only: й without its breve is another letter
+    # Latin only: й without its breve is another letter.
+    if key.isascii() or key[0] >= "Ͱ":
         return key
     letters = unicodedata.normalize("NFD", key.replace("’", "'"))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

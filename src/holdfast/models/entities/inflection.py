@@ -78,7 +78,8 @@ def words_of(text: str) -> Iterator[Word]:
         written = match.group()
         gap = text[end:start]
         first, near = (False, True) if gap == " " and end else _joined(gap, before)
-        near = near and not possessive  # in `Tokyo's Times Square` the city's name ends
+        # In `Tokyo's Times Square` the city's name ends.
+        near = near and not possessive
         end = match.end()
         before = written
         possessive = False

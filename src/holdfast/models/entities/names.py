@@ -499,7 +499,8 @@ class _Reading:
     def organisation(self, at: int) -> _Hit:
         count = self._known("organizations", at)
         word = self._words[at]
-        sure = self._names_somebody(at) or word.shouted  # MIT is one, the German Mit is none
+        # MIT is one, the German Mit is none.
+        sure = self._names_somebody(at) or word.shouted
         return self._found("organization", at, at + count, LISTED) if count and sure else None
 
     def first_name(self, at: int) -> _Hit:

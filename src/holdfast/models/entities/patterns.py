@@ -19,7 +19,8 @@ ADDRESS = 0.99
 TAG = 0.95
 DAY = 0.9
 
-_MARKS = "\u0300-\u036f\u0900-\u0dff"  # combining marks, which `\w` leaves out
+# Combining marks, which `\w` leaves out.
+_MARKS = "\u0300-\u036f\u0900-\u0dff"
 _UNSPACED = "[\u0e00-\u0eff\u2e80-\ud7ff]"  # written without spaces
 _LETTER = rf"(?!{_UNSPACED})[\w{_MARKS}]"
 # A handle in Latin letters ends where Japanese goes on: `@bobさん`.
@@ -274,7 +275,8 @@ def _numeric_dates(text: str) -> Iterator[EntityMatch]:
         if len(first) == 4 and len(last) < 3:
             yield from _dated(match, year=first, month=second, day=last)
         elif len(first) > 2 or not (len(last) == 4 or (sign == "/" and len(last) == 2)):
-            continue  # a version, a phone number, a sum
+            # A version, a phone number, a sum.
+            continue
         elif sign == "." or int(first) > 12:
             yield from _dated(match, year=last, month=second, day=first)
         elif int(second) > 12 or first == second:

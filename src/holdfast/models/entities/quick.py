@@ -20,7 +20,8 @@ from .names import LIKELY, NameRecogniser, function_words
 # characters that are looked at: more than people say at once; what is behind waits for the second
 # look
 MOST = 4_000
-SUREST = LIKELY  # two capitals side by side may be anything, so they are left to the second look
+# Two capitals side by side may be anything, so they are left to the second look.
+SUREST = LIKELY
 
 # Where a sentence ends for certain. Three small letters before the full stop: `Dr.`, `St.` and `J.`
 # end none.
@@ -73,7 +74,8 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         return
     parts = [] if _is_foreign(text) else list(_sentences(text))
     if _is_foreign(text) or (parts and _GERMAN.search(text)):
-        yield 0, text  # its language decides how a capital is read, and takes all of it to tell
+        # Its language decides how a capital is read, and takes all of it to tell.
+        yield 0, text
     else:
         yield from parts
 
@@ -99,7 +101,8 @@ def _may_name(text: str, start: int, end: int) -> bool:
         word = capital.group().lower()
         if not opened and not text[start : capital.start()].strip("\"'([*->• "):
             opened = True
-            if word in _names():  # `Priya called`; any other word may simply begin the sentence
+            # `Priya called`; any other word may simply begin the sentence.
+            if word in _names():
                 return True
         elif word not in _never():
             return True

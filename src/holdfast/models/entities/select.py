@@ -16,7 +16,8 @@ from .spacy import SpacyRecogniser
 
 log = logging.getLogger(__name__)
 
-KEPT = 512  # texts whose findings are remembered: a conversation is looked at more than once
+# Texts whose findings are remembered: a conversation is looked at more than once.
+KEPT = 512
 _Key = tuple[str, bytes]
 
 
@@ -65,7 +66,8 @@ class Recognition:
                 if recogniser.available():
                     found += recogniser.recognise(text)
             except CapReached:
-                raise  # what it would find is not missing: it is looked for later
+                # What it would find is not missing: it is looked for later.
+                raise
             except (
                 Exception
             ):  # whatever a model or a library raises, the others still have their say

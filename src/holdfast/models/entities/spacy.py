@@ -76,7 +76,8 @@ class SpacyRecogniser:
                 try:
                     self._pipeline = import_module("spacy").load(model)
                 except Exception:
-                    self._broken = True  # a model of another version stays one: once is enough
+                    # A model of another version stays one: once is enough.
+                    self._broken = True
                     raise
             return self._pipeline
 

@@ -22,7 +22,8 @@ from .chat import Complete
 ANSWER = (
     500  # tokens that an answer is taken to have before it is known: they are lists of a few lines
 )
-SILENCE = '{"arc": null}'  # what every reader of answers takes for "nothing"
+# What every reader of answers takes for "nothing".
+SILENCE = '{"arc": null}'
 KEPT = "Nothing is lost: it is done later."
 
 

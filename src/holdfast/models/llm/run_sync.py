@@ -36,13 +36,15 @@ def wait_for(
         started(future)
         return future.result(timeout)
     except BaseException:
-        future.cancel()  # what has ended already is not touched by this
+        # What has ended already is not touched by this.
+        future.cancel()
         raise
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
     with _STARTING:
-        return _start(os.getpid())  # a forked child has the loop but not its thread
+        # A forked child has the loop but not its thread.
+        return _start(os.getpid())
 
 
 @lru_cache(maxsize=1)

@@ -66,7 +66,8 @@ class Methods:
     def __init__(self, opened: Callable[[], Holdfast], tools: Sequence[Tool] = TOOLS) -> None:
         self._opened = opened
         self._tools = {tool.name: tool for tool in tools}
-        guided = tools is TOOLS  # what is said of these tools is said of no others
+        # What is said of these tools is said of no others.
+        guided = tools is TOOLS
         self.instructions = INSTRUCTIONS if guided else ""
         self._answers: dict[
             str, Callable[[Holdfast | None, Mapping[str, Any], str], dict[str, Any]]
@@ -113,7 +114,8 @@ class Methods:
         view = whole.scoped(*whole.scopes)
         view.actor = f"mcp:{client_name(client)}"
         if view.places:
-            with suppress(StoreError):  # a store that cannot be written can still be read
+            # A store that cannot be written can still be read.
+            with suppress(StoreError):
                 view.follow_files()
         return view
 

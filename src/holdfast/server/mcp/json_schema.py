@@ -114,7 +114,8 @@ def time_argument(arguments: Arguments, name: str, *, end: bool = False) -> Micr
     try:
         written = datetime.fromisoformat(given)
         if end and len(given) == len("2026-03-31"):
-            written += timedelta(days=1)  # a day ends when the next begins
+            # A day ends when the next begins.
+            written += timedelta(days=1)
         return from_datetime(written)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(

@@ -14,7 +14,8 @@ from .render import as_data, entity_data, fenced, line, noted
 
 Answer = tuple[str, dict[str, Any]]
 """A short text for a model, and the same as data."""
-PAGE = 20  # memories in a list, unless told otherwise
+# Memories in a list, unless told otherwise.
+PAGE = 20
 
 
 def recall(hf: Holdfast, given: Arguments) -> Answer:

@@ -15,7 +15,8 @@ from ...text.terminal import shorten
 from ...types import KINDS, STATUSES, Entity, Memory, iso
 from .json_schema import Schema, several, shape, text, texts
 
-LINE = 400  # characters of a memory in a list; all of it is in the data, and behind memory_get
+# Characters of a memory in a list; all of it is in the data, and behind memory_get.
+LINE = 400
 
 MEMORY: Schema = shape(
     {

@@ -29,7 +29,8 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INTERNAL_ERROR = -32603
 UNSUPPORTED_VERSION = -32022
-AT_ONCE = 4  # requests of one client that are worked on at the same time
+# Requests of one client that are worked on at the same time.
+AT_ONCE = 4
 UNREADABLE = object()
 
 

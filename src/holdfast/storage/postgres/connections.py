@@ -42,10 +42,13 @@ from .scoped_session import (
 )
 
 CONNECTIONS = 10  # per process
-PATIENCE = 30.0  # seconds that a call goes on trying when the server is away or busy
-STEP = 1.0  # seconds between looks whether a server that was away is back
+# Seconds that a call goes on trying when the server is away or busy.
+PATIENCE = 30.0
+# Seconds between looks whether a server that was away is back.
+STEP = 1.0
 STATEMENT_MILLISECONDS = 30_000
-FETCH = 500  # rows per round trip of a stream
+# Rows per round trip of a stream.
+FETCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class Connections:
         try:
             yield connection
         finally:
-            if pid == os.getpid():  # or this is a child, and the connection is its parent's
+            # Or this is a child, and the connection is its parent's.
+            if pid == os.getpid():
                 _leave(connection)
                 pool.putconn(connection)
 
@@ -132,7 +136,8 @@ class Connections:
                 if time.monotonic() < deadline:
                     continue
                 if self.patience is None:
-                    self.connect().close()  # says why, if the server cannot be reached at all
+                    # Says why, if the server cannot be reached at all.
+                    self.connect().close()
                 raise StoreBusy(
                     f"{self.location} has no free connection. Try again in a moment."
                 ) from error

@@ -49,7 +49,8 @@ def well_formed(url: str) -> bool:
 def without_password(url: str) -> str:
     """A URL for people: no password, nor any other parameter that could hold one."""
     if not well_formed(url):
-        return "postgresql://…"  # there is no telling which part of it is the password
+        # There is no telling which part of it is the password.
+        return "postgresql://…"
     known = conninfo_to_dict(url)
     user = f"{known['user']}@" if known.get("user") else ""
     port = f":{known['port']}" if known.get("port") else ""

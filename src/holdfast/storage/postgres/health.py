@@ -156,7 +156,8 @@ def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
     wait meanwhile.
     """
     execute("SET LOCAL statement_timeout = 0")
-    execute("LOCK TABLE totals IN EXCLUSIVE MODE")  # nobody takes a turn on any scope
+    # Nobody takes a turn on any scope.
+    execute("LOCK TABLE totals IN EXCLUSIVE MODE")
     health.repair_rows(execute, unpack, at=at)
     execute("DELETE FROM memory_terms")
     for scope, seq, active, title, content, tags in execute(

@@ -17,13 +17,17 @@ from ...text.terminal import counted
 from ..schema import Rows
 from .scoped_session import WORKER, Connection
 
-EXACT_UP_TO = 50_000  # vectors of one scope and model that are compared one by one
+# Vectors of one scope and model that are compared one by one.
+EXACT_UP_TO = 50_000
 # indexes in a database, the largest scopes first: each costs every plan and insert some ten
 # microseconds
 MOST = 100
-KEPT_FROM = 0.5  # share of that below which an index is taken away again
-FRESH = 60.0  # seconds for which what was found about indexes is believed
-WIDEST = 2_000  # dimensions that an HNSW index of pgvector can have
+# Share of that below which an index is taken away again.
+KEPT_FROM = 0.5
+# Seconds for which what was found about indexes is believed.
+FRESH = 60.0
+# Dimensions that an HNSW index of pgvector can have.
+WIDEST = 2_000
 
 # `enable_sort` off: the planner takes a scope to be small, and would rather compare everything and
 # sort.

@@ -15,9 +15,12 @@ from .connections import Connections
 from .driver_errors import without_password
 from .scoped_session import Connection, Sight
 
-REST = 5.0  # seconds without asking a replica that failed
-PATIENCE = 1.0  # seconds to wait for a connection: the primary has the answer, too
-NEVER = 1 << 64  # a position that no log reaches
+# Seconds without asking a replica that failed.
+REST = 5.0
+# Seconds to wait for a connection: the primary has the answer, too.
+PATIENCE = 1.0
+# A position that no log reaches.
+NEVER = 1 << 64
 _NOW_AT = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::text"
 _THERE = (
     "SELECT coalesce(pg_last_wal_replay_lsn() - '0/0'::pg_lsn >= ?::numeric, NOT "
@@ -45,7 +48,8 @@ class Replica:
         except psycopg.Error:  # the connection was lost since; what was committed is committed
             position = _position(primary)
         with self._lock:
-            self._needed = max(self._needed, position)  # another thread may have been quicker
+            # Another thread may have been quicker.
+            self._needed = max(self._needed, position)
 
     def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows | None:
         """The rows, or None when they have to be asked of the primary."""

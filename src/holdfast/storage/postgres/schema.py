@@ -20,7 +20,8 @@ from .connections import Connections
 from .driver_errors import explained, without_password
 from .scoped_session import APP, WORKER, Connection, PostgresStatements, Sight
 
-MIGRATING = 0x484C4446  # the number of the lock that migrators take turns on
+# The number of the lock that migrators take turns on.
+MIGRATING = 0x484C4446
 NO_EXTENSION = (
     "The extension 'vector' (pgvector) is not installed and this login cannot install it. Recall "
     "works: words as ever, "
@@ -211,7 +212,8 @@ def _make_roles(connection: Connection) -> None:
                         sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role))
                     )
             except (errors.DuplicateObject, errors.UniqueViolation):
-                pass  # another database of this server was set up at the same moment
+                # Another database of this server was set up at the same moment.
+                pass
     _join_roles(connection)
 
 
@@ -238,7 +240,8 @@ def _use_extension(connection: Connection) -> None:
             with connection.transaction():
                 connection.execute("CREATE EXTENSION vector SCHEMA public")
         except psycopg.Error:
-            return  # not installed on the server, or not allowed: `holdfast store status` says so
+            # Not installed on the server, or not allowed: `holdfast store status` says so.
+            return
         now = state(connection)
     if now.vectors == "vector" or not _within_reach(connection, now.extension_schema):
         return

@@ -30,8 +30,10 @@ BYTES_TOGETHER = (
     16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
 )
 CHANGED = "has other tables than when it was opened. Open it again."
-UNKNOWN = 0  # the type of a value for which nothing else is registered
-SEPARATOR = "\x1f"  # no scope's name has a control character
+# The type of a value for which nothing else is registered.
+UNKNOWN = 0
+# No scope's name has a control character.
+SEPARATOR = "\x1f"
 
 _INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")

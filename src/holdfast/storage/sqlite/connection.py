@@ -32,7 +32,8 @@ from ..damage import ADVICE, GarbledRow
 from ..schema import Row, Rows
 from ..schema_status import Status, jobs_by_status, rows_by_noun
 
-APPLICATION_ID = 0x484C4446  # "HLDF": tells our files from other SQLite files
+# "HLDF": tells our files from other SQLite files.
+APPLICATION_ID = 0x484C4446
 BUSY_MILLISECONDS = 30_000
 
 
@@ -82,7 +83,8 @@ def _as_bytes(
     connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]
 ) -> Iterator[Row]:
     """Reads again what holds a text that is not UTF-8, every text as bytes."""
-    if not cursor.is_readonly:  # what has changed something must not run twice
+    # What has changed something must not run twice.
+    if not cursor.is_readonly:
         raise RowDamaged(
             "A row that was to be changed holds text that is not UTF-8. Nothing was changed. "
             + ADVICE

@@ -114,7 +114,8 @@ def _totals(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
     """Compares the full-text index, word by word, with one built afresh from the memories."""
-    fresh = apsw.Connection("")  # a temporary file that SQLite removes by itself
+    # A temporary file that SQLite removes by itself.
+    fresh = apsw.Connection("")
     fresh.execute(
         "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii "
         "tokenchars '_~'\")"

@@ -56,7 +56,8 @@ from .connection import (
 from .fts import ADD_TO_META, quoted, scope_prefix
 
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
-MOMENT_MILLISECONDS = 250  # for who only notes something on the way
+# For who only notes something on the way.
+MOMENT_MILLISECONDS = 250
 IN_MEMORY = ":memory:"
 # In this order: words of removed rows leave the index, then every page is written anew, then the
 # log is emptied.
@@ -186,7 +187,8 @@ class SQLiteStore(SQLStore):
             return rows_of(self._reader(), sql, values)
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:  # noqa: ARG002
-        return nullcontext()  # a file is read as quickly without
+        # A file is read as quickly without.
+        return nullcontext()
 
     def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:  # noqa: ARG002
         with translated(self.location):
@@ -489,7 +491,8 @@ class SQLiteStore(SQLStore):
             )
         )
         self._damages.clear()
-        self.forget_cache()  # vectors may have been dropped without a word in the journal
+        # Vectors may have been dropped without a word in the journal.
+        self.forget_cache()
 
     def tend(self) -> Names:
         self._check_open()
@@ -526,7 +529,8 @@ class SQLiteStore(SQLStore):
                 "space, then run "
                 "`holdfast purge --finish`.",
             )
-        if rows and rows[0][0]:  # a checkpoint says whether it had to stop for a reader
+        # A checkpoint says whether it had to stop for a reader.
+        if rows and rows[0][0]:
             return ErasureTarget(
                 name,
                 "pending",
