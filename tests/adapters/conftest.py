@@ -15,7 +15,7 @@ def busy(tmp_path, monkeypatch):
     """`with busy():` somebody else writes, and does not finish in time. To be asked for before the
     memory is opened.
     """
-    for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
+    for module in ("sqlite.store", "sqlite.connection"):  # both say how long a connection waits
         monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
 
     @contextmanager

@@ -137,7 +137,7 @@ def test_help_shows_all_commands_in_order_whichever_was_loaded_first(
     show = "from holdfast.cli.app import run; run(['--help'])"
     first = (
         "from holdfast.cli.app import load_commands; load_commands('store'); "
-        "load_commands('reading'); "
+        "load_commands('read'); "
     )
     usual, other = (
         subprocess.run(

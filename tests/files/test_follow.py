@@ -403,7 +403,7 @@ def test_a_read_only_project_can_be_read(shop):
 
 
 def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeypatch):
-    for module in ("sqlite", "sqlite_file"):  # both say how long a connection waits
+    for module in ("sqlite.store", "sqlite.connection"):  # both say how long a connection waits
         monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
     shop.record("a", "Use tea.")
     shop.follow()

@@ -89,7 +89,7 @@ def test_a_home_that_cannot_be_written(cli, monkeypatch):
 
 
 def test_a_store_that_another_process_holds(cli, kept, folder, monkeypatch):
-    for module in ("sqlite", "sqlite_file"):
+    for module in ("sqlite.store", "sqlite.connection"):
         monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 50)
     other = apsw.Connection(str(folder / "memory.db"))
     other.execute("BEGIN IMMEDIATE")

@@ -708,7 +708,7 @@ class TestSettingUp:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute("DROP TABLE holdfast.spend, holdfast.records, holdfast.messages")
+            connection.execute("DROP TABLE holdfast.spend, holdfast.files, holdfast.messages")
             connection.execute(
                 "DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace"
             )

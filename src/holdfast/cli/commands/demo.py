@@ -78,7 +78,7 @@ def _open(path: Path) -> Holdfast:
 
 def _take_in(hf: Holdfast, told: _Teller) -> int:
     told.head("1. Past conversations go in, verbatim: one transaction, no model, no network")
-    conversations = json.loads((files("holdfast.cli") / "demo.json").read_text("utf-8"))
+    conversations = json.loads((files("holdfast.cli.commands") / "demo.json").read_text("utf-8"))
     captured = 0
     for conversation in conversations:
         at = from_iso(conversation["date"])
