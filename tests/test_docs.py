@@ -35,7 +35,7 @@ WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
 # A tree, and a recorded session.
 NOT_OUTPUT = (
     "docs/architecture.md",
-    "docs/how-to/give-an-agent-a-memory.md",
+    "docs/how-to/role-files.md",
 )
 
 
