@@ -105,7 +105,7 @@ class Talk:
         yield from self._take(done)
 
     def rest(self) -> Iterator[Entry]:
-        """Return all remaining entries at the end of the input, including calls without a result."""
+        """Return the remaining entries at the end of the input, with calls that have no result."""
         yield from self._take(len(self._waiting))
 
     def _add(self, item: Entry | _Call) -> None:

@@ -226,7 +226,7 @@ def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, t
 
 
 def _queued(record: Object) -> str:
-    """Return what the user typed while the agent was working; it is stored only as an attachment."""
+    """Return what the user typed while the agent was working; only an attachment stores it."""
     attachment = as_dict(record.get("attachment"))
     typed = (
         attachment.get("type") == "queued_command"
@@ -244,7 +244,7 @@ def _aside(record: Object) -> bool:
 
 
 def _kind(record: Object) -> _Kind:
-    """Classify a message. A tool call counts as an answer; a queued prompt does not start a branch."""
+    """Classify a message. A tool call counts as an answer; a queued prompt starts no branch."""
     content = as_dict(record.get("message")).get("content")
     parts = {as_text(part.get("type")) for part in dicts(content)}
     if record.get("type") == "assistant":

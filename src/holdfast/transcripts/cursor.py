@@ -88,7 +88,7 @@ class CursorEditor(SessionFile):
 
 
 def _composers(connection: apsw.Connection, newer: int) -> list[tuple[int, Object]]:
-    """Yield each conversation with its change time, in that order, without drafts and sub-agents."""
+    """Yield each conversation with its change time, in that order; no drafts or sub-agents."""
     heads = {
         key: (as_dict(parsed(value or b"")), at, sub)
         for key, value, at, sub in rows(connection, _HEADERS)
