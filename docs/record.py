@@ -1,4 +1,4 @@
-"""Runs the terminal session of docs/how-to/give-an-agent-a-memory.md on a real terminal and puts it
+"""Runs the terminal session of docs/how-to/role-files.md on a real terminal and puts it
 into the page.
 
 python docs/record.py            run it and write what was shown into the page
@@ -23,7 +23,7 @@ from termios import TIOCSWINSZ
 
 import pyte
 
-PAGE = Path(__file__).parent / "how-to" / "give-an-agent-a-memory.md"
+PAGE = Path(__file__).parent / "how-to" / "role-files.md"
 BEGIN, END = "<!-- recorded: begin -->\n", "<!-- recorded: end -->\n"
 COLUMNS, LINES = 100, 50
 PROMPT = "> "

@@ -102,8 +102,9 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "memory.db"
-        demo_memory.build(store)
         with serving(store) as url, browsing() as browser:
+            # After the start: at its start the server extracts from sessions that it finds open.
+            demo_memory.build(store)
             for name in PICTURES:
                 _take(browser, url, name)
     _shrink([IMAGES / f"{name}.png" for name in PICTURES])

@@ -35,7 +35,7 @@ WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
 # A tree, and a recorded session.
 NOT_OUTPUT = (
     "docs/architecture.md",
-    "docs/how-to/give-an-agent-a-memory.md",
+    "docs/how-to/role-files.md",
 )
 
 
@@ -175,7 +175,7 @@ def test_the_example_of_a_projects_memory_is_what_comes_out():
 
 
 def test_every_key_of_holdfast_yaml_is_shown_with_its_default():
-    page = (ROOT / "docs" / "how-to" / "build-a-projects-memory.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "project-memory.md").read_text("utf-8")
     keys = YAML(typ="safe").load(blocks(page)[-1].code)["memories"]
     assert len(keys) == len(fields(ProjectSettings))
     assert settings_from(keys, page) == ProjectSettings()

@@ -455,7 +455,7 @@ def test_the_commands_of_the_how_to_work_on_a_server(
         assert cli(*words).code == 0, command
 
 
-# A backup, as docs/how-to/look-after-a-store.md says
+# A backup, as docs/how-to/backup-and-sync.md says
 
 
 def test_a_copy_of_a_store_that_is_being_written_is_one_moment_of_it(cli, tmp_path):

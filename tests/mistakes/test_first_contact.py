@@ -117,7 +117,7 @@ def test_a_folder_that_was_removed_meanwhile_is_named_and_no_fault_of_ours(
 
 def test_every_message_that_the_page_lists_is_one_of_ours():
     root = Path(__file__).parents[2]
-    page = (root / "docs" / "how-to" / "when-something-goes-wrong.md").read_text("utf-8")
+    page = (root / "docs" / "how-to" / "troubleshooting.md").read_text("utf-8")
     source = "".join(file.read_text("utf-8") for file in (root / "src" / "holdfast").rglob("*.py"))
     said = re.sub(r'"\s+f?"', "", source)  # texts that go over several lines
     rows = re.findall(r"^\| (`.+?`.*?) \|", page, re.MULTILINE)

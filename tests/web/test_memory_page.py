@@ -12,14 +12,14 @@ from playwright.sync_api import Locator, expect
 from visits import Visit
 
 VIEWS = {
-    "#/": "What is known about you",
+    "#/": "Everything about you",
     "#/facts": "Facts",
     "#/sessions": "Sessions",
     "#/rules": "Rules",
-    "#/review": "To review",
+    "#/review": "Review",
     "#/people": "People and places",
     "#/timeline": "Timeline",
-    "#/changes": "Recently changed",
+    "#/changes": "Recent changes",
     "#/health": "Health",
 }
 PEANUTS = "Tomasz cannot have peanuts"
@@ -75,7 +75,7 @@ def test_filters_narrow_the_list(ann):
     page.get_by_role("combobox", name="Category").select_option("preference")
     expect(page.locator(".row")).to_have_count(2)
     page.get_by_role("combobox", name="Time").select_option("7")
-    expect(page.get_by_role("heading", name="Nothing here with these filters")).to_be_visible()
+    expect(page.get_by_role("heading", name="No memories match these filters")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
     page.get_by_role("combobox", name="In use or not").select_option("superseded")
     expect(page.locator(".row")).to_have_count(1)
@@ -84,12 +84,12 @@ def test_filters_narrow_the_list(ann):
 
 def test_a_search_that_finds_nothing_says_so(nobody):
     page = nobody.go("#/?q=zebra")
-    expect(page.get_by_role("heading", name="Nothing fits “zebra”")).to_be_visible()
+    expect(page.get_by_role("heading", name="No results for “zebra”")).to_be_visible()
 
 
 def test_an_empty_memory_says_how_to_begin(nobody):
     page = nobody.go()
-    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No memories yet")).to_be_visible()
     page.get_by_role("main").get_by_role("button", name="Remember something").click()
     page.get_by_label("What should be remembered?").fill("The spare key is at Marta's")
     page.get_by_role("button", name="Remember", exact=True).click()
@@ -103,28 +103,28 @@ def test_an_empty_memory_says_how_to_begin(nobody):
 def test_the_details_tell_why_and_where_from(ann):
     ann.go("#/facts")
     details = ann.open(PEANUTS)
-    expect(details).to_contain_text("It was stored right away.")
+    expect(details).to_contain_text("It was stored immediately.")
     expect(details).to_contain_text("Stated plainly, and it matters for his health.")
     expect(details).to_contain_text("Decided by built-in rules, without a language model.")
     expect(details.locator("blockquote")).to_have_text("“Tomasz can't have peanuts”")
     source = details.get_by_role("listitem").filter(has_text="I'm cooking for the team")
     expect(source).to_contain_text("You")
     expect(
-        details.get_by_role("img", name=re.compile(r"It is \d+ % sure today\. .* it fades on "))
+        details.get_by_role("img", name=re.compile(r"Confidence \d+ % today\. .* it fades on "))
     ).to_be_visible()
 
 
 def test_the_details_tell_what_was_replaced_and_by_whom(ann):
     ann.go("#/facts")
     details = ann.open("The desk stands at the east wall")
-    expect(details).to_contain_text("It replaced")
+    expect(details).to_contain_text("Replaces")
     expect(details).to_contain_text("it was moved for the morning sun")
     expect(details).to_contain_text("by ann, in a terminal")
     details.get_by_role("link", name="The desk stands at the north wall").click()
     expect(details.get_by_role("heading", level=2)).to_have_text(
         "The desk stands at the north wall"
     )
-    expect(details.get_by_role("button", name="Bring back")).to_be_visible()
+    expect(details.get_by_role("button", name="Restore")).to_be_visible()
 
 
 def test_a_session_shows_what_was_said(ann):
@@ -139,7 +139,7 @@ def test_a_confirmed_memory_is_said_to_stay(ann):
     ann.go("#/facts")
     details = ann.open("Priya is vegetarian")
     details.get_by_role("button", name="Confirm").click()
-    expect(details).to_contain_text("You confirmed it, so it stays and never fades.")
+    expect(details).to_contain_text("You confirmed it, so it does not fade.")
     expect(ann.row("Priya is vegetarian")).to_contain_text("confirmed")
 
 
@@ -149,10 +149,10 @@ def test_a_confirmed_memory_is_said_to_stay(ann):
 def test_a_correction_takes_the_place_of_the_old_words_and_can_be_undone(ann):
     page = ann.go("#/facts")
     ann.open(PEANUTS).get_by_role("button", name="Correct").click()
-    words = page.get_by_label("What it should say")
+    words = page.get_by_label("New text")
     expect(words).to_have_value(PEANUTS)
     words.fill("Tomasz cannot have nuts of any kind")
-    page.get_by_label("Why, if you like").fill("he told me so")
+    page.get_by_label("Reason (optional)").fill("he told me so")
     page.get_by_role("button", name="Save correction").click()
     expect(ann.row("Tomasz cannot have nuts of any kind")).to_be_visible()
     expect(ann.row(PEANUTS)).to_have_count(0)
@@ -196,21 +196,21 @@ def test_what_was_changed_stays_listed_with_its_way_back(ann):
     ann.row(PEANUTS).hover()
     ann.row(PEANUTS).get_by_role("button", name="Forget").click()
     expect(ann.row(PEANUTS)).to_have_count(0)
-    page.get_by_role("link", name="Recently changed").click()
+    page.get_by_role("link", name="Recent changes").click()
     change = page.get_by_role("list", name="Changes").get_by_role("listitem").first
     expect(change).to_contain_text("Forgotten")
     expect(change).to_contain_text(PEANUTS)
     change.get_by_role("button", name="Undo").click()
-    expect(page.locator(".change").filter(has_text="Forgotten")).to_contain_text("Taken back")
+    expect(page.locator(".change").filter(has_text="Forgotten")).to_contain_text("Undone")
     assert PEANUTS in ann.texts(kind="fact")
 
 
 def test_put_away_and_brought_back(ann):
     page = ann.go("#/rules")
-    ann.open("Keep answers short").get_by_role("button", name="Put away").click()
+    ann.open("Keep answers short").get_by_role("button", name="Archive").click()
     expect(ann.row("Keep answers short")).to_have_count(0)
     page.get_by_role("combobox", name="In use or not").select_option("archived")
-    ann.open("Keep answers short").get_by_role("button", name="Bring back").click()
+    ann.open("Keep answers short").get_by_role("button", name="Restore").click()
     expect(ann.row("Keep answers short")).to_have_count(0)
     assert "Keep answers short" in ann.texts(kind="rule")
 
@@ -222,7 +222,7 @@ def test_a_proposal_is_compared_with_what_is_known_and_approved(ann):
     page = ann.go("#/review")
     card = page.locator(".card").filter(has_text="walnuts")
     expect(card.locator("ins")).to_have_text("added: or walnuts")
-    expect(card).to_contain_text(f"Known already: {PEANUTS}")
+    expect(card).to_contain_text(f"Existing memory: {PEANUTS}")
     expect(card).to_contain_text("proposed by the agent “assistant”")
     card.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".card")).to_have_count(1)
@@ -240,7 +240,7 @@ def test_proposals_are_decided_by_keyboard(ann):
     expect(page.locator(".card")).to_have_count(1)
     expect(focused(ann)).to_contain_text("walnuts")
     page.keyboard.press("e")
-    page.get_by_label("What it should say").fill("Tomasz cannot have nuts")
+    page.get_by_label("New text").fill("Tomasz cannot have nuts")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="Nothing to review")).to_be_visible()
     assert "Tomasz cannot have nuts" in ann.texts(kind="fact")
@@ -249,7 +249,7 @@ def test_proposals_are_decided_by_keyboard(ann):
 
 def test_the_recall_switch_is_kept(ann):
     page = ann.go()
-    switch = page.get_by_role("switch", name="Bring things up unasked")
+    switch = page.get_by_role("switch", name="Proactive recall")
     expect(switch).not_to_be_checked()
     switch.click()
     expect(ann.toast()).to_contain_text("Proactive recall is now on.")
@@ -281,8 +281,8 @@ def test_the_timeline_runs_back_from_today(ann):
 
 def test_health_says_that_all_is_well_and_what_waits(ann):
     page = ann.go("#/health")
-    expect(page.get_by_role("heading", name="All is well")).to_be_visible()
-    expect(page.get_by_role("link", name="2 for your review")).to_be_visible()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
+    expect(page.get_by_role("link", name="2 for review")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("^Facts 8 "))).to_be_visible()
 
 
@@ -332,7 +332,7 @@ def test_the_focus_stays_in_a_dialog_and_goes_back_to_where_it_was(ann):
     ann.open(PEANUTS)
     correct = page.get_by_role("button", name="Correct")
     correct.press("Enter")
-    expect(page.get_by_label("What it should say")).to_be_focused()
+    expect(page.get_by_label("New text")).to_be_focused()
     for _ in range(8):
         page.keyboard.press("Tab")
         assert page.evaluate(
@@ -500,7 +500,7 @@ def test_what_memories_say_is_text_and_never_markup(nobody):
     page.get_by_role("button", name="Remember", exact=True).click()
     nobody.open(evil)
     assert page.locator("main img, aside img, main script, aside script").count() == 0
-    assert page.title() == "What is known about you · Memory"
+    assert page.title() == "Everything about you · Memory"
 
 
 def test_words_that_differ_are_told_apart(nobody):

@@ -32,7 +32,7 @@ def test_a_locked_memory_asks_for_its_key_once(store, context):
         page.goto(url)
         page.get_by_label("Key", exact=True).fill("hf_wrong")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert").filter(has_text="does not open")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="is not valid")).to_be_visible()
         page.get_by_label("Key", exact=True).fill(key)
         page.keyboard.press("Enter")
         visit = watched(page, url, demo_memory.OWNER)
@@ -42,7 +42,7 @@ def test_a_locked_memory_asks_for_its_key_once(store, context):
         assert visit.troubles == []
         assert page.evaluate("localStorage.getItem('holdfast.key')") is None  # it goes with the tab
         page.goto(f"{url}?user_id=somebody-else")
-        expect(page.get_by_role("heading", name="This could not be shown")).to_be_visible()
+        expect(page.get_by_role("heading", name="Could not load this")).to_be_visible()
         expect(page.get_by_role("main")).to_contain_text("This key may not do that.")
 
 
@@ -52,7 +52,7 @@ def test_a_lost_connection_loses_no_words(store, context):
         visit = watched(page, url, demo_memory.OWNER)
         visit.go("#/facts")
         visit.open(PEANUTS).get_by_role("button", name="Correct").click()
-    words = page.get_by_label("What it should say")
+    words = page.get_by_label("New text")
     words.fill("Tomasz cannot have any nuts")
     page.get_by_role("button", name="Save correction").click()
     expect(page.get_by_role("alert")).to_contain_text("Holdfast cannot be reached.")

@@ -1,9 +1,8 @@
-"""Anthropic's memory tool (`memory_20250818`) over the one engine: memories seen as files that a
-model reads and edits.
+"""Anthropic's memory tool (`memory_20250818`): memories as files that a model reads and edits.
 
-A file is a memory, so what a model writes here is found by recall, and what was remembered
-elsewhere can be read here. What it edits is corrected, what it deletes is forgotten: both can be
-undone. The words of the answers are those that the model was trained on.
+A file is a memory, so recall finds what a model writes, and other memories appear as files. An edit
+is a correction and a deletion forgets; both can be undone. The answers use the words that the model
+was trained on.
 
     client.beta.messages.run_tools(model=…, messages=[…], tools=[memory_tool(hf)])
 """
@@ -37,25 +36,23 @@ FOLDERS: Mapping[Kind, str] = {
 """Where memories are that no model has put into a file."""
 MOST_LINES = 999_999
 WIDTH = 6
-# Memories that are seen as files.
+# Memories that appear as files.
 LISTED = 2_000
 SOURCE = "memory tool"
 ACTOR = "agent:memory-tool"
 
 
 class ToolRefused(Exception):
-    """What the model asked for cannot be done; the words are for the model."""
+    """A request that cannot be done; the message is for the model."""
 
 
 class MemoryFiles:
-    """The memories of an open memory as files below /memories."""
+    """The memories of an open memory as files under /memories."""
 
     def __init__(self, holdfast: Holdfast) -> None:
         self._hf = check_open(holdfast).scoped(*holdfast.scopes)
         if permissions.kind_of(holdfast.actor) != "agent":
-            self._hf.actor = (
-                ACTOR  # whoever opened the memory, it is a model that edits these files
-            )
+            self._hf.actor = ACTOR  # a model edits these files, whoever opened the memory
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder, two levels deep, or a file with its lines numbered."""
@@ -169,7 +166,7 @@ class MemoryFiles:
         return "All memory cleared"
 
     def _files(self) -> dict[str, Memory]:
-        """Every file by its path, in the order of their names; of two with one path the newest."""
+        """Return every file by path, sorted by name; of two with one path, the newest."""
         found = self._hf.list(kinds=("document", *FOLDERS), limit=LISTED)
         seen = [one for one in found if one.kind in FOLDERS or "path" in one.metadata]
         return dict(sorted((path_of(memory), memory) for memory in reversed(seen)))
@@ -184,8 +181,8 @@ class MemoryFiles:
         raise ToolRefused(f"The path {path} does not exist. Please provide a valid path.")
 
     def _put(self, draft: commit.Draft) -> Memory:
-        """Adds a file, or proposes it where a person has to approve; whatever others say: two may
-        say the same.
+        """Add a file, or propose it if a person must approve. Duplicates of other memories are
+        allowed.
         """
         hf = self._hf
         at = self._hf.clock()
@@ -201,7 +198,7 @@ class MemoryFiles:
         return hf.write("remember", work)
 
     def _rewrite(self, memory: Memory, path: str, text: str) -> None:
-        """Lets a file say something else, as long as it says what was read."""
+        """Replace the text of a file, if it still has the text that was read."""
         fields = _fields(checked(path), text)
         metadata = {
             key: value for key, value in memory.metadata.items() if key not in ("ends", "blank")
@@ -230,7 +227,7 @@ class MemoryFiles:
 
 
 def checked(path: str) -> str:
-    """A path below /memories in its one form; ToolRefused for any other."""
+    """Return a normalised path under /memories; ToolRefused for any other."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolRefused(f"Path must start with /memories, got: {path}")
     names = [name for name in path.split("/") if name]
@@ -240,7 +237,7 @@ def checked(path: str) -> str:
 
 
 def path_of(memory: Memory) -> str:
-    """Where a memory is seen as a file."""
+    """Return the path of a memory's file."""
     own = memory.metadata.get("path")
     if isinstance(own, str) and own.startswith(f"{ROOT}/"):
         return own
@@ -249,7 +246,7 @@ def path_of(memory: Memory) -> str:
 
 
 def text_of(memory: Memory) -> str:
-    """What a file holds, to the last line end."""
+    """Return the content of a file, including its last line end."""
     if "blank" in memory.metadata:
         return str(memory.metadata["blank"])
     before, after = memory.metadata.get("ends", ("", ""))
@@ -257,8 +254,8 @@ def text_of(memory: Memory) -> str:
 
 
 def _fields(path: str, text: str) -> dict[str, Any]:
-    """A file as a memory: its text without the blank ends, which are kept beside it; of a blank
-    file its name.
+    """Convert a file to a memory: its text, with surrounding blank space stored separately; for a
+    blank file its name.
     """
     bare = text.strip()
     if not bare:
@@ -273,7 +270,7 @@ def _fields(path: str, text: str) -> dict[str, Any]:
 
 
 def _kind(path: str) -> str:
-    """What a new file is: a fact or a rule in the folder of those, else a document."""
+    """Return the kind of a new file: fact or rule in their folders, else document."""
     parts = path.split("/")
     return next(
         (kind for kind, name in FOLDERS.items() if len(parts) > 3 and parts[2] == name), "document"
@@ -281,7 +278,7 @@ def _kind(path: str) -> str:
 
 
 def _fresh(writer: Writer, memory: Memory) -> Memory:
-    """The memory as it was read; refused when somebody changed it meanwhile."""
+    """Return the memory as it was read; refuse if it was changed in the meantime."""
     fresh = writer.memory(memory.scope, memory.id)
     if fresh is None or fresh.status != memory.status or fresh.metadata != memory.metadata:
         raise Conflict("The file was changed meanwhile. View it again.")
@@ -314,7 +311,7 @@ def _listed(path: str, files: Mapping[str, Memory]) -> str:
 
 
 def _size(count: int) -> str:
-    """How large something is, in a few characters."""
+    """Format a size in a few characters."""
     size = float(count)
     units = iter("BKMG")
     unit = next(units)
@@ -354,7 +351,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 def memory_tool(holdfast: Holdfast, **options: Any) -> BetaAbstractMemoryTool:
-    """The tool for `client.beta.messages.tool_runner`; `options` are those of the SDK's own, such
+    """Return the tool for `client.beta.messages.tool_runner`; `options` are those of the SDK, such
     as cache_control.
     """
     abstract, _, error = _sdk()
@@ -367,7 +364,7 @@ def memory_tool(holdfast: Holdfast, **options: Any) -> BetaAbstractMemoryTool:
 
 
 def async_memory_tool(holdfast: Holdfast, **options: Any) -> BetaAsyncAbstractMemoryTool:
-    """The same for an AsyncAnthropic client."""
+    """Return the same tool for an AsyncAnthropic client."""
     _, abstract, error = _sdk()
     answer = _answering(MemoryFiles(holdfast), error)
 

@@ -1,4 +1,4 @@
-"""Records and memories, each as the other: pure, with no store inside."""
+"""Conversion between records and memories: pure functions without a store."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ Namespace = tuple[str, str]
 
 KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 TEXTS = ("evidence_quote", "summary", "text", "content")
-# Of memories that hold a record word for word.
+# Source of memories that hold a record verbatim.
 SOURCE = "layers"
 HIDDEN = "hidden by its own record"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept under a key. `score` is that of a search, in [0, 1]; None where nothing was
-    asked.
-    """
+    """The value under a key. `score` is that of a search, in [0, 1]; None without a query."""
 
     namespace: Namespace
     key: str
@@ -35,9 +33,7 @@ class Record:
 
 
 def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
-    """Where a namespace is in the engine; ScopeError, which is a ValueError, when it can be
-    nowhere.
-    """
+    """Return the scope and kind of a namespace; ScopeError, a ValueError, if invalid."""
     match namespace:
         case (str(owner), str(layer)) if owner.strip() and layer in KINDS:
             return Scope("user", owner), KINDS[layer]
@@ -47,9 +43,7 @@ def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
 
 
 def record_of(namespace: Namespace, memory: Memory, score: float | None = None) -> Record:
-    """A memory as a record: word for word what was put, or for what came in otherwise, what is
-    known of it.
-    """
+    """Convert a memory to a record: the stored value verbatim, or the fields of other memories."""
     if memory.source == SOURCE and "value" in memory.metadata:
         return Record(namespace, memory.metadata["record"], dict(memory.metadata["value"]), score)
     value = {"text": memory.content, "category": memory.category, "confidence": memory.confidence}
@@ -67,9 +61,7 @@ def record_of(namespace: Namespace, memory: Memory, score: float | None = None) 
 def memory_of(
     namespace: Namespace, key: str, value: Mapping[str, Any], *, at: Micros, max_bytes: int
 ) -> Memory:
-    """The memory that is to hold a value; InvalidInput when something is wrong with it or its
-    key.
-    """
+    """Return the memory for a value; InvalidInput if the value or key is invalid."""
     scope, kind = place_of(namespace)
     if not isinstance(key, str) or not key or not isinstance(value, Mapping):
         raise InvalidInput(
@@ -111,7 +103,7 @@ def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value: what is searched where no field says what it tells."""
+    """Yield every text in a JSON value, to search if no field names the text."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -132,7 +124,7 @@ def _triple(value: Mapping[str, Any]) -> Triple | None:
 
 
 def _end(end: Any) -> tuple[str, str]:
-    """One end of a triple and its type: a name, or an object with `identifier` and `type`."""
+    """Return one end of a triple and its type: a name, or an object with both."""
     fields = end if isinstance(end, Mapping) else {"identifier": end}
     return str(fields.get("identifier") or ""), str(fields.get("type") or "")
 

@@ -1,9 +1,9 @@
-"""Records by owner, layer and key: the store protocol of companion agents, over the one engine.
+"""Records by owner, layer and key: the store protocol of companion agents.
 
-A record is a memory. Its id follows from layer and key, so it is looked up by id; a record whose
-text is replaced is a new memory that supersedes the first, so every change has its journal entry
-and `undo` takes it back. What else is known of an owner has its id for a key. Vectors are the
-engine's own: those that callers bring along are passed over.
+A record is a memory. Its id is derived from layer and key. Replacing the text of a record creates a
+memory that supersedes the first, so every change is journalled and `undo` reverses it. Other
+memories of an owner have their id as the key. Vectors are computed by Holdfast; vectors from
+callers are ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .companion_records import HIDDEN, KINDS, Namespace, Record, memory_of, plac
 T = TypeVar("T")
 S = TypeVar("S", bound=dedup.Statement)
 OVERWRITTEN = "overwritten"
-# What a memory takes from a new value with the same text.
+# Fields that a new value with the same text updates.
 TAKEN = (
     "category",
     "confidence",
@@ -50,7 +50,7 @@ class LayeredStore:
     """
 
     def __init__(self, holdfast: Holdfast | AsyncHoldfast) -> None:
-        """A surface over an open memory, which stays open when this is closed."""
+        """Wrap an open memory, which stays open when this store is closed."""
         self._hf = holdfast.blocking if isinstance(holdfast, AsyncHoldfast) else holdfast
         self._own = self._closed = False
 
@@ -58,7 +58,7 @@ class LayeredStore:
     async def open(
         cls, path: str | Path | None = None, *, settings: config.Settings | None = None
     ) -> LayeredStore:
-        """Opens the memory at a path or a postgresql:// URL, and closes it with `aclose`."""
+        """Open the memory at a path or a postgresql:// URL; `aclose` closes it."""
         opened = cls(await to_thread(Holdfast.open, path, scope="shared:layers", settings=settings))
         opened._own = True
         return opened
@@ -72,25 +72,23 @@ class LayeredStore:
         embedding: Sequence[float] | None = None,
         embedding_model: str | None = None,
     ) -> None:
-        """Stores a JSON object under a key, or puts it in the place of what was there."""
+        """Store a JSON object under a key, replacing an existing one."""
         await self.aput_batch([(namespace, key, value, embedding, embedding_model)])
 
     async def aput_batch(self, items: Iterable[Sequence[Any]]) -> None:
-        """Stores `(namespace, key, value)`s, of any owners, in one transaction: all or, if one is
-        malformed, none.
-        """
+        """Store `(namespace, key, value)` tuples of any owners atomically."""
         await self._run(_put, list(items))
 
     async def aget(self, namespace: Namespace, key: str) -> Record | None:
-        """The record under a key, also one that searches do not show; None when there is none."""
+        """Return the record under a key, even if searches hide it; None if there is none."""
         found = await self._run(_find, namespace, key)
         return None if found is None else record_of(namespace, found)
 
     async def asearch(
         self, namespace: Namespace, query: str | None = None, *, limit: int = 10
     ) -> list[Record]:
-        """The visible records of a namespace in the order in which they came in, or those that a
-        query recalls.
+        """Return the visible records of a namespace in insertion order, or those that a query
+        recalls.
         """
         if query is not None:
             return await self.asearch_similar(namespace, query, limit=limit)
@@ -110,7 +108,7 @@ class LayeredStore:
         query_embedding: Sequence[float] | None = None,  # noqa: ARG002
         embedding_model: str | None = None,  # noqa: ARG002
     ) -> list[Record]:
-        """The visible records that answer a query, best first: `Holdfast.recall`, narrowed before
+        """Return the visible records for a query, best first: `Holdfast.recall`, filtered before
         the limit.
         """
 
@@ -130,11 +128,11 @@ class LayeredStore:
         return await self._run(recall)
 
     async def adelete(self, namespace: Namespace, key: str) -> bool:
-        """Forgets a record, as `Holdfast.forget` does; False when there is none."""
+        """Forget a record, like `Holdfast.forget`; False if there is none."""
         return await self._run(_forget, namespace, key)
 
     async def alatest(self, namespace: Namespace) -> Record | None:
-        """The visible record that came in last; None when there is none, and after closing."""
+        """Return the newest visible record; None if there is none, and after closing."""
         scope, kind = place_of(namespace)
         if self._closed:
             return None
@@ -142,11 +140,11 @@ class LayeredStore:
         return record_of(namespace, newest[0]) if newest else None
 
     async def arecord_count(self, namespace: Namespace | None = None) -> int:
-        """How many visible records a namespace has, or all of them together; 0 after closing."""
+        """Count the visible records of a namespace, or all; 0 after closing."""
         return 0 if self._closed else await self._run(_count, namespace)
 
     async def anamespaces(self) -> list[Namespace]:
-        """The namespaces with visible records; none after closing."""
+        """Return the namespaces with visible records; none after closing."""
         return (
             []
             if self._closed
@@ -154,7 +152,7 @@ class LayeredStore:
         )
 
     async def aclose(self) -> None:
-        """Ends this surface, and the memory if it was opened here. Closing twice equals once."""
+        """Close this store, and the memory if `open` opened it. Idempotent."""
         if self._own and not self._closed:
             await to_thread(self._hf.close)
         self._closed = True
@@ -191,7 +189,7 @@ def _put(hf: Holdfast, items: Sequence[Sequence[Any]]) -> None:
 
 
 def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
-    """The id of the first memory under an item's key, and the memory that is to hold its value."""
+    """Return the id of the first memory under an item's key, and the memory for its value."""
     if not isinstance(item, Sequence) or len(item) < 3:
         raise InvalidInput(
             f"An item is a namespace, a key and a value, not {item!r:.80}. Nothing was stored."
@@ -204,9 +202,7 @@ def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
 
 
 def _store(writer: Writer, new: Memory, first: str) -> Memory:
-    """Stores what a key holds now. With the same text it is the same memory still; another text is
-    another memory.
-    """
+    """Store the value of a key: the same text keeps the memory, another text creates a new one."""
     scope = new.scope
     at = new.created_at
     old = _current(scope, first, writer.memory, writer.edges)
@@ -238,8 +234,8 @@ def _forget(hf: Holdfast, namespace: Namespace, key: str) -> bool:
 
 
 def _first_id(hf: Holdfast, scope: Scope, kind: Kind, key: str) -> str:
-    """The id of the first memory under a key; one that was purged is never used again, so that a
-    sync keeps it gone.
+    """Return the id of the first memory under a key. A purged id is never reused, so that a sync
+    keeps it erased.
     """
 
     def usable(id: str) -> bool:
@@ -259,7 +255,7 @@ def _current(
     get: Callable[[Scope, str], Memory | None],
     edges: Callable[[Scope, str], Edges],
 ) -> Memory | None:
-    """The memory with this id, or the latest that superseded it, as long as it is there."""
+    """Return the memory with this id, or the latest that superseded it, if it still exists."""
     level = [id]
     while level:
         for one in reversed(level):
@@ -276,7 +272,7 @@ def _current(
 
 
 def _find(hf: Holdfast, namespace: Namespace, key: str) -> Memory | None:
-    """The memory under a key, or the active one of that layer which has it for an id."""
+    """Return the memory under a key, or the active one of that layer with that id."""
     scope, kind = place_of(namespace)
 
     def get(scope: Scope, id: str) -> Memory | None:
@@ -296,7 +292,7 @@ def _oldest(hf: Holdfast, namespace: Namespace, limit: int) -> list[Memory]:
 
 
 def _counts(hf: Holdfast) -> list[tuple[Namespace, int]]:
-    """How many active memories there are, by namespace."""
+    """Count active memories by namespace."""
     owners = [
         (scope.key, hf.store.counts([scope])) for scope in hf.store.scopes() if scope.kind == "user"
     ]

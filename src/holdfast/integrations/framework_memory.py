@@ -1,8 +1,6 @@
-"""A memory beside an agent that somebody else's framework runs: told what is said, asked before a
-model is.
+"""Memory for an agent that another framework runs: captures turns, provides context and tools.
 
-Whatever goes wrong here is logged, and the agent's run goes on without it: a memory is never why a
-run fails.
+Every error is logged, and the agent's run continues: memory never fails a run.
 """
 
 from __future__ import annotations
@@ -25,30 +23,26 @@ NOTHING = Context("", "", ())
 
 
 class Hosted:
-    """The memory of an agent, for its host. What is changed through it is journalled as the agent's
-    own doing.
-    """
+    """Memory of an agent, for its host. The journal records changes under the agent's name."""
 
     def __init__(self, hf: Holdfast, agent: str) -> None:
         self.hf = check_open(hf).scoped(*hf.scopes)
         self.hf.actor = f"agent:{agent}"
 
     async def listen(self, session: str, role: str, text: str) -> None:
-        """Keeps a turn of the conversation."""
+        """Capture a turn of the conversation."""
         await to_thread(self._listen, session, role, text)
 
     async def blocks(self, session: str, prompt: str) -> Context:
-        """What goes before the model; empty blocks when memory cannot answer.
+        """Return the blocks for the prompt; empty ones if memory cannot answer.
 
-        The stable block shows what was known when the session's first turn was kept: listen before
-        you ask, and it is the same for the whole session.
+        The stable block reflects the time of the session's first captured turn: call `listen`
+        first, and it stays the same for the whole session.
         """
         return await to_thread(self._blocks, session, prompt)
 
     def tools(self) -> list[Callable[..., dict[str, Any]]]:
-        """What the agent can do with its memory. A tool that cannot do its work says why to the
-        model.
-        """
+        """Return the agent's memory tools. A tool that fails tells the model why."""
         return [_telling(tool) for tool in talking(self.hf)]
 
     def _listen(self, session: str, role: str, text: str) -> None:
@@ -62,7 +56,7 @@ class Hosted:
 
 
 def spoken(output: object) -> str:
-    """What an agent answered, as text: words as they are, anything else as JSON."""
+    """Return an agent's answer as text; anything but text becomes JSON."""
     if isinstance(output, str):
         return output
     # Every framework that gets here has it.
@@ -78,7 +72,7 @@ def _unharmed(otherwise: str) -> Iterator[None]:
         yield
     except HoldfastError as error:
         log.warning("%s: %s", otherwise, error)
-    except Exception:  # the border to a host that must not suffer from us
+    except Exception:  # the host must not see errors of memory
         log.exception("%s", otherwise)
 
 

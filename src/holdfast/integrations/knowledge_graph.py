@@ -1,9 +1,8 @@
-"""A knowledge graph of entities, observations and relations, as the reference memory server for MCP
-keeps it.
+"""Knowledge graph of entities, observations and relations, compatible with the reference MCP memory
+server.
 
-Each entity, observation and relation is a memory of its own, so recall finds it, the journal has it
-and `undo` brings it back. Two programs may add to one graph at once: what is said twice counts
-once.
+Each entity, observation and relation is a memory, so recall finds it, the journal records it and
+`undo` restores it. Two programs may add to one graph at once; duplicates are stored once.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ Relation = tuple[str, str, str]
 
 @dataclass
 class Node:
-    """An entity as it is kept: what it is, the memories that say so, and those of what was observed
-    of it.
-    """
+    """A stored entity: its fields, its memories, and the memories of its observations."""
 
     type: str
     kept: Memories = field(default_factory=list)
@@ -41,24 +38,22 @@ class Node:
 
 @dataclass
 class Kept:
-    """A whole graph, in the order in which it was told."""
+    """A whole graph, in insertion order."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     relations: dict[Relation, Memories] = field(default_factory=dict)
 
 
 class Graph:
-    """The graph in the first scope of an open memory. What it takes and gives is shaped as the
-    reference server's.
+    """The graph in the first scope of an open memory. Arguments and results have the shapes of the
+    reference server.
     """
 
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
 
     def read(self, chosen: Callable[[str, Node], bool] = lambda name, node: True) -> dict[str, Any]:
-        """The entities that are chosen, and every relation that one of them has; of all, all there
-        are.
-        """
+        """Return the selected entities and all their relations; by default the whole graph."""
         kept = self._kept()
         nodes = {name: node for name, node in kept.nodes.items() if chosen(name, node)}
         whole = len(nodes) == len(kept.nodes)
@@ -69,9 +64,7 @@ class Graph:
         }
 
     def search(self, query: str) -> dict[str, Any]:
-        """The entities in whose name, type or observations the query occurs; case does not
-        matter.
-        """
+        """Return the entities with the query in their name, type or observations, ignoring case."""
         wanted = query.lower()
         return self.read(
             lambda name, node: any(
@@ -80,15 +73,13 @@ class Graph:
         )
 
     def open(self, names: Sequence[str]) -> dict[str, Any]:
-        """The entities of these names."""
+        """Return the entities with these names."""
         return self.read(lambda name, node: name in names)
 
     def create_entities(self, entities: Sequence[Fields]) -> list[dict[str, Any]]:
-        """Adds the entities whose names are new, with what was observed of them; those come
-        back.
-        """
+        """Add the entities with new names, with their observations, and return them."""
         known = self._kept().nodes
-        # The first of a name counts.
+        # The first entity of a name wins.
         new = {one["name"]: one for one in reversed(entities) if one["name"] not in known}
         added = [
             _told(new[name])
@@ -99,9 +90,7 @@ class Graph:
         return added
 
     def create_relations(self, relations: Sequence[Fields]) -> list[dict[str, str]]:
-        """Adds the relations that are new; those come back. NotFound when an entity is not
-        there.
-        """
+        """Add new relations and return them. NotFound if an entity does not exist."""
         kept = self._kept()
         for name in (name for one in relations for name in (one["from"], one["to"])):
             _check_known(name, kept)
@@ -110,9 +99,7 @@ class Graph:
         return list(map(_relation, new))
 
     def add_observations(self, observations: Sequence[Fields]) -> list[dict[str, Any]]:
-        """Adds what was not observed of these entities before; for each what was. NotFound when one
-        is not there.
-        """
+        """Add new observations and return them per entity. NotFound if an entity does not exist."""
         kept = self._kept()
         added = list[dict[str, Any]]()
         for one in observations:
@@ -129,9 +116,7 @@ class Graph:
         return added
 
     def delete_entities(self, names: Sequence[str]) -> list[str]:
-        """Forgets entities, what was observed of them and their relations; the names that were
-        there come back.
-        """
+        """Forget entities, their observations and relations; return the names that existed."""
         kept = self._kept()
         there = [name for name in dict.fromkeys(names) if name in kept.nodes]
         gone = [memory for name in there for memory in _memories(kept.nodes[name])]
@@ -142,7 +127,7 @@ class Graph:
         return there
 
     def delete_observations(self, deletions: Sequence[Fields]) -> tuple[int, list[str]]:
-        """Forgets what was observed: how many of them were there, and which entities were not."""
+        """Forget observations; return how many existed, and which entities did not."""
         kept = self._kept()
         missing = [one["entityName"] for one in deletions if one["entityName"] not in kept.nodes]
         found = [
@@ -156,7 +141,7 @@ class Graph:
         return len(found), missing
 
     def delete_relations(self, relations: Sequence[Fields]) -> int:
-        """Forgets relations; how many of them were there."""
+        """Forget relations; return how many existed."""
         kept = self._kept().relations
         found = [kept[key] for key in dict.fromkeys(map(_key, relations)) if key in kept]
         self._forget(memory for memories in found for memory in memories)
@@ -212,7 +197,7 @@ def _entity(name: str, node: Node) -> dict[str, Any]:
 
 
 def _told(entity: Fields) -> dict[str, Any]:
-    """An entity as it is kept: what is observed twice counts once."""
+    """Return a stored entity without duplicate observations."""
     return {
         "name": entity["name"],
         "entityType": entity["entityType"],
@@ -229,21 +214,21 @@ def _drafts(entity: Fields) -> Iterator[Draft]:
     yield from (observation_draft(entity["name"], text) for text in entity["observations"])
 
 
-# What of a graph a memory is stands in its metadata; its text can be understood on its own.
+# The metadata stores the role in the graph; the text is readable on its own.
 
 
 def entity_draft(name: str, type_: str) -> Draft:
-    """An entity, as a memory."""
+    """Return an entity as a memory."""
     return _draft(f"{name} ({type_})", {"entity": name, "type": type_})
 
 
 def observation_draft(name: str, text: str) -> Draft:
-    """What was observed of an entity, as a memory."""
+    """Return an observation of an entity as a memory."""
     return _draft(f"{name}: {text}", {"entity": name, "says": text})
 
 
 def relation_draft(key: Relation) -> Draft:
-    """A relation between two entities, as a memory."""
+    """Return a relation between two entities as a memory."""
     return _draft(
         f"{key[0]} {key[2]} {key[1]}", _relation(key), triple=Triple(key[0], key[2], key[1])
     )

@@ -1,8 +1,7 @@
-"""LangGraph's `BaseStore` over the one engine: items by namespace and key, found by meaning, with
-times to live.
+"""LangGraph's `BaseStore`: items by namespace and key, semantic search, TTL.
 
-An item is a memory, so it has a journal, can be undone, and is found by recall like any other. The
-store belongs to one scope; namespaces divide it further.
+An item is a memory, so it is journalled, undoable and found by recall. The store belongs to one
+scope; namespaces divide it further.
 
     graph = builder.compile(store=HoldfastStore(hf))
 """
@@ -58,8 +57,8 @@ SWEEP_MINUTES = 5.0
 
 
 class Swept(int):
-    """How many items a sweep took out. It may be awaited, as the sweeps of LangGraph's asynchronous
-    stores are.
+    """Number of items that a sweep removed. Awaitable, like the sweeps of LangGraph's asynchronous
+    stores.
     """
 
     def __await__(self) -> Generator[None, None, int]:
@@ -68,7 +67,7 @@ class Swept(int):
 
 
 class Items(BaseStore):
-    """Items of one scope of an open memory, which stays open when this is let go."""
+    """Items of one scope of an open memory, which stays open."""
 
     supports_ttl = True
 
@@ -290,9 +289,7 @@ class Items(BaseStore):
 
 
 class HoldfastStore(Items):
-    """A LangGraph store in an open memory, for graphs that are run with `invoke` or with
-    `ainvoke`.
-    """
+    """A LangGraph store in an open memory, for graphs run with `invoke` or `ainvoke`."""
 
     def sweep_ttl(self) -> Swept:
         """Takes out what has expired, and says how many items that were."""
@@ -310,7 +307,7 @@ class HoldfastStore(Items):
 
 
 class AsyncHoldfastStore(Items):
-    """The same, with sweeps that are awaited, as those of LangGraph's asynchronous stores are."""
+    """The same with awaitable sweeps, like LangGraph's asynchronous stores."""
 
     async def sweep_ttl(self) -> int:
         """Takes out what has expired, and says how many items that were."""
@@ -333,10 +330,9 @@ class AsyncHoldfastStore(Items):
 
 
 def checked(op: Op) -> Op:
-    """An operation whose namespaces are tuples; InvalidNamespaceError for one that cannot be.
+    """Return an operation whose namespaces are tuples; InvalidNamespaceError if they cannot be.
 
-    A list names a namespace as well as a tuple does, and a text, whose letters would be taken for
-    labels, does not.
+    A list is as good as a tuple; a string is refused, because its letters would become labels.
     """
     match op:
         case GetOp() | PutOp():
@@ -359,27 +355,25 @@ def _labels(namespace: Any) -> Namespace:
 
 
 def _path(path: Any) -> Namespace:
-    """What a namespace is held against; one label may stand alone, for so do those of LangGraph's
-    own examples.
+    """Return the path to compare a namespace with; a single label is allowed, as in LangGraph's
+    examples.
     """
     return (path,) if isinstance(path, str) else tuple(path)
 
 
 def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
-    """What a namespace has to begin with, as far as conditions say it without a wildcard."""
+    """Return the prefix that the conditions require, up to the first wildcard."""
     paths = [one.path for one in conditions if one.match_type == "prefix"]
     return max((tuple(takewhile("*".__ne__, path)) for path in paths), key=len, default=())
 
 
 def until(at: Micros, minutes: float) -> Micros:
-    """When something that lives for so many minutes ends; what outlives every clock ends with
-    it.
-    """
+    """Return the end of a lifetime in minutes, capped at the latest possible time."""
     return min(LAST, at + int(minutes * MINUTE)) if minutes < 1e12 else LAST
 
 
 def is_match(condition: MatchCondition, namespace: Namespace) -> bool:
-    """Whether a namespace begins, or ends, like a path in which `*` stands for any label."""
+    """Whether a namespace starts, or ends, with a path in which `*` matches any label."""
     path = tuple(condition.path)
     name = namespace
     if condition.match_type == "suffix":

@@ -1,7 +1,6 @@
-"""LangGraph's items as memories: what they are called, what of them is searched, which pass a
-filter.
+"""LangGraph items as memories: ids, searched texts, filters.
 
-Pure, and without LangGraph.
+Pure functions that do not import LangGraph.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def id_of(namespace: Namespace, key: str) -> str:
-    """An item's id, which follows from its namespace and key."""
+    """Return an item's id, derived from its namespace and key."""
     told = json.dumps([*namespace, key]).encode()
     return f"fact_{hashlib.sha256(told).hexdigest()[:24]}"
 
 
 def check_item(namespace: Namespace, key: Any, value: Any) -> None:
-    """InvalidInput for what cannot be an item: it would be found, and could not be read."""
+    """Raise InvalidInput for an item that could be stored but not read back."""
     if not isinstance(key, str):
         raise InvalidInput(f"The key of an item is text, not {key!r}. Nothing was stored.")
     if guard_data([*namespace, key], name="namespace") != [*namespace, key]:
@@ -61,7 +60,7 @@ def check_item(namespace: Namespace, key: Any, value: Any) -> None:
 
 
 def category_of(namespace: Namespace) -> str:
-    """The category of the items of a namespace; one that is too long is told by its hash."""
+    """Return the category of a namespace's items; a long namespace is hashed."""
     told = ".".join(namespace)
     return (
         told
@@ -71,7 +70,7 @@ def category_of(namespace: Namespace) -> str:
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Every text and number in a value, in order: what a person would read of it."""
+    """Yield every text and number in a value, in order."""
     if isinstance(value, Mapping):
         for one in value.values():
             yield from leaves(one)
@@ -91,7 +90,7 @@ def item_draft(
     ttl: float | None,
     until: Micros | None,
 ) -> Draft:
-    """The memory that is to hold an item, of which these texts are searched."""
+    """Return the memory for an item, with the texts to search."""
     return Draft(
         content="\n".join(texts) or f"{'.'.join(namespace)} {key}",
         category=category_of(namespace),
@@ -108,12 +107,12 @@ def item_draft(
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether an item's value is as a filter wants it: equal, or by operators such as `$gte`."""
+    """Whether a value passes a filter: equality, or operators such as `$gte`."""
     return all(_agrees(_field(value, key), one) for key, one in (wanted or {}).items())
 
 
 def check_filter(wanted: Any) -> None:
-    """InvalidInput for a filter that could not be asked of any item."""
+    """Raise InvalidInput for an invalid filter."""
     if not isinstance(wanted, Mapping):
         raise InvalidInput(
             f"A filter is a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}."
@@ -128,9 +127,7 @@ def check_filter(wanted: Any) -> None:
 
 
 def _field(value: Any, key: str) -> Any:
-    """A field of a value; where there is none of that name, what lies at the path that dots make of
-    it.
-    """
+    """Return a field of a value; without a field of that name, read the name as a dotted path."""
     if not isinstance(value, Mapping):
         return None
     if key in value or "." not in key:
@@ -164,6 +161,6 @@ def _compares(value: Any, operator: str, wanted: Any) -> bool:
     try:
         return compare(float(value), float(wanted))
     except (TypeError, ValueError, OverflowError):
-        # Texts that are no numbers, such as dates, go by their letters; what has no order does not
+        # Non-numeric texts, such as dates, compare lexically; values without an order do not
         # compare.
         return isinstance(value, str) and isinstance(wanted, str) and compare(value, wanted)

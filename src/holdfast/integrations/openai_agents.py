@@ -1,8 +1,6 @@
-"""The OpenAI Agents SDK over the one engine: a session that keeps history, and a long-term memory
-beside it.
+"""OpenAI Agents SDK: a session that stores the history, and long-term memory.
 
-Either can be had without the other; with both, the history is for this conversation and the memory
-for all of them.
+Either works without the other; the history is for one conversation, the memory for all of them.
 
     memory = HoldfastMemory(hf, session="chat-42")
     agent = Agent(name="Helper", tools=memory.tools)
@@ -61,13 +59,12 @@ MARGIN = 20
 
 
 class HoldfastSession:
-    """The history of one conversation (the SDK's `Session`), in the store that its memories are in.
+    """The history of one conversation (the SDK's `Session`), in the store of its memories.
 
-    Secrets in what was said are redacted. What a busy store cannot take is held here and written
-    with what comes next, so a run never fails for it; a closed store never takes it, and says so.
-    Reading and clearing say what goes wrong: neither an agent that has lost its history nor words
-    that only seem erased would help anybody. A change that is cancelled while it is made has ended,
-    done or not, before its caller hears of that.
+    Secrets are redacted. If the store is busy, items are buffered and written with the next ones,
+    so a run never fails for it; a closed store raises. Reading and clearing raise their errors,
+    because lost history or incomplete erasure must not go unnoticed. A cancelled change completes
+    before its caller sees the cancellation.
     """
 
     def __init__(
@@ -77,9 +74,7 @@ class HoldfastSession:
         *,
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
-        """`session_settings` are what the SDK takes for them, checked by it: a limit of none,
-        unless they say one.
-        """
+        """`session_settings` are the SDK's, validated by it; no limit by default."""
         check_session(session_id)
         self.session_id = session_id
         given = (
@@ -93,24 +88,20 @@ class HoldfastSession:
         self._lock = Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The latest items, `limit` of them at most, oldest first. No answer of a tool comes
-        without its call.
-        """
+        """Return at most `limit` latest items, oldest first, no tool result without its call."""
         most = resolve_session_limit(limit, self.session_settings)
         return cast("list[TResponseInputItem]", await to_thread(self._latest, most))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Adds items to the end."""
+        """Append items."""
         await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Takes the last item out and returns it; None when there is none. Its words stay until the
-        session goes.
-        """
+        """Remove and return the last item, or None. Its text stays until the session is erased."""
         return cast("TResponseInputItem | None", await _finished(self._pop))
 
     async def clear_session(self) -> None:
-        """Erases every item for good. What long-term memory keeps of the conversation stays."""
+        """Erase every item permanently. Long-term memory of the conversation stays."""
         await _finished(self._clear)
 
     def _latest(self, most: int | None) -> list[Item]:
@@ -137,7 +128,7 @@ class HoldfastSession:
                 self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
 
     def _hold(self, items: Sequence[Item]) -> None:
-        # One that cannot be written would keep all later ones from being written.
+        # An unwritable item would block all later ones.
         session_log.check_messages(items)
         self._held.extend(items)
 
@@ -153,13 +144,11 @@ class HoldfastSession:
             self._held.clear()
 
     def _write(self, work: Callable[[Writer], T], otherwise: Callable[[], T]) -> T:
-        """Does some work in one transaction, after what is held; or `otherwise` what can be done
-        without the store.
-        """
+        """Run work in one transaction after writing the buffer; without the store, run `otherwise`."""
         try:
             done = self._hf.write("append", work)
         except StoreClosed:
-            # There is no later in which it would be written.
+            # A closed store never takes the buffer.
             raise
         except StoreError as error:
             kept = otherwise()
@@ -174,7 +163,7 @@ class HoldfastSession:
         session_log.append(writer, scope, self.session_id, [*self._held, *items], at=at)
 
     def _take(self, writer: Writer) -> Item | None:
-        """Inside a transaction, so that of two who pop at once each has an item of its own."""
+        """Pop inside a transaction, so that concurrent pops return different items."""
         stored = writer.messages(self._hf.scopes[0], self.session_id)
         last = _last([*(message.body for message in stored), *self._held])
         news = [] if last is None else [POPPED]
@@ -190,10 +179,11 @@ class HoldfastSession:
 
 
 class HoldfastMemory(RunHooks[Any]):
-    """Long-term memory of one conversation: hooks, an input filter and tools. It never fails a run.
+    """Long-term memory for one conversation: hooks, an input filter and tools. It never fails a
+    run.
 
-    What is recalled goes to the model with each request and into no history, so what is forgotten
-    is gone from the next run on.
+    Recalled memories go into each request and into no history, so what is forgotten is gone from
+    the next run.
     """
 
     def __init__(self, hf: Holdfast, *, session: str) -> None:
@@ -207,8 +197,8 @@ class HoldfastMemory(RunHooks[Any]):
         self._known: Context | None = None
 
     async def before_model(self, data: CallModelData[Any]) -> ModelInputData:
-        """For `RunConfig.call_model_input_filter`: instructions get what stands, the prompt what
-        helps with it.
+        """For `RunConfig.call_model_input_filter`: add the stable block to the instructions and the
+        turn block to the prompt.
         """
         given = data.model_data
         place = _prompt_at(given.input)
@@ -223,7 +213,7 @@ class HoldfastMemory(RunHooks[Any]):
         )
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:  # noqa: ARG002
-        """Asks anew: somebody else may have changed what is remembered since."""
+        """Recall again: somebody else may have changed the memory."""
         self._known = None
 
     async def on_agent_end(
@@ -232,14 +222,12 @@ class HoldfastMemory(RunHooks[Any]):
         agent: Agent[Any],  # noqa: ARG002
         output: Any,
     ) -> None:
-        """Keeps what the agent answered."""
+        """Capture the answer."""
         self._asked = self._known = None
         await self._memory.listen(self._session, "assistant", spoken(output))
 
     async def _recalled(self, prompt: str) -> Context:
-        """What memory knows for a prompt: asked once for all the steps that it takes to answer
-        it.
-        """
+        """Return what memory knows for a prompt, recalled once for all steps of its answer."""
         if prompt != self._asked:
             self._asked = prompt
             self._known = None
@@ -250,8 +238,9 @@ class HoldfastMemory(RunHooks[Any]):
 
 
 async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of some work in a thread. Whoever is cancelled meanwhile is told after it: threads
-    cannot be stopped, and a caller who reads what is stored next must not do so before it."""
+    """Await work in a thread. A cancellation is raised only after the work has ended: threads
+    cannot be stopped, and a caller who reads next must see the result.
+    """
     context = copy_context()
     working = get_running_loop().run_in_executor(None, lambda: context.run(work, *args, **kwargs))
     cancelled: CancelledError | None = None
@@ -268,7 +257,7 @@ async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
-    """A tool whose answer is JSON; the SDK would give the model Python's way of writing it."""
+    """Return a tool whose result is JSON; the SDK would use Python's repr."""
 
     @wraps(tool)
     def told(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -278,7 +267,7 @@ def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
 
 
 def standing(history: Sequence[Item]) -> list[Item]:
-    """The items of a history that have not been taken out again."""
+    """Return the items of a history that were not popped."""
     kept = list[Item]()
     out = 0
     for item in reversed(history):
@@ -292,9 +281,9 @@ def standing(history: Sequence[Item]) -> list[Item]:
 
 
 def cut(items: Sequence[Item], most: int) -> list[Item]:
-    """The last items, `most` at most, that can stand without what came before.
+    """Return at most `most` last items that are valid without earlier ones.
 
-    A tool's answer leans on its call, and what a model says on the reasoning that it said it after.
+    A tool result needs its call, and an output the reasoning before it.
     """
     at = len(items) - max(most, 0)
     if at <= 0:
@@ -307,7 +296,7 @@ def cut(items: Sequence[Item], most: int) -> list[Item]:
 
 
 def _answers(item: Item) -> str | None:
-    """The id of the call that an item answers; None for one that answers none."""
+    """Return the id of the call that an item answers, or None."""
     kind = str(item.get("type", ""))
     key = _ANSWERED.get(kind) or ("call_id" if kind.endswith("_output") else None)
     return item.get(key) if key else None
@@ -345,9 +334,7 @@ def _guarded_said(value: Any, key: str) -> Any:
 
 
 def _guarded_json(text: str) -> str:
-    """A text that may be JSON; then each value is judged with its name, and what comes out is JSON
-    again.
-    """
+    """Redact a text that may be JSON; in JSON each value is judged with its name."""
     try:
         value = json.loads(text)
         guarded = guard_data(value, name="arguments")
@@ -357,12 +344,12 @@ def _guarded_json(text: str) -> str:
 
 
 def _prompt_at(items: Sequence[TResponseInputItem]) -> int | None:
-    """Where a person last said something."""
+    """Return the index of the last user message."""
     return next((at for at in reversed(range(len(items))) if items[at].get("role") == "user"), None)
 
 
 def _text(item: TResponseInputItem) -> str:
-    """The words of an item; pictures and files are left out."""
+    """Return the text of an item, without pictures and files."""
     content: Any = item.get("content")
     if isinstance(content, str):
         return content

@@ -2,9 +2,9 @@
 
     agent = Agent(model, capabilities=[HoldfastMemory(hf, session="chat-42")])
 
-Before each run the agent is given what stands (in its instructions, the same bytes for a whole
-session) and what helps with this prompt (before the prompt); it has tools to search and keep
-memories; and what both sides say is kept.
+Before each run the agent gets the stable block in its instructions, byte-identical for a session,
+and relevant memories before the prompt. It has tools to search and store memories, and what both
+sides say is captured.
 """
 
 from __future__ import annotations
@@ -39,13 +39,12 @@ except ImportError as error:
 
 
 class HoldfastMemory(AbstractCapability[Any]):
-    """What a pydantic-ai agent remembers. It never fails a run: without memory the agent answers
-    without it.
+    """Memory of a pydantic-ai agent. It never fails a run: on an error the agent answers without
+    memory.
 
-    `session` is the conversation that the runs belong to; None takes pydantic-ai's own
-    `conversation_id`, so that one agent can lead many conversations. What is recalled goes to the
-    model with the request and stays out of the message history: what is forgotten is gone from the
-    next request on.
+    `session` is the conversation of the runs; None uses pydantic-ai's `conversation_id`, so that
+    one agent can lead many conversations. Recalled memories go into the request and not into the
+    message history, so what is forgotten is gone from the next request.
     """
 
     def __init__(self, hf: Holdfast, *, session: str | None = None) -> None:
@@ -58,25 +57,25 @@ class HoldfastMemory(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> None:
-        """None: an open memory cannot be written into an agent's specification."""
+        """None: an open memory cannot be part of an agent's specification."""
 
     async def for_run(self, ctx: RunContext[Any]) -> HoldfastMemory:  # noqa: ARG002
-        """A copy for one run: runs may go on side by side."""
+        """Return a copy for one run, because runs may be concurrent."""
         return copy(self)
 
     def get_toolset(self) -> FunctionToolset[Any]:
-        """The tools of an agent that talks."""
+        """Return the tools of the chat agent."""
         return self._tools
 
     def get_instructions(self) -> Any:
-        """The stable block."""
+        """Return the stable block."""
         return self._standing
 
     def _standing(self) -> str:
         return self._known.stable
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
-        """Keeps what is said to the agent, and asks memory about it."""
+        """Capture the prompt and recall for it."""
         session = self._of(ctx)
         prompt = _text(ctx.prompt)
         await self._memory.listen(session, "user", prompt)
@@ -89,7 +88,7 @@ class HoldfastMemory(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Puts the turn block before the prompt of this run, for the model alone."""
+        """Put the turn block before the prompt of this run, in the request only."""
         if self._known.turn:
             messages = _with_block(request_context.messages, self._known.turn, ctx.run_id)
             request_context = replace(request_context, messages=messages)
@@ -98,9 +97,7 @@ class HoldfastMemory(AbstractCapability[Any]):
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
-        """Keeps what the agent answered; a run that only asks to go on later has not answered
-        yet.
-        """
+        """Capture the answer; a deferred run has no answer yet."""
         if not isinstance(result.output, DeferredToolRequests):
             await self._memory.listen(self._of(ctx), "assistant", spoken(result.output))
         return result
@@ -110,7 +107,7 @@ class HoldfastMemory(AbstractCapability[Any]):
 
 
 def _text(prompt: str | Sequence[UserContent] | None) -> str:
-    """The words of a prompt; pictures and files are left out."""
+    """Return the text of a prompt, without pictures and files."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     words = (part.content if isinstance(part, TextContent) else part for part in prompt)
@@ -120,9 +117,7 @@ def _text(prompt: str | Sequence[UserContent] | None) -> str:
 def _with_block(
     messages: Sequence[ModelMessage], block: str, run: str | None
 ) -> list[ModelMessage]:
-    """The messages with a block before the prompt that began this run; they themselves are not
-    touched.
-    """
+    """Return a copy of the messages with a block before the prompt that started this run."""
     for at, message in enumerate(messages):
         if isinstance(message, ModelRequest) and message.run_id == run:
             for place, part in enumerate(message.parts):

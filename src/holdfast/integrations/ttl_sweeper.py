@@ -1,5 +1,5 @@
-"""A thread that takes out what has expired, every so many minutes, until it is stopped or its store
-is let go.
+"""Thread that removes expired items at an interval, until it is stopped or its store is
+garbage-collected.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """At most one thread that sweeps. It holds the store only weakly, and does not keep a process
-    alive.
-    """
+    """At most one sweeping thread. It holds the store weakly and does not keep a process alive."""
 
     def __init__(self, sweep: Callable[[], int]) -> None:
-        """`sweep` is a method: it says how many items it took out."""
+        """`sweep` is a method that returns the number of removed items."""
         self._sweep = WeakMethod(sweep)
         self._lock = Lock()
         self._thread: Thread | None = None
@@ -28,8 +26,8 @@ class Sweeper:
         self._done = Future[None]()
 
     def start(self, minutes: float) -> Future[None]:
-        """A future that is done when sweeping ends, and ends it when it is cancelled; the same one
-        while it runs.
+        """Return a future that completes when sweeping ends, and ends it when cancelled; the same
+        one while it runs.
         """
         with self._lock:
             if self._is_running():
@@ -46,7 +44,7 @@ class Sweeper:
             return self._done
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Ends it; whether it has ended within so many seconds, or was not running."""
+        """Stop sweeping; return whether it ended within the timeout or was not running."""
         with self._lock:
             self._stop.set()
             if self._thread is not None:
@@ -66,7 +64,7 @@ def _sweep_every(
             break
         try:
             now()
-        except Exception as error:  # the next sweep may do better, and nobody is there to be told
+        except Exception as error:  # the next sweep retries, and there is no caller to report to
             log.warning("What has expired was not taken out: %s", error)
         del now
     with suppress(InvalidStateError):  # it was cancelled

@@ -1,8 +1,8 @@
-"""Keys of the HTTP API: who may ask for whose memory.
+"""Keys of the HTTP API: which key opens whose memory.
 
-A key is shown once, when it is made; the file keeps a salted hash of it. The file only grows: a
-line for each key that was made, a line for each that was revoked. So two programs may add keys at
-once without a lock, and a server that runs follows along.
+A key is shown once, when it is created; the file stores a salted hash. The file is append-only: one
+line per created key, one per revoked key. So two programs may add keys without a lock, and a
+running server follows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OTHERS_MAY_WRITE = 0o022
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key as it is kept: its name, whose memory it opens, and the hash of its secret."""
+    """One stored key: its name, its owner, and the hash of its secret."""
 
     id: str
     owner: str
@@ -38,18 +38,16 @@ class Key:
 
     @property
     def scope(self) -> Scope:
-        """The scope that the key opens, and no other."""
+        """The only scope that the key opens."""
         return Scope("user", self.owner)
 
     def fits(self, secret: str) -> bool:
-        """Whether this is the key's secret, found out in a time that does not depend on the
-        answer.
-        """
+        """Whether this is the key's secret, compared in constant time."""
         return hmac.compare_digest(self.hash, _hashed(self.salt, secret))
 
 
 class KeyFile:
-    """The keys of one file, read anew whenever it has changed."""
+    """The keys of one file, reloaded when it changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,19 +57,17 @@ class KeyFile:
 
     @property
     def needed(self) -> bool:
-        """Whether a key must be shown: from the first one on, and even when the last one has been
-        revoked.
-        """
+        """Whether a key is required: from the first one on, even after the last one was revoked."""
         self._follow()
         return self._needed
 
     def __iter__(self) -> Iterator[Key]:
-        """The keys that are in force, oldest first."""
+        """Yield the valid keys, oldest first."""
         self._follow()
         return iter(list(self._keys.values()))
 
     def find(self, text: str) -> Key | None:
-        """The key that somebody shows, if it is in force."""
+        """Return the valid key with this secret, if there is one."""
         shown = SHAPE.fullmatch(text)
         if shown is None:
             return None
@@ -80,8 +76,8 @@ class KeyFile:
         return key if key is not None and key.fits(shown[2]) else None
 
     def add(self, owner: str, *, at: Micros) -> str:
-        """Makes a key for one owner and returns it; nobody can tell it again."""
-        # Says what is wrong with a name that cannot be one.
+        """Create a key for one owner and return it; it cannot be shown again."""
+        # Raises for an invalid name.
         Scope("user", owner)
         id_ = secrets.token_hex(4)
         secret = secrets.token_urlsafe(32)
@@ -98,7 +94,7 @@ class KeyFile:
         return f"hf_{id_}_{secret}"
 
     def revoke(self, id_: str, *, at: Micros) -> Key:
-        """Ends a key; NotFound when there is none of that name."""
+        """Revoke a key; NotFound if there is none of that name."""
         self._follow()
         key = self._keys.get(id_)
         if key is None:
@@ -115,7 +111,7 @@ class KeyFile:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
             try:
-                # At once, so that lines of two programs never mix.
+                # One write, so that lines of two programs never interleave.
                 os.write(file, line)
             finally:
                 os.close(file)

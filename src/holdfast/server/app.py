@@ -1,4 +1,4 @@
-"""The application put together: routes, errors, gate and envelope, and the page beside them."""
+"""The application: routes, error handlers, middleware and the Memory page."""
 
 from __future__ import annotations
 
@@ -52,14 +52,12 @@ def create_app(
     feedback: FeedbackLog,
     buckets: Buckets | None = None,
 ) -> FastAPI:
-    """The application over an open memory and the logs beside it; whoever opened them closes
-    them.
-    """
+    """Return the application over an open memory and its side tables; the caller closes them."""
     app = FastAPI(
         title="Holdfast",
         description=ABOUT,
         version=__version__,
-        docs_url=None,  # their pages load scripts from elsewhere, and this one works offline
+        docs_url=None,  # their pages load scripts from other servers, and this one works offline
         redoc_url=None,
         exception_handlers=HANDLERS,
         generate_unique_id_function=_operation,
@@ -93,7 +91,7 @@ def _problems() -> dict[int | str, dict[str, Any]]:
 
 
 def _complete_schema(app: FastAPI) -> None:
-    """Adds the shape of errors, which no route returns by itself, to the OpenAPI page."""
+    """Add the error schema, which no route returns itself, to the OpenAPI document."""
     make = app.openapi
 
     def complete() -> dict[str, Any]:

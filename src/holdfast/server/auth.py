@@ -1,4 +1,4 @@
-"""Who asks, and whose memory they are given. Every route gets its memory here and nowhere else."""
+"""Authentication: who asks, and which memory they get. Every route gets its memory here."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ KeyHeader = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What one server has: the memory of all owners, who may ask for it how often, and what lies
-    beside it.
-    """
+    """State of one server: the memory of all owners, keys, rate limits, and the side tables."""
 
     hf: Holdfast
     keys: KeyFile
@@ -76,7 +74,7 @@ class Serving:
 
 
 def serving(request: Request) -> Serving:
-    """What the server that got this request has."""
+    """Return the state of the server that received this request."""
     found: Serving = request.app.state.serving
     return found
 
@@ -88,7 +86,7 @@ async def owner(
     user_id: UserId = None,
     thread_id: ThreadId = None,
 ) -> Scope:
-    """Whose memory the request is about; refused when its key does not open that."""
+    """Return the owner of the requested memory; refuse if the key does not open it."""
     server = serving(request)
     if not server.keys.needed:
         _within_limit(server.buckets, _address(request))
@@ -105,9 +103,7 @@ async def owner(
 async def memory(
     request: Request, scope: Annotated[Scope, Depends(owner)], memory_mode: ModeName = None
 ) -> AsyncIterator[Holdfast]:
-    """The owner's own view of the memory, for this request alone; for a guest an empty one that
-    leaves no trace.
-    """
+    """Return the owner's view of the memory for this request; for a guest an empty one."""
     hf = serving(request).hf
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
@@ -139,7 +135,7 @@ def _named(name: str | None, default: Scope) -> Scope:
 
 
 def _opened(key: Key, user_id: str | None) -> Scope:
-    # The same words for every other owner, there or not: who is known here is nobody's business.
+    # The same message whether the owner exists or not, so that it reveals nothing.
     if user_id is not None and user_id != key.owner:
         raise HTTPException(
             403, "Your key does not open the memory of this user_id. Leave user_id out."

@@ -1,4 +1,4 @@
-"""What was changed lately, run by run, and which of it has been taken back."""
+"""Recent changes, run by run, and which of them were undone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..memory import Holdfast
 from ..types import Event, iso
 from . import schemas
 
-# Journal entries that are read for each run that is asked for.
+# Journal entries to read per requested run.
 EVENTS_PER_RUN = 20
-# Memories of a run; an import has thousands.
+# Memories shown per run; an import has thousands.
 SHOWN = 5
 SAID = "capture"
 
 
 def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
-    """The latest runs that changed memories, newest first."""
+    """Return the latest runs that changed memories, newest first."""
     found = list(_runs(hf.log(limit=limit * EVENTS_PER_RUN)))[:limit]
     return [
         _told(hf, run, undone=undone) for run, undone in zip(found, taken_back(found), strict=True)
@@ -25,11 +25,11 @@ def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
 
 
 def taken_back(runs: Iterable[Sequence[Event]]) -> Iterator[bool]:
-    """Whether each run, newest first, was undone by a later one.
+    """Return for each run, newest first, whether a later one undid it.
 
-    An undo changes what the run that it takes back had changed, and nothing in between may have
-    touched that. So it belongs to the nearest earlier run that changed the same memories; that run
-    may itself have been an undo.
+    An undo changes what the run had changed, and nothing in between may have touched that. So it
+    belongs to the nearest earlier run that changed the same memories; that run may itself be an
+    undo.
     """
     waiting: list[frozenset[str]] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""The numbered lists of facts, sessions and rules, and how one of them is deleted."""
+"""Numbered lists of facts, sessions and rules, and deletion by number."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ WORDS = {"fact": "fact", "episode": "session", "rule": "rule"}
 
 
 def numbered(hf: Holdfast, kind: Kind) -> list[tuple[int, Memory]]:
-    """The active memories of a kind with their numbers, oldest first, so that a new one changes no
-    number.
+    """Return the active memories of a kind with their numbers, oldest first, so that numbers are
+    stable.
     """
     return list(enumerate(reversed(hf.list(kinds=[kind])), start=1))
 
 
 def delete(hf: Holdfast, kind: Kind, ref: str) -> schemas.Deleted:
-    """Forgets one of the list, by number, id, or the id of its session."""
+    """Forget one item of the list, by number, id, or session id."""
     listed = numbered(hf, kind)
     index, memory = _chosen(listed, ref, WORDS[kind])
     hf.forget(memory.id)
@@ -41,7 +41,7 @@ def _chosen(listed: list[tuple[int, Memory]], ref: str, word: str) -> tuple[int,
 
 
 def fact(index: int, memory: Memory) -> schemas.Fact:
-    """A fact of the list."""
+    """Return a fact of the list."""
     triple = memory.triple
     return schemas.Fact(
         **_common(index, memory),
@@ -53,7 +53,7 @@ def fact(index: int, memory: Memory) -> schemas.Fact:
 
 
 def arc(index: int, memory: Memory) -> schemas.Arc:
-    """A session of the list."""
+    """Return a session of the list."""
     told = memory.metadata
     mood = told.get("mood_arc") or {}
     return schemas.Arc(
@@ -69,7 +69,7 @@ def arc(index: int, memory: Memory) -> schemas.Arc:
 
 
 def rule(index: int, memory: Memory) -> schemas.Rule:
-    """A rule of the list."""
+    """Return a rule of the list."""
     return schemas.Rule(
         **_common(index, memory),
         rule=memory.content,

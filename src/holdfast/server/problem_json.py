@@ -1,6 +1,4 @@
-"""Errors as problem+json (RFC 9457): what happened, what to do next, and nothing about the
-inside.
-"""
+"""Errors as problem+json (RFC 9457): what happened and what to do next, without internals."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> JSONResponse:
-    """The answer that tells of an error."""
+    """Return the response for an error."""
     title = HTTPStatus(status).phrase
     body = {
         "type": "about:blank",
@@ -82,12 +80,12 @@ def problem(
 
 
 def status_of(error: HoldfastError) -> int:
-    """The HTTP status that stands for an error."""
+    """Return the HTTP status of an error."""
     return next(status for kind, status in STATUS.items() if isinstance(error, kind))
 
 
 async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
-    """An error that Holdfast raised on purpose: its message was written for people."""
+    """Handle an error that Holdfast raised; its message is written for people."""
     status = status_of(error)
     if status == 500:
         return tell_unknown(request_id(request), error)
@@ -95,7 +93,7 @@ async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
 
 
 async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
-    """An address that is not there, a method it does not have, or what a gate refused."""
+    """Handle an unknown path, a wrong method, or a refusal of a guard."""
     detail = error.detail
     headers = dict(error.headers or {})
     if error.status_code == 404 and detail == "Not Found":
@@ -108,8 +106,8 @@ async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
 
 
 def _methods(request: Request) -> str:
-    """What may be done at an address; each method has a route of its own, and an error knows only
-    the first.
+    """Return the methods of a path; each method has its own route, and the error knows only the
+    first.
     """
     routes = request.app.routes
     found = [
@@ -123,7 +121,7 @@ def _methods(request: Request) -> str:
 
 
 async def tell_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    """A request that does not have the shape the schema asks for; what was sent is not repeated."""
+    """Handle a request that does not match the schema; the input is not repeated."""
     found = error.errors()
     errors = [
         {"where": ".".join(map(str, one["loc"])), "message": _message(request, one)}
@@ -141,7 +139,7 @@ async def tell_invalid(request: Request, error: RequestValidationError) -> JSONR
 
 
 def _message(request: Request, error: Mapping[str, Any]) -> str:
-    """What is wrong with one part of a request, and for what many forget at first, what to do."""
+    """Describe what is wrong with one part of a request, with advice for common mistakes."""
     if error["type"] == "json_invalid":
         return f"this is not JSON: {error['ctx']['error']}"
     came = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -154,15 +152,13 @@ def _message(request: Request, error: Mapping[str, Any]) -> str:
 
 
 def tell_unknown(request_id: str, error: BaseException) -> JSONResponse:
-    """A fault of this program: in the log with all there is to know, and outside without any of
-    it.
-    """
+    """Handle a bug: all details go to the log, none to the caller."""
     log.error("request %s failed", request_id, exc_info=error)
     return problem(500, INSIDE, request_id=request_id)
 
 
 def request_id(request: Request) -> str:
-    """The name of this request, which its answer and the log carry too."""
+    """Return the id of this request, which the response and the log carry too."""
     return str(getattr(request.state, "request_id", ""))
 
 

@@ -1,4 +1,4 @@
-"""The server in its process: listening, ending idle sessions, and an orderly end."""
+"""The server process: listen, end idle sessions, shut down cleanly."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ KEEP_ALIVE = 15
 
 
 def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
-    """A socket that listens, or what stands in the way. Requests wait in it until the server
-    runs.
-    """
+    """Return a listening socket, or raise the reason. Requests queue until the server runs."""
     if not keys.needed and not is_loopback(host):
         raise InvalidInput(
             f"Without keys, whoever can reach {host} could read and change every memory. "
@@ -34,7 +32,7 @@ def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host."""
+    """Whether a host is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -44,14 +42,14 @@ def is_loopback(host: str) -> bool:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Where a browser finds what listens here."""
+    """Return the URL for a browser."""
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
 def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
-    """Answers requests until `stop` is set, then ends the sessions it has heard of."""
+    """Serve requests until `stop` is set, then end the sessions of this server."""
     conversations: Conversations = app.state.serving.conversations
     sweeper = threading.Thread(
         target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True
@@ -66,7 +64,7 @@ def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
 
 
 def _sweep(conversations: Conversations, stop: threading.Event) -> None:
-    # What a server that was killed has left open is ended now.
+    # End the sessions that a killed server left open.
     conversations.tend(stop)
     while not stop.wait(EVERY_MINUTE):
         conversations.tend(stop)

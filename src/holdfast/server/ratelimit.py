@@ -1,4 +1,4 @@
-"""How much one caller may ask for: a bucket of tokens that fills up again as time goes by."""
+"""Rate limit per caller: a token bucket."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ MOST_BUCKETS = 10_000
 
 
 class Buckets:
-    """One bucket for each caller; `per_minute` is what it holds, and what flows in within a
-    minute.
-    """
+    """One bucket per caller; `per_minute` is its capacity and its refill per minute."""
 
     def __init__(self, per_minute: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self._size = float(per_minute)
         self._per_second = per_minute / 60
         self._now = now
-        self._levels: dict[str, tuple[float, float]] = {}  # what was left, and when
+        self._levels: dict[str, tuple[float, float]] = {}  # tokens left, and when that was
         self._lock = threading.Lock()
 
     def take(self, caller: str) -> int:
-        """Takes a token; 0 when there was one, otherwise the seconds until there is."""
+        """Take a token; return 0, or the seconds until one is available."""
         with self._lock:
             now = self._now()
             left = self._level(caller, now)
@@ -39,7 +37,7 @@ class Buckets:
         return min(self._size, left + (now - then) * self._per_second)
 
     def _drop_full(self, now: float) -> None:
-        """Forgets callers whose bucket is full again: they are like any newcomer."""
+        """Drop callers whose bucket is full again; they are like new ones."""
         self._levels = {
             who: kept for who, kept in self._levels.items() if self._level(who, now) < self._size
         }

@@ -1,6 +1,4 @@
-"""What is looked at before a request reaches memory: where it comes from, and how much it
-brings.
-"""
+"""Checks before a request reaches memory: its origin and its size."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ BODY_SECONDS = 30.0
 
 
 class Gate:
-    """Lets a request in, or answers it with what is wrong."""
+    """Middleware that admits a request or rejects it with the reason."""
 
     def __init__(
         self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS
@@ -61,11 +59,11 @@ class Gate:
 
 
 def check_browser(method: str, path: str, headers: Headers) -> None:
-    """Keeps web pages of others out of a server that asks for no key.
+    """Protect a server without keys from other web pages.
 
-    Any page may send requests to this machine through the browser of whoever looks at it, and by a
-    name of its own that it makes point here, it could even read the answers. So the name must be
-    ours, and what comes from another page is refused.
+    Any page can send requests to this machine through the browser of its visitor, and with DNS
+    rebinding it could even read the responses. So the host name must be ours, and cross-site
+    requests are refused.
     """
     host = headers.get("Host", "")
     if _parts(f"//{host}").hostname not in LOOPBACK:
@@ -84,7 +82,7 @@ def check_browser(method: str, path: str, headers: Headers) -> None:
 def _parts(url: str) -> SplitResult:
     try:
         return urlsplit(url)
-    except ValueError:  # no address at all, so nobody's
+    except ValueError:  # no address at all
         return urlsplit("")
 
 
@@ -102,7 +100,7 @@ async def _read(request: Request, largest: int) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Hands out a body that was read already, then whatever comes after it."""
+    """Replay a body that was read, then continue with the rest."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

@@ -1,6 +1,4 @@
-"""What every answer has, whatever it says: a request id, headers for browsers, a line in the
-log.
-"""
+"""What every response has: a request id, security headers, a log line."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from .problem_json import tell_unknown
 log = logging.getLogger("holdfast.server.access")
 
 LEFT_OUT = "Holdfast-Left-Out"
-# Damaged rows that a header names.
+# Damaged rows named in a header.
 MOST_NAMED = 10
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 POLICY = "; ".join(
@@ -45,9 +43,7 @@ HEADERS = {
 
 
 class Envelope:
-    """The outermost layer: names the request, answers when all else failed, and notes what was
-    answered.
-    """
+    """Outermost middleware: names the request, answers if all else failed, logs the response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -82,9 +78,7 @@ class Envelope:
 
 
 def _left_out(scope: Scope) -> str:
-    """The damaged rows of the owner that reads have met and left out, by name; a header holds no
-    other letters.
-    """
+    """Return the names of damaged rows that reads skipped, restricted to header characters."""
     hf = scope.get("state", {}).get("memory")
     found = hf.store.damaged(hf.scopes)[:MOST_NAMED] if hf is not None else ()
     return "; ".join(f"{one.noun} {one.name}" for one in found).encode("ascii", "replace").decode()
@@ -105,8 +99,8 @@ def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
 
 
 def _note(scope: Scope, status: int, seconds: float, name: str) -> None:
-    """One line. The route, not the path: an address may hold a name or a question, which are
-    memory's business.
+    """Write one log line, with the route and not the path: an address may contain a name or a
+    query.
     """
     route = getattr(scope.get("route"), "path", "-")
     caller = scope.get("state", {}).get("caller", "-")

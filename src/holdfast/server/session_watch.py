@@ -1,6 +1,4 @@
-"""The conversations that a server listens to: captured, considered after each reply, ended, learned
-from.
-"""
+"""Conversations of a server: capture, extraction after each reply, end of sessions."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ SHUTDOWN_SECONDS = 6.0
 
 
 class Conversations:
-    """Knows which sessions were heard of here, so that the end of the server is their end too."""
+    """Tracks the sessions of this server, so that they end with it."""
 
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
@@ -34,8 +32,8 @@ class Conversations:
         self._lock = threading.Lock()
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
-        """Keeps one turn, and notes that its session is going on."""
-        # A guest's own store is gone with the request.
+        """Store one turn and mark its session as open."""
+        # A guest's store ends with the request.
         if hf.store is not self._hf.store:
             kept = hf.capture_many([turn])
             return kept[0] if kept else None
@@ -50,15 +48,13 @@ class Conversations:
         return kept[0] if kept else None
 
     def consider(self, hf: Holdfast, turn: Memory | None) -> None:
-        """After a reply: decides about what was said. What fails here is tried again when the
-        session ends.
-        """
+        """Extract after a reply. A failure is retried when the session ends."""
         if turn is None or turn.role != REPLY or turn.session is None:
             return
         try:
             hf.consider(turn.session)
         except Conflict:
-            # The session has ended or somebody else considers it, which comes to the same.
+            # The session has ended, or another process extracts from it.
             return
         except HoldfastError:
             log.exception("a conversation could not be considered")
@@ -66,10 +62,11 @@ class Conversations:
     def end(
         self, hf: Holdfast, session: str, led: dict[str, Any] | None = None
     ) -> tuple[bool, int | None]:
-        """Ends a session and learns from it: whether it was open, and how many memories came of it.
+        """End a session and extract from it; return whether it was open, and the number of new
+        memories.
 
-        `led` is what only whoever led it knows. None where learning failed, which is no reason not
-        to end: a worker tries again.
+        `led` is metadata from the caller. The number is None if extraction failed: the session
+        still ends, and a worker retries.
         """
         ended = hf.end_session(session, metadata=led)
         with self._lock:
@@ -77,9 +74,7 @@ class Conversations:
         return ended, _learned(hf, session) if ended else 0
 
     def tend(self, stop: threading.Event) -> None:
-        """Ends the sessions that have been silent for long or whose server is gone, and learns from
-        all that ended.
-        """
+        """End sessions that are idle or whose server is gone, and extract from all ended ones."""
         self._tend(stop.is_set)
 
     def _tend(self, enough: Callable[[], bool]) -> None:
@@ -93,16 +88,15 @@ class Conversations:
                 if enough():
                     return
                 _learned(self._view(session.scope), session.id)
-        except Exception:  # neither the thread that does this nor an orderly end must break over it
+        except Exception:  # must break neither the background thread nor the shutdown
             log.exception("sessions could not be tended to")
 
     def close(
         self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """Ends every session that is still open here, or was left open, then learns from them as
-        far as time allows.
+        """End every session of this server, then extract from them as far as time allows.
 
-        What is not learned now is left to the next server or worker: the sessions are marked.
+        The rest is left to the next server or worker: the sessions are marked.
         """
         until = now() + seconds
         with self._lock:
@@ -116,7 +110,7 @@ class Conversations:
         self._tend(lambda: now() >= until)
 
     def _owners(self) -> Scopes:
-        """Everybody in the store, or, where that may not be asked, those who were heard of here."""
+        """Return all owners of the store or, without permission for that, those seen here."""
         try:
             return self._hf.store.scopes()
         except StoreError:

@@ -1,7 +1,7 @@
 """Readers for session files of coding agents and chat exports, one module per tool.
 
-`READERS` is all of them; a path is read by the first that claims it, so the more particular formats
-come first.
+`READERS` lists all of them. The first reader that claims a path reads it, so specific formats come
+first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READERS: tuple[Reader, ...] = (
 
 
 def reader_for(path: Path) -> Reader | None:
-    """The reader that understands `path`; None when it is no transcript that anybody knows."""
+    """Return the reader that understands `path`, or None if the format is unknown."""
     if not path.is_file():
         return None
     return next((reader for reader in READERS if reader.claims(path)), None)

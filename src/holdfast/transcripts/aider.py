@@ -1,8 +1,7 @@
-"""Aider: .aider.chat.history.md in the project's folder, one file to which all its sessions are
-appended.
+"""Aider: .aider.chat.history.md in the project folder, one file to which all sessions are appended.
 
-A line of `#### ` is the person, `> ` is the program, everything else is the model. Each start is a
-heading with the time on the clock of that machine.
+A line that starts with `#### ` is the user, `> ` is the program, everything else is the model. Each
+session starts with a heading that has the local time.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ class Aider:
     name = "aider"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Projects are looked for in home and three levels below it, hidden
-        folders left out.
+        """See `Reader.discover`. Searches the home folder and three levels below it, without hidden
+        folders.
         """
         given = (
             [Path(environ["AIDER_CHAT_HISTORY_FILE"])]
@@ -72,7 +71,7 @@ class Aider:
         )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. Anything new makes all sessions of the file be given again."""
+        """See `Reader.read`. Any change returns all sessions of the file again."""
         found = whole(path, cursor)
         if found is None:
             return
@@ -98,7 +97,7 @@ class Aider:
 
 
 def _histories(folder: Path, depth: int) -> Iterator[Path]:
-    """The histories in a folder and below it."""
+    """Yield the history files in a folder and below it."""
     try:
         entries = list(folder.iterdir())
     except OSError:
@@ -116,8 +115,8 @@ def _may_hold_projects(entry: Path) -> bool:
 
 
 def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """When each session started, and its lines; what stands before the first start is one of its
-    own.
+    """Yield the start time and the lines of each session; lines before the first start are a
+    session too.
     """
     started = ""
     session: list[Line] = []
@@ -155,7 +154,7 @@ def _role(line: str) -> Role:
 
 
 def _local(started: str) -> Micros | None:
-    """The time on this machine's clock."""
+    """Parse a local time of this machine."""
     try:
         return from_datetime(datetime.fromisoformat(started).astimezone())
     except (ValueError, OverflowError, OSError):

@@ -1,6 +1,4 @@
-"""A conversation while it is read: entries in the order of speech, each tool call joined with its
-outcome.
-"""
+"""Assembly of a conversation: entries in order, each tool call joined with its result."""
 
 from __future__ import annotations
 
@@ -32,14 +30,14 @@ class _Call:
 
 
 class Talk:
-    """What has been heard of a conversation and not been handed on yet.
+    """Buffer of a conversation while it is read.
 
-    Entries go out in the order in which they came in. A call goes out once its outcome is known, so
-    what was said behind it waits, up to a limit.
+    Entries leave in the order in which they arrived. A call leaves once its result is known, so
+    later entries wait for it, up to a limit.
     """
 
     def __init__(self, transcript: Transcript) -> None:
-        """Nothing heard so far. The times and the title of `transcript` are kept up to date."""
+        """Start empty. Keeps the times and the title of `transcript` up to date."""
         # Whether what is heard now stands on a branch that was not continued.
         self.branch = False
         self._transcript = transcript
@@ -49,9 +47,9 @@ class Talk:
     def say(
         self, role: Role, text: str, at: Micros | None, line: int, *, lines: bool = False
     ) -> None:
-        """Somebody's words, cleaned of what a tool put there; nothing, if nothing is left of them.
+        """Add a message, without text that a tool injected; ignore it if nothing is left.
 
-        `lines` means that the text's own lines are those of the file.
+        `lines` means that the lines of the text are lines of the file.
         """
         self._seen(at)
         words = own_words(text, role=role)
@@ -67,14 +65,14 @@ class Talk:
             self._add(Entry(role, words, at, (first, last), branch=self.branch))
 
     def call(self, key: str, name: str, arguments: Any, at: Micros | None, line: int) -> None:
-        """A tool is called; `key` is what its outcome will name."""
+        """Add a tool call; its result will refer to `key`."""
         self._seen(at)
         self._add(_Call(key, name, arguments, at, line, self.branch))
 
     def outcome(
         self, key: str, output: str, at: Micros | None, line: int, *, failed: bool | None = None
     ) -> None:
-        """How the call went that `key` names. One that nobody called stands alone."""
+        """Add the result of the call `key`. A result without a call becomes an entry of its own."""
         self._seen(at)
         for index, waiting in enumerate(self._waiting):
             if isinstance(waiting, _Call) and waiting.id == key:
@@ -93,12 +91,12 @@ class Talk:
         *,
         failed: bool | None = None,
     ) -> None:
-        """A call together with its outcome."""
+        """Add a call together with its result."""
         self._seen(at)
         self._add(_told(_Call("", name, arguments, at, line, self.branch), output, failed, line))
 
     def ready(self) -> Iterator[Entry]:
-        """Those entries that nothing in front of them holds back any more."""
+        """Return the entries that no longer wait for a call."""
         done = 0
         for waiting in self._waiting:
             if isinstance(waiting, _Call) and not self._too_many(done):
@@ -107,9 +105,7 @@ class Talk:
         yield from self._take(done)
 
     def rest(self) -> Iterator[Entry]:
-        """All that is left, at the end of what there is to hear; calls without an outcome as they
-        are.
-        """
+        """Return the remaining entries at the end of the input, with calls that have no result."""
         yield from self._take(len(self._waiting))
 
     def _add(self, item: Entry | _Call) -> None:
@@ -142,7 +138,7 @@ def _told(call: _Call, output: str | None, failed: bool | None, line: int) -> En
 
 
 def _spanned(text: str, line: int) -> tuple[int, int]:
-    """The first and last line that are not blank, when the first of all is `line`."""
+    """Return the first and last non-blank line of a text that starts at `line`."""
     full = [number for number, words in enumerate(text.split("\n"), line) if words.strip()]
     return full[0], full[-1]
 

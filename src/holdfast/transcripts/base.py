@@ -1,8 +1,7 @@
-"""What every reader of transcripts gives, and what a caller may rely on.
+"""Protocol of transcript readers.
 
-A transcript is streamed: `entries` is read from the file while it is iterated, so a file larger
-than memory is no matter, and what is marked "final at the end" is right once the entries are
-exhausted.
+Transcripts are streamed: iterating `entries` reads the file, so a file may be larger than memory.
+Fields that are "final at the end" are correct once the entries are exhausted.
 """
 
 from __future__ import annotations
@@ -20,13 +19,12 @@ Role = Literal["user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing said or done, in the words of the person, the assistant, or of a tool call
-    condensed with its outcome.
+    """One message of the user or the assistant, or one tool call condensed with its result.
 
-    `lines` are the first and last line of the file it was read from, counted from 1; where a file
-    is not made of lines, the number of the message in its conversation. `failed` is None where
-    nobody said how a tool call went. `branch` means that the conversation was not continued from
-    here: another branch of it ends the file.
+    `lines` are the first and last line in the file, counted from 1; in a file without lines, the
+    number of the message in its conversation. `failed` is None if the result of a tool call is
+    unknown. `branch` means that the conversation did not continue from here: another branch ends
+    the file.
     """
 
     role: Role
@@ -39,11 +37,9 @@ class Entry:
 
     @property
     def hash(self) -> str:
-        """The same for every copy of this entry, such as one in a resumed session, wherever it
-        stands there.
+        """A hash that is equal for every copy of this entry, for example in a resumed session.
 
-        Entries that repeat each other within a session have it in common too: only their order
-        tells them apart.
+        Identical entries within a session share the hash; only their order distinguishes them.
         """
         said = "\0".join((self.role, self.tool, str(self.at or ""), self.text))
         return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
@@ -51,12 +47,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a source was read: enough to go on there, and to notice when it was rewritten
-    meanwhile.
+    """Read position in a source: enough to resume there, and to detect that the source was
+    rewritten.
 
-    In a file of lines, `position` counts bytes and `lines` the ends of lines before it, and
-    `digest` is of those bytes. Elsewhere the reader alone knows what they mean. Keep it only after
-    what was read is kept.
+    In a file of lines, `position` counts bytes, `lines` the line ends before it, and `digest`
+    covers those bytes. Elsewhere the meaning is private to the reader. Store it only after storing
+    what was read.
     """
 
     position: int = 0
@@ -68,14 +64,14 @@ class Cursor:
 class Transcript:
     """One session of one agent.
 
-    `entries` come in the order in which they were said. `title`, `updated_at`, `skipped` (lines
-    that could not be understood) and `cursor` are final at the end of them. `continued` means that
-    the entries follow those read before `cursor` was given, and title and start may be missing;
-    otherwise they are the whole session and replace whatever was read of it. `private` means that
-    nothing of it is to be remembered: the agent's settings say so, no person spoke in it, or
-    Holdfast itself held it. `note` says, for a person, why entries are missing. `copies` means that
-    an entry with the text and the time of one in another session is a copy of it, as when an agent
-    resumes a session in a new file; without it equal entries of two sessions are two.
+    `entries` are in chronological order. `title`, `updated_at`, `skipped` (lines that could not be
+    parsed) and `cursor` are final at the end of them. `continued` means that the entries follow
+    those read before the given cursor, and that title and start may be missing; otherwise the
+    entries are the whole session and replace what was read before. `private` means that nothing of
+    it may be remembered: the agent's settings forbid it, no person took part, or Holdfast itself
+    held the session. `note` tells a person why entries are missing. `copies` means that an entry
+    with the text and time of one in another session is a copy of it, as when an agent resumes a
+    session in a new file; otherwise equal entries of two sessions are distinct.
     """
 
     id: str
@@ -95,26 +91,26 @@ class Transcript:
 
 
 class Reader(Protocol):
-    """What knows the transcripts of one agent. Whatever a file holds, none of these raises more
-    than OSError.
+    """Reader of one agent's transcripts. Whatever a file contains, these methods raise nothing but
+    OSError.
     """
 
     @property
     def name(self) -> str:
-        """The agent, as in `Transcript.agent`."""
+        """Name of the agent, as in `Transcript.agent`."""
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """Where this agent keeps sessions on this machine, most recently changed first; sub-agents'
-        are left out.
+        """Yield this agent's session files on this machine, latest change first, without
+        sub-agents.
         """
 
     def claims(self, path: Path) -> bool:
         """Whether this reader understands `path`, by its name and its first bytes."""
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """The sessions in `path`: all, or what is new since `cursor`; none where nothing is new.
+        """Yield the sessions in `path`: all, or what is new since `cursor`; none if nothing is new.
 
-        Read the entries of one before you ask for the next; later they are gone. After a rewrite
-        the cursor is useless, and the session is given anew, as if there had been none. Malformed
-        lines are skipped and counted.
+        Read the entries of one session before you ask for the next. If the file was rewritten, the
+        cursor is ignored and the whole session is returned again. Malformed lines are skipped and
+        counted.
         """

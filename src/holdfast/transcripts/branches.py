@@ -1,5 +1,5 @@
-"""Conversations that are trees: an edited prompt or a second answer makes a branch, and one branch
-was gone on with.
+"""Conversations that are trees: an edited prompt or a second answer creates a branch, and one
+branch continues.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 
 def path_to(leaf: str, parents: Mapping[str, str]) -> list[str]:
-    """From `leaf` up to its root, by each node's parent; a circle is walked once.
+    """Return the path from `leaf` to its root, by each node's parent; cycles end the path.
 
     >>> path_to("c", {"a": "", "b": "a", "c": "a"})
     ['c', 'a']

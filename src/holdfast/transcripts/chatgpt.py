@@ -1,5 +1,5 @@
-"""ChatGPT: the export that a person asks for. Messages hang in a tree, `mapping`; `current_node` is
-where it stands.
+"""ChatGPT: the export that a user requests. Messages form a tree, `mapping`; `current_node` is its
+current end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ChatGPT(Export):
     mark = b'"mapping"'
 
     def conversation(self, path: Path, record: Object) -> Transcript:
-        """The conversation, which is private where the person chose a temporary one."""
+        """Return the conversation; a temporary chat is private."""
         return Transcript(
             as_text(record.get("conversation_id")) or as_text(record.get("id")),
             self.name,
@@ -37,7 +37,7 @@ class ChatGPT(Export):
         )
 
     def tell(self, record: Object, talk: Talk) -> None:
-        """The branch that the person saw last."""
+        """Add the branch that the user saw last."""
         nodes = as_dict(record.get("mapping"))
         parents = {key: as_text(as_dict(node).get("parent")) for key, node in nodes.items()}
         leaf = as_text(record.get("current_node"))
@@ -47,7 +47,7 @@ class ChatGPT(Export):
 
 
 def _latest(nodes: Object) -> str:
-    """The message that was written last."""
+    """Return the message that was written last."""
     times = {
         key: micros(as_dict(as_dict(node).get("message")).get("create_time")) or 0
         for key, node in nodes.items()
@@ -77,7 +77,7 @@ def _tell(message: Object, number: int, talk: Talk) -> None:
 
 
 def _tell_assistant(message: Object, text: str, at: Micros | None, number: int, talk: Talk) -> None:
-    """An answer; what is not meant for all is meant for a tool."""
+    """Add an answer; a message that is not for all is for a tool."""
     recipient = as_text(message.get("recipient")) or "all"
     if recipient == "all":
         talk.say("assistant", text, at, number)

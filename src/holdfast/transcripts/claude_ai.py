@@ -1,5 +1,5 @@
-"""Claude.ai: the export that a person asks for. Messages are in order; where they name parents, one
-branch holds.
+"""Claude.ai: the export that a user requests. Messages are in order; if they name parents, one
+branch counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ClaudeAi(Export):
     mark = b'"chat_messages"'
 
     def conversation(self, path: Path, record: Object) -> Transcript:
-        """The conversation."""
+        """Return the conversation."""
         return Transcript(
             as_text(record.get("uuid")),
             self.name,
@@ -32,7 +32,7 @@ class ClaudeAi(Export):
         )
 
     def tell(self, record: Object, talk: Talk) -> None:
-        """What was said on the branch that the last message is on; attached files are left out."""
+        """Add the messages on the branch of the last one, without attached files."""
         messages = list(dicts(record.get("chat_messages")))
         kept = _branch(messages, as_text(record.get("current_leaf_message_uuid")))
         for number, message in enumerate(messages, 1):
@@ -41,8 +41,8 @@ class ClaudeAi(Export):
 
 
 def _branch(messages: list[Object], leaf: str) -> set[str]:
-    """The messages that count, where each but the first names one in here as its parent; otherwise
-    nothing is known.
+    """Return the messages on the branch of the last one, if all but the first name a parent in the
+    list; otherwise None.
     """
     parents = {
         as_text(message.get("uuid")): as_text(message.get("parent_message_uuid"))

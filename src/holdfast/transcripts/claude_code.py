@@ -46,7 +46,7 @@ _Kind = Literal["prompt", "queued", "answer", "call", "result"]
 
 @dataclass(slots=True)
 class _Node:
-    """A message in the graph: its line, what it follows and what it is."""
+    """A message in the graph: its line, its predecessor and its kind."""
 
     line: int
     follows: str
@@ -56,10 +56,10 @@ class _Node:
 
 
 class _Branches(Survey):
-    """Where each message stands in the graph: on the way to the end of the file, beside it, or on
+    """Position of each message in the graph: on the path to the end of the file, beside it, or on
     another branch.
 
-    Records that are no part of the conversation, such as hook progress, are looked through.
+    Records that are not part of the conversation, such as hook progress, are skipped over.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class _Branches(Survey):
         self._rank = -1
 
     def see(self, line: int, record: Object) -> None:
-        """Notes where the record stands in the graph, and titles."""
+        """Record the position in the graph, and titles."""
         self._entitle(record)
         uuid = as_text(record.get("uuid"))
         if not uuid:
@@ -93,15 +93,14 @@ class _Branches(Survey):
         self._nodes[uuid] = _Node(line, follows, _kind(record), message)
 
     def left_out(self) -> set[int]:
-        """Second copies."""
+        """Return the lines of duplicates."""
         return set(self._copies)
 
     def branches(self) -> set[int]:
-        """The lines of messages from which the conversation was not continued, and of all that
-        follows them.
+        """Return the lines of abandoned branches.
 
-        A file may hold several trees, for a session that is resumed or compacted can begin a new
-        one: of each tree the branch that it ends with is the conversation.
+        A file may contain several trees, because a resumed or compacted session can start a new
+        one. In each tree the branch of the last message is the conversation.
         """
         kept = self._paths()
         answers: dict[
@@ -118,7 +117,7 @@ class _Branches(Survey):
         return {self._nodes[uuid].line for uuid in gone}
 
     def _paths(self) -> set[str]:
-        """The messages on the way from the root of each tree to its last message."""
+        """Return the messages on the path from the root of each tree to its last message."""
         root: dict[str, str] = {}
         last: dict[str, str] = {}
         for uuid, node in self._nodes.items():
@@ -128,10 +127,10 @@ class _Branches(Survey):
         return {uuid for leaf in last.values() for uuid in path_to(leaf, parents)}
 
     def _leads_away(self, node: _Node, instead: set[str]) -> bool:
-        """Whether a message beside the path begins a branch, and is not only written beside it.
+        """Whether a message beside the path starts a branch, rather than being written beside it.
 
-        Results of parallel calls hang each on its own call, and the records of one answer on each
-        other.
+        Each result of parallel calls is attached to its own call, and the records of one answer to
+        each other.
         """
         if node.kind == "prompt":
             return bool(node.follows)
@@ -172,7 +171,7 @@ class ClaudeCode(SessionFile):
         )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session that the file is named after."""
+        """Return the session after which the file is named."""
         # A first prompt may hold a picture.
         cwd = _first_folder(head) or _first_folder(first_objects(path, _FAR))
         times = (micros(record.get("timestamp")) for record in head)
@@ -187,7 +186,7 @@ class ClaudeCode(SessionFile):
         )
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Messages and tool calls; the results of calls come in records of the user."""
+        """Add messages and tool calls; results of calls are in records of the user."""
         role = record.get("type")
         at = micros(record.get("timestamp"))
         talk.say("user", _queued(record), at, line)
@@ -227,9 +226,7 @@ def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, t
 
 
 def _queued(record: Object) -> str:
-    """What a person typed while the agent was at work, which is noted as an attachment and nowhere
-    else.
-    """
+    """Return what the user typed while the agent was working; only an attachment stores it."""
     attachment = as_dict(record.get("attachment"))
     typed = (
         attachment.get("type") == "queued_command"
@@ -247,9 +244,7 @@ def _aside(record: Object) -> bool:
 
 
 def _kind(record: Object) -> _Kind:
-    """What a message is. A call is an answer too, and what was typed meanwhile is no prompt that
-    begins a branch.
-    """
+    """Classify a message. A tool call counts as an answer; a queued prompt starts no branch."""
     content = as_dict(record.get("message")).get("content")
     parts = {as_text(part.get("type")) for part in dicts(content)}
     if record.get("type") == "assistant":

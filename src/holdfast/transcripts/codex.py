@@ -1,9 +1,9 @@
-"""Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl, old ones packed as .jsonl.zst or moved to
-archived_sessions.
+"""Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl; old files are compressed as .jsonl.zst or
+moved to archived_sessions.
 
 Lines are `{timestamp, type, payload}`. `response_item` is what the model saw and said, `event_msg`
-what the screen showed; both tell the same, so only the former is read. Sessions of sub-agents, and
-those for which the person turned memory off, are private.
+what the screen showed; both have the same content, so only the former is read. Sessions of
+sub-agents, and those with memory turned off, are private.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MEMORY_ON = ("", "enabled")
 
 
 class _RolledBack(Survey):
-    """Which turns a person took back: the last so many, as the event says."""
+    """Turns that the user rolled back: the last n, as the event says."""
 
     def __init__(self) -> None:
         self._turns: list[int] = []
         self._gone: set[int] = set()
 
     def see(self, line: int, record: Object) -> None:
-        """Notes where turns begin, and how many are taken back."""
+        """Record where turns start, and how many are rolled back."""
         payload = _payload(record)
         kind = payload.get("type")
         if (
@@ -53,7 +53,7 @@ class _RolledBack(Survey):
             del self._turns[-count:]
 
     def left_out(self) -> set[int]:
-        """All lines of those turns."""
+        """Return all lines of those turns."""
         return set(self._gone)
 
 
@@ -64,7 +64,7 @@ class Codex(SessionFile):
     survey = _RolledBack
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. A packed file that also stands there unpacked is left out."""
+        """See `Reader.discover`. Skips a compressed file that also exists uncompressed."""
         root = Path(environ.get("CODEX_HOME") or home / ".codex")
         found = chain(
             (root / "sessions").rglob("rollout-*"), (root / "archived_sessions").glob("rollout-*")
@@ -85,9 +85,7 @@ class Codex(SessionFile):
         )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session that the first header describes; a fork carries the header of its parent
-        behind its own.
-        """
+        """Return the session of the first header; a fork has its parent's header after its own."""
         records = (
             _payload(record) for record in head if record.get("type") in ("session_meta", None)
         )
@@ -104,7 +102,7 @@ class Codex(SessionFile):
         )
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Messages and calls; reasoning, developer instructions and compaction are passed over."""
+        """Add messages and calls; skip reasoning, developer instructions and compaction."""
         payload = _payload(record)
         at = micros(record.get("timestamp"))
         if record.get("type") in ("event_msg", "session_meta", "turn_context", "compacted"):
@@ -136,15 +134,15 @@ def _tell_output(payload: Object, at: Micros | None, line: int, talk: Talk) -> N
 
 
 def _fragments(content: object) -> str:
-    """What the person wrote: each part of a message is one text, and the harness puts its own
-    beside theirs.
+    """Yield what the user wrote: each part of a message is one text, and the harness adds its own
+    parts.
     """
     parts = content if isinstance(content, list) else [content]
     return "\n".join(filter(None, (own_words(said_in([part])) for part in parts)))
 
 
 def _payload(record: Object) -> Object:
-    """What a line carries; the first versions of Codex wrote it without an envelope."""
+    """Return the payload of a line; the first versions of Codex wrote it without an envelope."""
     return as_dict(record["payload"]) if "payload" in record else record
 
 

@@ -57,9 +57,7 @@ class CursorEditor(SessionFile):
         return any("role" in record and "message" in record for record in first_objects(path))
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. Of the database only conversations are given that were changed
-        since.
-        """
+        """See `Reader.read`. From the database, only conversations that changed since."""
         if path.name != "state.vscdb":
             yield from super().read(path, cursor)
             return
@@ -71,11 +69,11 @@ class CursorEditor(SessionFile):
                 yield _conversation(path, connection, composer, Cursor(at, 0, mark if last else ""))
 
     def session(self, path: Path, head: list[Object]) -> Transcript:  # noqa: ARG002
-        """The session of a transcript; its folder is known by the name that Cursor makes of it."""
+        """Return the session of a transcript; its folder follows from Cursor's name for it."""
         return Transcript(path.stem, self.name, path, cwd=_folder_named(_project(path)))
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Messages and calls of a transcript. Results of calls are not written there."""
+        """Add messages and calls of a transcript, which contains no results."""
         content = as_dict(record.get("message")).get("content")
         if record.get("role") == "user":
             talk.say("user", said_in(content), None, line)
@@ -90,9 +88,7 @@ class CursorEditor(SessionFile):
 
 
 def _composers(connection: apsw.Connection, newer: int) -> list[tuple[int, Object]]:
-    """When each conversation changed, and the conversation, in that order; drafts and sub-agents
-    are left out.
-    """
+    """Yield each conversation with its change time, in that order; no drafts or sub-agents."""
     heads = {
         key: (as_dict(parsed(value or b"")), at, sub)
         for key, value, at, sub in rows(connection, _HEADERS)
@@ -139,7 +135,7 @@ def _conversation(
 
 
 def _bubbles(connection: apsw.Connection, composer: Object) -> Iterator[Object]:
-    """The messages in their order; old versions hold them in the conversation itself."""
+    """Yield the messages in order; old versions store them in the conversation itself."""
     yield from dicts(composer.get("conversation"))
     for header in dicts(composer.get("fullConversationHeadersOnly")):
         key = f"bubbleId:{as_text(composer.get('composerId'))}:{as_text(header.get('bubbleId'))}"
@@ -171,7 +167,7 @@ def _tell_bubble(bubble: Object, number: int, talk: Talk) -> None:
 
 
 def _folder_of(composer: Object) -> str:
-    """The folder that the editor had open."""
+    """Return the folder that was open in the editor."""
     workspace = as_dict(as_dict(composer.get("workspaceIdentifier")).get("uri"))
     agent = as_dict(as_dict(as_dict(composer.get("agentLocation")).get("environment")).get("uri"))
     repositories = [
@@ -184,14 +180,14 @@ def _folder_of(composer: Object) -> str:
 
 
 def _project(path: Path) -> str:
-    """The name of the folder above `agent-transcripts`."""
+    """Return the name of the folder above `agent-transcripts`."""
     parts = path.parts
     return parts[parts.index("agent-transcripts") - 1] if "agent-transcripts" in parts[1:] else ""
 
 
 def _folder_named(slug: str, base: Path = Path("/")) -> str:
-    """The folder on this machine that Cursor calls `slug`: its path, with everything but letters
-    and digits as `-`.
+    """Return the folder that Cursor calls `slug`: its path with every non-alphanumeric character as
+    `-`.
     """
     if not slug:
         return str(base) if base != Path("/") else ""

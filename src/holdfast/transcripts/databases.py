@@ -1,5 +1,5 @@
-"""SQLite files of other programs, read from a copy: a running program is not held up, nothing of
-its is touched.
+"""SQLite files of other programs, read from a copy, so that a running program is neither blocked
+nor changed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ MAGIC = b"SQLite format 3\0"
 
 @contextmanager
 def copied(path: Path) -> Iterator[apsw.Connection]:
-    """A copy of the database in `path`, with what waits in its log. What is no database is one
-    without tables.
+    """Open a copy of the database in `path`, including its write-ahead log. A file that is no
+    database has no tables.
     """
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
         copy = Path(folder) / "copy.db"
@@ -37,9 +37,7 @@ def copied(path: Path) -> Iterator[apsw.Connection]:
 def rows(
     connection: apsw.Connection, query: str, values: tuple[Any, ...] = ()
 ) -> Iterator[tuple[Any, ...]]:
-    """What a query finds; nothing more once the database turns out to be damaged, or to lack what
-    is asked for.
-    """
+    """Yield the rows of a query; stop if the database is damaged or lacks a table or column."""
     try:
         yield from connection.execute(query, values)
     except (apsw.Error, UnicodeDecodeError):
@@ -47,14 +45,14 @@ def rows(
 
 
 def tables(connection: apsw.Connection) -> set[str]:
-    """The names of its tables."""
+    """Return the names of the tables."""
     return {
         name for (name,) in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")
     }
 
 
 def fingerprint(path: Path) -> str:
-    """Changes whenever the database does: sizes and times of its files."""
+    """Return a value that changes with the database: sizes and times of its files."""
     marks = []
     for name in (path.name, f"{path.name}-wal"):
         file = path.with_name(name)
@@ -65,5 +63,5 @@ def fingerprint(path: Path) -> str:
 
 
 def since(cursor: Cursor | None) -> int:
-    """The time, in the database's own unit, from which on sessions are new."""
+    """Return the time, in the unit of the database, after which sessions are new."""
     return cursor.position if cursor else 0

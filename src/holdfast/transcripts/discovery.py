@@ -1,6 +1,4 @@
-"""What is on this machine: the sessions of all agents, as far as the heads of their files tell,
-each once.
-"""
+"""Discovery of all agents' sessions on this machine, from the heads of their files, each once."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from .jsonl_file import modified
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredSessions:
-    """A session that was found, as far as its file tells without being read."""
+    """A session that was found, as far as the head of its file tells."""
 
     agent: str
     id: str
@@ -32,9 +30,7 @@ class DiscoveredSessions:
 def found_sessions(
     home: Path, environ: Mapping[str, str], readers: Iterable[Reader] = READERS
 ) -> Iterator[DiscoveredSessions | OSError]:
-    """Every session of every agent, each once; an OSError in the place of a file that cannot be
-    read.
-    """
+    """Yield every session of every agent once; an OSError in place of an unreadable file."""
     seen: set[tuple[str, str]] = set()
     for reader in readers:
         for path in reader.discover(home, environ):
@@ -47,7 +43,7 @@ def found_sessions(
 
 
 def sessions_in(reader: Reader, path: Path) -> Iterator[DiscoveredSessions | OSError]:
-    """The sessions of one file; an OSError where it cannot be read."""
+    """Yield the sessions of one file; an OSError if it is unreadable."""
     try:
         for transcript in reader.read(path):
             yield _found(transcript)

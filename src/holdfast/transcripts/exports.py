@@ -1,5 +1,5 @@
-"""Exports of chat services: a zip, or the `conversations.json` in it, with all conversations of a
-person.
+"""Exports of chat services: a zip file, or the `conversations.json` in it, with all conversations
+of a user.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Object = dict[str, Any]
 
 
 class Export:
-    """A reader of one service says what a conversation is, and what was said in it."""
+    """Base reader of exports; a subclass parses one service's conversations."""
 
     name = ""
     # A key that conversations of this service have, and of no other.
     mark = b""
 
     def conversation(self, path: Path, record: Object) -> Transcript:
-        """The conversation that a record of the export holds."""
+        """Return the conversation of a record in the export."""
         raise NotImplementedError
 
     def tell(self, record: Object, talk: Talk) -> None:
-        """Adds to `talk` what was said in it."""
+        """Add its messages to `talk`."""
         raise NotImplementedError
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:  # noqa: ARG002
-        """Nowhere: a person says where an export lies."""
+        """Nothing: the user names the file."""
         return iter(())
 
     def claims(self, path: Path) -> bool:

@@ -1,9 +1,9 @@
 """Gemini CLI and Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON lines
 since 2026.
 
-A line is the session's header, a message, `{"$set": …}` that changes the header, or `{"$rewindTo":
-id}` that takes back that message and all behind it. A message that grew, as with the results of its
-tools, is written again under the same id. The older JSON holds the same messages in one object.
+A line is the session header, a message, `{"$set": …}`, which changes the header, or `{"$rewindTo":
+id}`, which removes that message and all after it. A message that grew, for example by tool results,
+is written again under the same id. The older JSON has the same messages in one object.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .tool_calls import output_of
 
 
 class _Versions(Survey):
-    """The last version of each message; what was rewound."""
+    """The last version of each message, and what was rewound."""
 
     def __init__(self) -> None:
         self._line: dict[str, int] = {}
         self._gone: set[int] = set()
 
     def see(self, line: int, record: Object) -> None:
-        """Notes where each message stands, and which do not count any more."""
+        """Record the position of each message, and which are superseded."""
         if isinstance(mark := record.get("$rewindTo"), str):
             known = list(self._line)
             self._take_back(known[known.index(mark) :] if mark in self._line else known)
@@ -45,7 +45,7 @@ class _Versions(Survey):
             self._line[key] = line
 
     def left_out(self) -> set[int]:
-        """Older versions, and messages that were taken back."""
+        """Return the lines of older versions and removed messages."""
         return set(self._gone)
 
     def _take_back(self, keys: list[str]) -> None:
@@ -59,7 +59,7 @@ class Gemini(SessionFile):
     survey = _Versions
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. An old file that goes on as lines is left out."""
+        """See `Reader.discover`. Skips an old file that continues as lines."""
         base = Path(environ.get("GEMINI_CLI_HOME") or home)
         found = chain.from_iterable(
             (root / "tmp").glob("*/chats/session-*.json*")
@@ -92,7 +92,9 @@ class Gemini(SessionFile):
         yield document(transcript, found, lambda talk: _tell_messages(record.get("messages"), talk))
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session of the header; its folder is noted beside it, or hashed into its name."""
+        """Return the session of the header; its folder is stored beside it, or hashed into its
+        name.
+        """
         header = next((record for record in head if "sessionId" in record), {})
         return Transcript(
             as_text(header.get("sessionId")) or path.stem,
@@ -105,7 +107,7 @@ class Gemini(SessionFile):
         )
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Messages, also those that a change of the header brings along."""
+        """Add messages, including those in a change of the header."""
         if "$set" in record:
             for message in dicts_in(record["$set"]):
                 _tell_message(message, line, talk)
@@ -124,9 +126,7 @@ def _tell_messages(messages: object, talk: Talk) -> None:
 
 
 def _tell_message(message: Object, line: int, talk: Talk) -> None:
-    """What the person or the model said, and the tools it used; notices of the program are passed
-    over.
-    """
+    """Add what the user or the model said, and its tool calls; skip notices of the program."""
     at = micros(message.get("timestamp"))
     if message.get("type") == "user":
         talk.say("user", said_in(message.get("displayContent") or message.get("content")), at, line)
@@ -145,8 +145,8 @@ def _tell_call(call: Object, at: Micros | None, line: int, talk: Talk) -> None:
 
 
 def _folder(path: Path) -> str:
-    """The project's folder: written beside the chats, or found among those that the program
-    knows.
+    """Return the project folder: stored beside the chats, or found among the folders that the
+    program knows.
     """
     if len(path.parents) < 4:
         return ""

@@ -1,5 +1,5 @@
-"""Transcripts of anybody else: JSON lines or JSON with a role and a text, or Markdown where lines
-name who speaks.
+"""Transcripts in other formats: JSON lines or JSON with a role and a text, or Markdown with speaker
+names.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SPEAKER = re.compile(
 
 
 class Generic(SessionFile):
-    """Transcripts in no particular format. The last reader to be asked."""
+    """Reader of unknown formats, asked last."""
 
     name = "transcript"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:  # noqa: ARG002
-        """Nowhere: a person says where such a file lies."""
+        """Nothing: the user names the file."""
         return iter(())
 
     def claims(self, path: Path) -> bool:
@@ -74,13 +74,13 @@ class Generic(SessionFile):
             yield document(transcript, found, tell)
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """A session named after its file."""
+        """Return a session named after its file."""
         place = hashlib.sha256(str(path).encode("utf-8", "replace")).hexdigest()[:8]
         cwd = next((as_text(record["cwd"]) for record in head if as_text(record.get("cwd"))), "")
         return Transcript(f"{path.name.split('.')[0]}-{place}", self.name, path, cwd=cwd)
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """A message in any of the usual spellings."""
+        """Add a message in any of the usual spellings."""
         _tell_message(record, line, talk)
 
 
@@ -151,8 +151,8 @@ def _tell_markdown(found: Document, talk: Talk) -> None:
 
 
 def _spoken(text: str) -> Iterator[tuple[int, Role | None, str, str]]:
-    """Each line with its number; where it names a speaker, who that is, when, and what stands
-    behind the name.
+    """Yield each line with its number and, if it names a speaker, who speaks, when, and the rest of
+    the line.
     """
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -169,5 +169,5 @@ def _spoken(text: str) -> Iterator[tuple[int, Role | None, str, str]]:
 
 
 def _ends_there(found: re.Match[str]) -> bool:
-    """Whether the name is not only the first word of a sentence or of a title."""
+    """Whether the name is more than the first word of a sentence or a title."""
     return ":" in found["colon"] or not found["rest"].strip(" *_:—-")

@@ -1,4 +1,4 @@
-"""Files that are one document: read whole, and read anew when anything in them changed."""
+"""Files that are one document: read as a whole, and again after any change."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document and the cursor behind it."""
+    """A document and the cursor after it."""
 
     data: bytes
     cursor: Cursor
 
 
 def whole(path: Path, cursor: Cursor | None = None) -> Document | None:
-    """What is in `path`; None when that is empty, far too much, or what it was at `cursor`."""
+    """Return the content of `path`; None if it is empty, too large, or unchanged since `cursor`."""
     if not 0 < path.stat().st_size <= MOST_DOCUMENT:
         return None
     data = path.read_bytes()
@@ -49,8 +49,8 @@ def whole(path: Path, cursor: Cursor | None = None) -> Document | None:
 
 
 def document(transcript: Transcript, found: Document, tell: Callable[[Talk], None]) -> Transcript:
-    """`transcript` with what `tell` says about it as its entries. What holds nothing at all counts
-    as one bad line.
+    """Return `transcript` with the entries that `tell` adds. An empty document counts as one bad
+    line.
     """
     transcript.entries = read_entries(transcript, tell, found.cursor)
     return transcript
@@ -59,7 +59,7 @@ def document(transcript: Transcript, found: Document, tell: Callable[[Talk], Non
 def read_entries(
     transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | None
 ) -> Iterator[Entry]:
-    """The entries of a session that is in memory already."""
+    """Yield the entries of a session that is in memory."""
     talk = Talk(transcript)
     tell(talk)
     entries = list(talk.rest())
@@ -70,11 +70,9 @@ def read_entries(
 
 
 def elements(file: IO[bytes]) -> Iterator[dict[str, Any] | None]:
-    """The objects of a JSON array, or the one object that there is instead, each parsed only when
-    it is asked for.
+    """Yield the objects of a JSON array, or a single object, each parsed on demand.
 
-    None, once and last, where it stops being JSON. Memory holds one element at a time, however long
-    the array is.
+    Yields None last if the JSON is malformed. Only one element is in memory at a time.
     """
     text = _Text(file)
     single = text.next_sign() != "["
@@ -94,7 +92,7 @@ def elements(file: IO[bytes]) -> Iterator[dict[str, Any] | None]:
 
 
 class _Text:
-    """Text that is read from a file as far as it is needed."""
+    """Text of a file, read as far as needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -105,7 +103,7 @@ class _Text:
         self._parse = json.JSONDecoder().raw_decode
 
     def next_sign(self) -> str:
-        """The next character that is no space; nothing at the end."""
+        """Return the next non-space character, or an empty string at the end."""
         while True:
             while self._at < len(self._buffer) and self._buffer[self._at].isspace():
                 self._at += 1
@@ -115,13 +113,11 @@ class _Text:
                 return ""
 
     def pass_sign(self) -> None:
-        """Goes behind the sign that was seen."""
+        """Skip the character that `next_sign` returned."""
         self._at += 1
 
     def value(self) -> tuple[Any] | None:
-        """The next value; None when there is none. Reads twice as much each time that it does not
-        suffice.
-        """
+        """Return the next value, or None. Doubles the amount read until a value is complete."""
         size = _CHUNK
         while True:
             try:
@@ -147,8 +143,8 @@ class _Text:
 
 @contextmanager
 def conversations(path: Path) -> Iterator[Iterator[IO[bytes]]]:
-    """The `conversations*.json` in an export, which is a zip or that file itself; none where the
-    zip is broken.
+    """Open the `conversations*.json` of an export, a zip file or that file itself; none if the zip
+    is broken.
     """
     if path.suffix.lower() != ".zip":
         with path.open("rb") as file:
@@ -164,9 +160,7 @@ def conversations(path: Path) -> Iterator[Iterator[IO[bytes]]]:
 
 
 def is_conversations(name: str) -> bool:
-    """Whether a file is named as exports name their conversations, which may come in several
-    parts.
-    """
+    """Whether a file name is that of exported conversations, which may have several parts."""
     return name.startswith("conversations") and name.endswith(".json")
 
 

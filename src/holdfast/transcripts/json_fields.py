@@ -1,4 +1,4 @@
-"""Values out of somebody else's JSON: of the kind that is asked for, or empty. Nothing here ever
+"""Typed values from foreign JSON: a value of the requested type, or an empty one. Nothing here
 raises.
 """
 
@@ -17,7 +17,7 @@ _YEAR_3000 = 32_503_680_000
 
 
 def as_text(value: Any) -> str:
-    """`value` if it is text that can be stored, otherwise nothing; half a character becomes a
+    """Return `value` if it is storable text, otherwise an empty string; a lone surrogate becomes a
     question mark.
     """
     if not isinstance(value, str):
@@ -26,27 +26,27 @@ def as_text(value: Any) -> str:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, otherwise an empty one."""
+    """Return `value` if it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """`value` if it is a list, otherwise an empty one."""
+    """Return `value` if it is a list, otherwise an empty one."""
     return value if isinstance(value, list) else []
 
 
 def as_int(value: Any) -> int | None:
-    """`value` if it is a whole number."""
+    """Return `value` if it is an integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def dicts(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in a list; whatever else is in it is passed over."""
+    """Yield the objects in a list and skip the rest."""
     return (item for item in as_list(value) if isinstance(item, dict))
 
 
 def parsed(data: str | bytes) -> Any:
-    """What `data` says as JSON, or None when it is not JSON."""
+    """Parse `data` as JSON, or return None."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -54,8 +54,8 @@ def parsed(data: str | bytes) -> Any:
 
 
 def said_in(content: Any) -> str:
-    """The text of a message: a text, or the text parts of a list of parts. Images, thinking and
-    files are not text.
+    """Return the text of a message: a string, or the text parts of a list, without images, thinking
+    and files.
     """
     if isinstance(content, str):
         return as_text(content)

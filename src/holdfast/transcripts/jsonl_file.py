@@ -1,4 +1,4 @@
-"""Agents that write one file of JSON lines for each session: what their readers share."""
+"""Shared code for agents that write one JSON lines file per session."""
 
 from __future__ import annotations
 
@@ -16,30 +16,28 @@ Object = dict[str, Any]
 
 
 class Survey:
-    """A first look at all lines of a file, for what only later lines tell: titles, and what was
-    taken back.
+    """A first pass over all lines of a file, for what only later lines tell: titles, and what was
+    removed.
 
-    It keeps a little for each line, never its text.
+    It stores a little per line, never the text.
     """
 
     title = ""
 
     def see(self, line: int, record: Object) -> None:
-        """Looks at one line."""
+        """Process one line."""
 
     def left_out(self) -> set[int]:
-        """The lines that are not told: what later ones took back, second copies, older versions."""
+        """Return the lines that do not count: removed by later ones, duplicates, older versions."""
         return set()
 
     def branches(self) -> set[int]:
-        """The lines that are told as branches: the conversation was continued from somewhere
-        else.
-        """
+        """Return the lines of branches: the conversation continued elsewhere."""
         return set()
 
 
 class SessionFile:
-    """A reader of one format says what a session is, what a line adds to it, and which lines do not
+    """Base reader; a subclass says what a session is, what a line adds, and which lines do not
     count.
     """
 
@@ -47,11 +45,11 @@ class SessionFile:
     survey: type[Survey] | None = None
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session of a file, as far as its first lines tell."""
+        """Return the session of a file, as far as its first lines tell."""
         raise NotImplementedError
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Adds to `talk` what one line says."""
+        """Add the content of one line to `talk`."""
         raise NotImplementedError
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
@@ -88,7 +86,7 @@ class SessionFile:
 
 
 class _Standing(NamedTuple):
-    """Which lines of a file do not count, and which do so as branches only."""
+    """Which lines of a file do not count, and which count only as branches."""
 
     left_out: set[int]
     branches: set[int]
@@ -100,7 +98,7 @@ class _Standing(NamedTuple):
 
 
 class _Changes:
-    """What is new in a file since a cursor, looked up before anything is told."""
+    """What is new in a file since a cursor, computed before any entry is produced."""
 
     def __init__(self, path: Path, cursor: Cursor | None, survey: type[Survey] | None) -> None:
         self._path = path
@@ -150,7 +148,7 @@ class _Changes:
 
 
 def modified(path: Path) -> Micros | None:
-    """When a file was last changed, for sessions whose lines carry no time."""
+    """Return the time of the last change of a file, for sessions whose lines have no time."""
     try:
         return path.stat().st_mtime_ns // 1000
     except OSError:
@@ -158,9 +156,7 @@ def modified(path: Path) -> Micros | None:
 
 
 def newest_first(paths: Iterator[Path]) -> Iterator[Path]:
-    """The most recently changed files first; those that are gone, or cannot be looked at, are
-    passed over.
-    """
+    """Sort files by change time, latest first; skip those that are gone or unreadable."""
     dated = []
     try:
         for path in paths:

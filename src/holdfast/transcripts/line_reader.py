@@ -1,9 +1,7 @@
-"""Files of lines, read one line at a time: any size, growing while they are read, compressed or
-not.
+"""Files of lines, read one line at a time: any size, while they grow, compressed or not.
 
-A `Cursor` into such a file says how many bytes were read, how many lines ended there, and what
-those bytes were, so that reading goes on where it stopped, or starts anew when the file is not the
-one it was.
+A `Cursor` into such a file has the number of bytes read, the number of lines that ended there, and
+a digest of those bytes, so that reading resumes, or restarts if the file was replaced.
 """
 
 from __future__ import annotations
@@ -32,15 +30,17 @@ _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class Lines:
-    """A pass over the JSON objects of a file, one a line, from a cursor on.
+    """A pass over the JSON objects of a file, one per line, from a cursor on.
 
-    `cursor` stands behind the last object that was handed out, or behind what was skipped after it;
-    `skipped` counts the lines that are not objects. A last line that is only half written is
-    skipped, and read again by the next pass.
+    `cursor` is after the last object that was returned, or after what was skipped behind it;
+    `skipped` counts lines that are not objects. An incomplete last line is skipped and read again
+    by the next pass.
     """
 
     def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
-        """OSError when the file cannot be opened, InvalidInput when it cannot be unpacked here."""
+        """Raise OSError if the file cannot be opened, InvalidInput if it cannot be decompressed
+        here.
+        """
         self.skipped = 0
         self.cursor = cursor or Cursor()
         self._digest = hashlib.blake2b(digest_size=16)
@@ -48,20 +48,20 @@ class Lines:
         self._fits = self._skip(self.cursor.position)
 
     def __enter__(self) -> Lines:
-        """The pass, whose file is closed at the end of the block."""
+        """Return the pass; the block closes its file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The file is closed."""
+        """Close the file."""
         self._file.close()
 
     @property
     def fits(self) -> bool:
-        """Whether what stands before the cursor is what was read then."""
+        """Whether the bytes before the cursor are those that were read then."""
         return self._fits
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Each object with the number of its line."""
+        """Yield each object with its line number."""
         for number, data, ended in self._lines():
             value = parsed(data) if data is not None else None
             if isinstance(value, dict):
@@ -75,8 +75,8 @@ class Lines:
                 self._pass(data, ended)
 
     def _lines(self) -> Iterator[tuple[int, bytes | None, bool]]:
-        """Number, bytes and whether the line has its end; None for bytes that are too many to look
-        at.
+        """Yield number, bytes and completeness of each line; None for the bytes of an overlong
+        line.
         """
         while True:
             data = self._some(MOST_LINE)
@@ -89,8 +89,8 @@ class Lines:
                 yield number, None, self._drain(data)
 
     def _drain(self, data: bytes) -> bool:
-        """Reads on to the end of an overlong line; False when the file ends first, and the line is
-        not passed then.
+        """Read to the end of an overlong line; return False if the file ends first, without passing
+        the line.
         """
         digest = self._digest.copy()
         length = 0
@@ -121,7 +121,7 @@ class Lines:
         )
 
     def _skip(self, length: int) -> bool:
-        """Reads over what is known already; whether it is still the same."""
+        """Skip what is known already; return whether it is unchanged."""
         while length > 0:
             try:
                 data = self._file.read(min(length, _CHUNK))
@@ -135,7 +135,7 @@ class Lines:
 
 
 def beginning(path: Path, limit: int = _HEAD) -> bytes:
-    """The first bytes of a file, unpacked; nothing where it cannot be read."""
+    """Return the first bytes of a file, decompressed; empty if it is unreadable."""
     try:
         file, broken = _opened(path)
     except (OSError, InvalidInput):
@@ -149,7 +149,7 @@ def beginning(path: Path, limit: int = _HEAD) -> bytes:
 
 
 def first_objects(path: Path, limit: int = _HEAD) -> list[dict[str, Any]]:
-    """The first JSON objects on the whole lines at the beginning of a file."""
+    """Return the JSON objects on the first complete lines of a file."""
     values = (parsed(line) for line in beginning(path, limit).split(b"\n"))
     return list(islice((value for value in values if isinstance(value, dict)), _FIRST))
 
@@ -163,7 +163,7 @@ def _opened(path: Path) -> tuple[IO[bytes], tuple[type[Exception], ...]]:
 
 
 def _zstandard(path: Path) -> tuple[IO[bytes], tuple[type[Exception], ...]]:
-    """Python unpacks this by itself since 3.14; before that there is a package of the same code."""
+    """Return the zstandard module: part of Python since 3.14, a backport before."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             zstd = importlib.import_module(name)

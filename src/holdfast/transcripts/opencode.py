@@ -44,9 +44,7 @@ class OpenCode:
     name = "opencode"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. The JSON files are looked for only where no database took them
-        over.
-        """
+        """See `Reader.discover`. Searches JSON files only where no database replaced them."""
         root = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
         given = [Path(environ["OPENCODE_DB"])] if environ.get("OPENCODE_DB") else []
         databases = [path for path in chain(given, root.glob("opencode*.db")) if path.is_file()]
@@ -65,7 +63,7 @@ class OpenCode:
         )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. Of a database only sessions are given that were changed since."""
+        """See `Reader.read`. From a database, only sessions that changed since."""
         if path.suffix != ".db":
             yield from self._read_files(path, cursor)
             return
@@ -118,7 +116,7 @@ class OpenCode:
 
 
 def _sessions(connection: apsw.Connection, newer: int) -> list[Object]:
-    """The sessions that changed at `newer` or later, in the order of their changes."""
+    """Yield the sessions that changed at `newer` or later, ordered by change."""
     keys = ("id", "parentID", "directory", "title", "time_created", "time_updated", "revert")
     there = tables(connection)
     found = []
@@ -130,14 +128,14 @@ def _sessions(connection: apsw.Connection, newer: int) -> list[Object]:
 
 
 def _messages(connection: apsw.Connection, session: str) -> Iterator[Object]:
-    """Each message with its parts, from a database of version 1."""
+    """Yield each message with its parts, from a database of version 1."""
     for key, data in list(rows(connection, _MESSAGES, (session,))):
         parts = [as_dict(parsed(part or b"")) for (part,) in rows(connection, _PARTS, (key,))]
         yield {**as_dict(parsed(data or b"")), "id": key, "parts": parts}
 
 
 def _messages_2(connection: apsw.Connection, session: str) -> Iterator[Object]:
-    """The same from version 2, where a message holds its parts."""
+    """Yield the same from version 2, where a message contains its parts."""
     for key, kind, data in rows(connection, _MESSAGES_2, (session,)):
         message = as_dict(parsed(data or b""))
         own = [{"type": "text", "text": message.get("text")}] if kind == "user" else []
@@ -145,7 +143,7 @@ def _messages_2(connection: apsw.Connection, session: str) -> Iterator[Object]:
 
 
 def _message_files(path: Path) -> Iterator[Object]:
-    """The same from files, whose names rise with time."""
+    """Yield the same from files, whose names sort by time."""
     storage = path.parents[2]
     for file in sorted((storage / "message" / path.stem).glob("msg_*.json")):
         files = sorted((storage / "part" / file.stem).glob("*.json"))

@@ -1,9 +1,8 @@
-"""pi and oh-my-pi: ~/.pi/agent/sessions and ~/.omp/agent/sessions, one file of JSON lines a
-session.
+"""pi and oh-my-pi: ~/.pi/agent/sessions and ~/.omp/agent/sessions, one JSON lines file per session.
 
-The first line is the session; behind it stand entries with `id` and `parentId`, a tree that is
-branched in place. The conversation is the path to the last entry; a tree of its own, as after
-/clear, is a conversation that went before.
+The first line is the session; entries with `id` and `parentId` follow, a tree that branches in
+place. The conversation is the path to the last entry. A separate tree, as after /clear, is an
+earlier conversation.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from .tool_calls import is_error, output_of
 
 
 class _Paths(Survey):
-    """The path to the last entry of each tree; a name given to the session."""
+    """The path to the last entry of each tree, and the session's name."""
 
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
         self._lines: dict[str, int] = {}
 
     def see(self, line: int, record: Object) -> None:
-        """Notes the entry's place in its tree."""
+        """Record the position of the entry in its tree."""
         if record.get("type") in ("session_info", "title_change", "title"):
             self.title = as_text(record.get("name") or record.get("title")).strip() or self.title
         key = as_text(record.get("id"))
@@ -39,7 +38,7 @@ class _Paths(Survey):
             self._lines.setdefault(key, line)
 
     def left_out(self) -> set[int]:
-        """The lines that are on no such path."""
+        """Return the lines that are on no such path."""
         kept: set[str] = set()
         roots: set[str] = set()
         # The last entry of a tree comes first.
@@ -72,7 +71,7 @@ class Pi(SessionFile):
         )
 
     def session(self, path: Path, head: list[Object]) -> Transcript:
-        """The session of the header, which oh-my-pi puts behind a line for the title."""
+        """Return the session of the header, which oh-my-pi writes after a line with the title."""
         header = next((record for record in head if record.get("type") == "session"), {})
         return Transcript(
             as_text(header.get("id")) or path.stem,
@@ -84,7 +83,7 @@ class Pi(SessionFile):
         )
 
     def tell(self, record: Object, line: int, talk: Talk) -> None:
-        """Messages; what extensions, hooks and compaction put in is passed over."""
+        """Add messages; skip what extensions, hooks and compaction inserted."""
         if record.get("type") != "message":
             return
         message = as_dict(record.get("message"))

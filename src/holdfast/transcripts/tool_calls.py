@@ -1,6 +1,4 @@
-"""Tool calls, condensed: what was called on what, how it went, and how its output began, failed and
-ended.
-"""
+"""Digest of tool calls: the call, its result, and excerpts of its output."""
 
 from __future__ import annotations
 
@@ -100,10 +98,10 @@ def condense(
 
 
 def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
-    """`text` in at most `limit` characters: its first and last lines, and such between them as look
-    like `errors`.
+    """Shorten `text` to `limit` characters: its first and last lines, and lines in between that
+    look like `errors`.
 
-    A mark stands where some are left out.
+    A mark replaces omitted lines.
     """
     text = own_words(text, role="tool")
     if len(text) <= limit:
@@ -119,7 +117,7 @@ def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
 
 
 def _cut(text: str, limit: int) -> tuple[str, str]:
-    """Whole lines from both ends of a text, as far as that is possible."""
+    """Keep whole lines from both ends of a text, as far as possible."""
     first = text[: limit // 2 - 3]
     last = text[-(limit - limit // 2 - 3) :]
     if "\n" in first:
@@ -130,7 +128,7 @@ def _cut(text: str, limit: int) -> tuple[str, str]:
 
 
 def _telling(text: str, limit: int) -> str:
-    """The first lines of a text that look like errors, each once, in at most `limit` characters."""
+    """Return the first distinct lines that look like errors, in at most `limit` characters."""
     kept: dict[str, None] = {}
     for line in islice(_suspicious(text), _MOST_SUSPICIOUS):
         if _ERROR.match(line):
@@ -142,7 +140,7 @@ def _telling(text: str, limit: int) -> str:
 
 
 def _suspicious(text: str) -> Iterator[str]:
-    """The lines with a word in them that errors have; found quickly, for a log may be very long."""
+    """Return the lines with a typical error word; fast, because a log may be very long."""
     position = 0
     while found := _SIGN.search(text, position):
         start = text.rfind("\n", 0, found.end()) + 1
@@ -152,9 +150,7 @@ def _suspicious(text: str) -> Iterator[str]:
 
 
 def _ends(text: str, *, errors: bool) -> str:
-    """The first and last part of a very long text, and what looks like errors between them: all
-    that is looked at.
-    """
+    """Return the first and last part of a very long text, and error-like lines between them."""
     if len(text) <= 2 * _ENOUGH:
         return text
     found = _telling(text[_ENOUGH:-_ENOUGH], LIMIT) if errors else ""
@@ -162,7 +158,7 @@ def _ends(text: str, *, errors: bool) -> str:
 
 
 def _argument(given: Any) -> str:
-    """What the call is about: the main argument, on one line and not too long."""
+    """Return the main argument of a call, on one short line."""
     if isinstance(given, Mapping):
         given = next((given[key] for key in _MAIN if given.get(key)), None) or next(
             (value for value in given.values() if isinstance(value, str) and value), ""
@@ -175,7 +171,7 @@ def _argument(given: Any) -> str:
 
 
 def _command(argv: list[Any]) -> str:
-    """The command in a list of arguments, without the shell that was to run it."""
+    """Return the command in a list of arguments, without the shell."""
     words = [as_text(word) for word in argv]
     if len(words) > 2 and words[0] in _SHELLS and words[1].startswith("-"):
         words = words[2:]

@@ -1,7 +1,7 @@
 """Memory tools for an agent, as plain functions or as a pydantic-ai toolset.
 
-Each tool is a plain function that returns what JSON can hold; `toolset` makes them tools of a
-pydantic-ai agent.
+Each tool is a plain function with a JSON-serialisable result; `toolset` turns them into pydantic-ai
+tools.
 """
 
 from .host import Keeper

@@ -1,4 +1,4 @@
-"""Facts that tools save: built, compared with what is known, stored and linked."""
+"""Facts that tools save: built, deduplicated, stored and linked."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ DEFAULT_CONFIDENCE = 0.8
 
 
 class Planned(NamedTuple):
-    """A fact of a batch: the memory that it is or is to be, whether that is known, and the turns it
-    is from.
-    """
+    """A fact of a batch: its memory, whether that is known, and its source turns."""
 
     memory: Memory
     known: bool
@@ -34,9 +32,7 @@ class Planned(NamedTuple):
 def plan(
     hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]
 ) -> tuple[list[Planned], list[str]]:
-    """What to do with each fact of a batch, and what is wrong with those that cannot be used.
-    Nothing is written.
-    """
+    """Plan each fact of a batch and report invalid ones, without writing."""
     planned: list[Planned] = []
     errors: list[str] = []
     for number, fact in enumerate(facts):
@@ -70,20 +66,18 @@ def _planned(
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    """A list of texts; one alone is a list too, for models are not always exact."""
+    """Return a list of texts; accept a single text too, because models are not always exact."""
     return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
 
 
 def build(hf: Holdfast, draft: Draft) -> Memory:
-    """The fact of a draft: it fades when nobody uses it."""
+    """Build the fact of a draft; it decays when unused."""
     draft.decay_rate = DECAY_RATE
     return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
 
 
 def save_fact(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
-    """Stores a fact as whoever stores it may, linked to the turns it is from and to whom it
-    mentions.
-    """
+    """Store a fact with the actor's permissions, linked to its source turns and entities."""
     memory = permission_checks.remember(writer, [fact], who)[0]
     at = fact.created_at
     if memory.status != "active":

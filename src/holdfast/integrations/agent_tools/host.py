@@ -1,7 +1,6 @@
-"""The calls of a program that hosts an agent: what it tells memory, what it puts before a prompt,
-what it has done.
+"""Interface for a program that hosts an agent: capture, context, tools, maintenance.
 
-The names are those that such programs know from elsewhere; each is a line or two over the engine.
+The names are those of existing hosts; each method is a line or two over `Holdfast`.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ LONGEST_ROLE = (
 
 
 class Keeper:
-    """An agent's memory as its host sees it. `complete` asks a language model, where there is one.
+    """An agent's memory as its host sees it. `complete` calls a language model, if there is one.
 
-    When a conversation begins and its first words are stored, `session_completed` hears the ids of
-    those that have ended and are yet to be read. A message waits for it meanwhile, so it had better
-    only note them.
+    When a new conversation starts, `session_completed` gets the ids of ended sessions that are not
+    processed yet. It blocks the message, so it should only enqueue them.
     """
 
     def __init__(
@@ -53,17 +51,15 @@ class Keeper:
         self._recognition = recognition or standard(answer=metered(hf, complete))
 
     def get_tools(self) -> Functions:
-        """The six tools of the agent that talks."""
+        """Return the six tools of the chat agent."""
         return talking(self.hf)
 
     def get_consolidator_tools(self) -> Functions:
-        """The six tools of the agent that reads afterwards."""
+        """Return the six tools of the consolidator agent."""
         return consolidating(self.hf)
 
     def user_message(self, text: str, session_id: str) -> Memory | None:
-        """Stores what a person said, unless it is blank. A session that was not heard of before
-        ends the open ones.
-        """
+        """Store a user message unless it is blank. A new session ends the open ones."""
         self.session, scope, at = session_id, self.hf.scopes[0], self.hf.clock()
         begins = self.hf.store.session(scope, session_id) is None
         stored = self.hf.capture(session_id, "user", text)
@@ -76,30 +72,29 @@ class Keeper:
     def agent_response(
         self, text: str, *, agent_id: str = "orchestrator", session_id: str | None = None
     ) -> Memory | None:
-        """Stores what an agent answered, in its session, or in the one that goes on."""
+        """Store an agent's answer in its session, or in the open one."""
         session = session_id or self.session
         return self.hf.capture(session, agent_id[:LONGEST_ROLE], text) if session else None
 
     def get_context(self, prompt: str) -> str | None:
-        """What to put before a prompt: facts of other sessions that help, the latest reflection;
-        None for nothing.
+        """Return the text for a prompt: relevant facts of other sessions and the latest reflection;
+        None if empty.
         """
         found = self.hf.context(prompt, session=self.session, kinds=["fact"], limit=FACTS_TOLD)
         return "\n\n".join(block for block in (found.turn, found.stable) if block) or None
 
     def get_pending_consolidations(self, exclude_session_id: str | None = None) -> list[str]:
-        """The sessions that have ended and are yet to be read, but for one. Those that go on are
-        not among them.
+        """Return the ended sessions that are not processed yet, except one. Open sessions are never
+        pending.
         """
         waiting = self.hf.store.unread(self.hf.scopes)
         return [session.id for session in waiting if session.id != exclude_session_id]
 
     def consolidate(self, session_id: str) -> dict[str, Any]:
-        """Reads a session that has ended, and says what came of it. One that was read, or still
-        goes on, is skipped.
+        """Process an ended session and return the result. A processed or open session is skipped.
 
-        Never raises: a model that fails leaves the session for the next time, and the summary says
-        why.
+        Never raises: if the model fails, the session is retried later, and the summary has the
+        reason.
         """
         session = self.hf.store.session(self.hf.scopes[0], session_id)
         if session is None or not is_unread(session):
@@ -116,7 +111,7 @@ class Keeper:
         return _consolidated(session_id, facts=new, conflicts=replaced, summary=summary)
 
     def _replaced_by(self, session_id: str) -> set[str]:
-        """The ids of what facts of a session have taken the place of."""
+        """Return the ids that facts of a session superseded."""
         return {
             edge.target
             for fact in learned_from(self.hf, session_id)
@@ -125,15 +120,15 @@ class Keeper:
         }
 
     def extract(self, text: str, strategy: str = "fast") -> list[EntityMatch]:
-        """The people, projects, addresses and dates that a text names, by the strategy fast, local
+        """Return the people, projects, addresses and dates in a text, by the strategy fast, local
         or accurate.
         """
         return self._recognition.recognise(text, strategy)
 
     @property
     def accurate_ner_available(self) -> bool:
-        """Whether a second look can find more than the first: with our names, spaCy or a model. It
-        usually can.
+        """Whether enrichment can find more than the first pass: with built-in names, spaCy or a
+        model.
         """
         return self._recognition.accurate_available()
 
@@ -143,7 +138,7 @@ class Keeper:
         max_entity_count: int = entity_jobs.FEW,
         limit: int = entity_jobs.MOST,
     ) -> Memories:
-        """Memories that mention few entities and have had no second look, newest first."""
+        """Return memories with few entities that were not enriched yet, newest first."""
         ours = tuple(one for kind in kinds for one in kinds_of(kind))
         scope = self.hf.scopes[0]
         return entity_jobs.candidates(
@@ -151,7 +146,7 @@ class Keeper:
         )
 
     def enrich_memory_entities(self, memory_id: str, content: str | None = None) -> int:
-        """Takes that second look at one of them, and says how many entities it mentions."""
+        """Enrich one memory and return how many entities it mentions."""
         memory = self.hf.get(memory_id)
         at = self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
@@ -160,14 +155,14 @@ class Keeper:
         )
 
     def run_decay_and_prune(self, threshold: float | None = None) -> dict[str, int]:
-        """Lets unused facts become less sure, and those below the threshold fade."""
+        """Lower the confidence of unused facts and retire those below the threshold."""
         done = self.hf.decay(threshold=threshold)
         return {"decayed": done.decayed, "pruned": done.faded, "errors": 0}
 
     def save_reflection(
         self, content: str, source_ids: Sequence[str] = (), tags: Sequence[str] = (reflection.TAG,)
     ) -> Memory:
-        """Stores a reflection, linked to what it was made of; the very next context has it."""
+        """Store a reflection, linked to its sources; the next context includes it."""
         scope = self.hf.scopes[0]
         at = self.hf.clock()
         limit = self.hf.settings.max_content_bytes
@@ -180,7 +175,7 @@ class Keeper:
         )
 
     def get_latest_reflection(self) -> str | None:
-        """What the latest reflection says; None when there is none."""
+        """Return the text of the latest reflection, or None."""
         where = Filter(self.hf.scopes, kinds=("reflection",))
         return next(
             (memory.content for memory in self.hf.store.list(where, limit=1, order="latest")), None

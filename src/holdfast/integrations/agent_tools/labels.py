@@ -1,6 +1,4 @@
-"""What the tools say and understand: kinds by other systems' names, memories in short, ids that
-lead nowhere.
-"""
+"""Shared helpers of the tools: kind names of other systems, short memories, unknown ids."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from ...types import KINDS as OURS
 from ...types import Kind, Memories, Memory
 
 Functions = list[Callable[..., dict[str, Any]]]
-# What other systems call the kinds of memory.
+# Names of memory kinds in other systems.
 KINDS: Mapping[str, tuple[Kind, ...]] = {
     "episode": ("turn", "episode"),
     "fact": ("fact",),
@@ -24,9 +22,7 @@ PREVIEW = 80
 
 
 def kinds_of(kind: str | None) -> tuple[Kind, ...]:
-    """Our kinds for a name, theirs or ours; all of them for none. InvalidInput for a name that
-    stands for nothing.
-    """
+    """Return our kinds for a name, theirs or ours; all for none. InvalidInput if unknown."""
     if kind is None:
         return ()
     found = KINDS.get(kind) or tuple(one for one in OURS if one == kind)
@@ -38,23 +34,23 @@ def kinds_of(kind: str | None) -> tuple[Kind, ...]:
 
 
 def short(memory: Memory) -> dict[str, Any]:
-    """A memory as tools show it."""
+    """Return a memory as tools show it."""
     kind = next((name for name, kinds in KINDS.items() if memory.kind in kinds), memory.kind)
     return {"id": memory.id, "kind": kind, "content": memory.content}
 
 
 def preview(content: str) -> str:
-    """The beginning of a text."""
+    """Return the beginning of a text."""
     return content if len(content) <= PREVIEW else content[:PREVIEW] + "..."
 
 
 def learned_from(hf: Holdfast, session: str) -> Memories:
-    """The facts that a conversation gave."""
+    """Return the facts extracted from a conversation."""
     return [fact for fact in hf.list(kinds=["fact"]) if fact.metadata.get("session") == session]
 
 
 def active(hf: Holdfast, ref: str) -> Memory | None:
-    """The memory that an agent means, unless it is put away or was never there."""
+    """Return the memory that an agent refers to; fail if it is inactive or does not exist."""
     try:
         memory = hf.get(ref)
     except HoldfastError:

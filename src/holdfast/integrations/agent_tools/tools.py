@@ -1,4 +1,4 @@
-"""The tools of both agents as plain functions, and as tools of a pydantic-ai agent."""
+"""The tools of both agents as plain functions, and as pydantic-ai tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def talking(hf: Holdfast) -> Functions:
-    """The tools of the agent that talks, as plain functions."""
+    """Return the tools of the chat agent as plain functions."""
     tools = Talker(hf)
     return [
         tools.search_memory,
@@ -27,7 +27,7 @@ def talking(hf: Holdfast) -> Functions:
 
 
 def consolidating(hf: Holdfast) -> Functions:
-    """The tools of the agent that reads, as plain functions."""
+    """Return the tools of the consolidator agent as plain functions."""
     tools = Reader(hf)
     return [
         tools.get_episodes_for_consolidation,
@@ -40,8 +40,8 @@ def consolidating(hf: Holdfast) -> Functions:
 
 
 def toolset(functions: Functions) -> FunctionToolset[object]:
-    """The functions as tools of a pydantic-ai agent. What the model got wrong is told to it, and it
-    may try again.
+    """Turn functions into pydantic-ai tools. Errors of the model are reported to it, and it may
+    retry.
     """
     # Optional extra.
     from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415

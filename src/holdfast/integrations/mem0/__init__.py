@@ -1,8 +1,7 @@
 """mem0's `Memory` and `AsyncMemory` interfaces.
 
-Items are memories, so they are found by recall, have a journal and can be undone. A user's are in
-`user:<user_id>`, an agent's own in `agent:<agent_id>`; a run is noted with them, and the ids say
-everything else.
+Items are memories, so they are recalled, journalled and undoable. A user's items are in
+`user:<user_id>`, an agent's own in `agent:<agent_id>`; a run id is stored with them.
 
     from holdfast.integrations.mem0 import Memory
 """

@@ -1,4 +1,4 @@
-"""What `add` takes, as memories, and what came of it, as mem0 tells it."""
+"""Input of `add` as memories, and its result as mem0 reports it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What `add` was told: whose it is, what goes with it, when it was said, how long it holds, and
-    the messages.
-    """
+    """Arguments of `add`: owner, metadata, time, expiration and messages."""
 
     owner: Owner
     metadata: Mapping[str, Any]
@@ -72,7 +70,7 @@ def said_of(message: Mapping[str, Any]) -> Said:
 
 
 def procedure(given: Given) -> Draft:
-    """A whole conversation as one memory of how something is done."""
+    """Return a whole conversation as one procedural memory."""
     text = "\n".join(
         f"{one.role}: {one.text}" if len(given.said) > 1 else one.text for one in given.said
     )
@@ -88,8 +86,8 @@ def procedure(given: Given) -> Draft:
 
 
 def noted(writer: Writer, given: Given) -> list[Item]:
-    """What a transaction has learned, each as mem0 tells it; whose it is, is noted with what is
-    new.
+    """Return what a transaction extracted, as mem0 reports it; new memories are marked with their
+    owner.
     """
     touched = [one for source in (LEARNED, SOURCE) for one in writer.touched(source)]
     told = []
@@ -111,7 +109,7 @@ def noted(writer: Writer, given: Given) -> list[Item]:
 
 
 def _replaced(writer: Writer, new: Memory) -> Memories:
-    """What a memory has taken the place of."""
+    """Return what a memory superseded."""
     edges = (edge for edge in writer.edges(new.scope, new.id) if edge.relation == "supersedes")
     return [
         old
@@ -126,7 +124,7 @@ def told_of(memory: Memory, event: str, said: Said | None = None) -> Item:
 
 
 def parse_timestamp(timestamp: Any) -> Micros | None:
-    """When something was said: ISO 8601, or seconds since 1970."""
+    """Parse a time: ISO 8601, or seconds since 1970."""
     if timestamp is None:
         return None
     found = micros(timestamp.isoformat() if hasattr(timestamp, "isoformat") else timestamp)

@@ -1,6 +1,4 @@
-"""mem0's `AsyncMemory`: the same verbs, awaitable. Every method forwards in a thread; nothing is
-implemented twice.
-"""
+"""mem0's `AsyncMemory`: the same methods, awaitable; each forwards in a thread."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from .memory import Mem0
 
 
 class AsyncMem0:
-    """The same verbs, awaitable: each only forwards."""
+    """The same methods, awaitable; each only forwards."""
 
     def __init__(self, holdfast: Holdfast | None = None) -> None:
         self._mem0 = Mem0(holdfast)

@@ -1,9 +1,9 @@
-"""The ids of mem0, made equal wherever they come in: in `add`, in filters, in a message, over HTTP.
+"""Normalisation of mem0 ids, everywhere they enter: `add`, filters, messages, HTTP.
 
-An id that is stored in one form and looked for in another finds nothing and says nothing, so every
-verb comes here. The rules are mem0's own: an id is text, anything else is turned into it (`5` and
-`"5"` are one user), space around it goes, and what is blank or has space inside is refused. An
-actor is named by whoever wrote the message: `Ann Lee` is a name.
+An id that is stored in one form and searched in another would silently find nothing, so every
+method normalises here. The rules are mem0's: an id is text, other types are converted (`5` and
+`"5"` are one user), surrounding space is stripped, and a blank id or one with inner space is
+refused. Actors are exempt: `Ann Lee` is a name.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ JOINED = ("AND", "OR", "NOT")
 
 
 def normalise_id(name: str, value: Any) -> str | None:
-    """An id as it is stored and looked for; None for none; InvalidInput for one that can be
-    nobody's.
-    """
+    """Return an id in its stored form; None for none; InvalidInput for an invalid one."""
     if value is None:
         return None
     if isinstance(value, Mapping | list | tuple | set | frozenset):
@@ -47,7 +45,7 @@ def normalise_id(name: str, value: Any) -> str | None:
 
 
 def normalise_owner_id(name: str, value: Any) -> str | None:
-    """The same for an id that names one owner: there it cannot stand for all of them."""
+    """Return the same for an id of one owner, where a wildcard is invalid."""
     told = normalise_id(name, value)
     if told == ANY:
         raise InvalidInput(
@@ -58,9 +56,7 @@ def normalise_owner_id(name: str, value: Any) -> str | None:
 
 
 def normalise_filters(filters: Any) -> dict[str, Any]:
-    """Filters in which every id is as it is stored, also inside AND, OR and NOT and behind
-    operators.
-    """
+    """Normalise every id in filters, also inside AND, OR and NOT and with operators."""
     if not isinstance(filters, Mapping):
         raise InvalidInput(
             f"filters must be a mapping such as {{'user_id': 'u1'}}, not {filters!r:.40}."
@@ -79,12 +75,12 @@ def _normalised(name: str, wanted: Any) -> Any:
 
 
 def _operand(name: str, wanted: Any) -> Any:
-    """What an operator compares an id with: one id, or a list of them."""
+    """Normalise the operand of an operator: one id, or a list."""
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):
         return [normalise_id(name, one) for one in wanted]
     return normalise_id(name, wanted)
 
 
 def without_ids(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without what would say whose an item is: only the ids themselves say that."""
+    """Return metadata without keys that would claim an owner: only the ids themselves do that."""
     return {key: value for key, value in metadata.items() if key not in NAMED}

@@ -1,6 +1,4 @@
-"""mem0's filters, as a question about one item: `AND`, `OR`, `NOT`, operators, and `*` for anything
-at all.
-"""
+"""mem0's filters as a predicate on one item: `AND`, `OR`, `NOT`, operators, and `*`."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ OWN = (*NAMED, "role", "id", "memory", "hash", "created_at", "updated_at", "expi
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """A comparison that does not hold between things that have no order, nor with nothing."""
+    """Return a comparison that is false for values without an order and for None."""
 
     def holds(value: Any, wanted: Any) -> bool:
         try:
@@ -94,7 +92,7 @@ def _conditions(name: str, wanted: Any) -> Sequence[Filters]:
 
 
 def check(filters: Filters) -> None:
-    """InvalidInput for filters that could not be asked of any item."""
+    """Raise InvalidInput for invalid filters."""
     for name, wanted in filters.items():
         if name in JOINED:
             for one in _conditions(name, wanted):
@@ -107,7 +105,7 @@ def check(filters: Filters) -> None:
 
 
 def names_owner(filters: Filters) -> bool:
-    """Whether whatever passes has to have a user_id, an agent_id or a run_id that is named."""
+    """Whether every match must have a given user_id, agent_id or run_id."""
     return (
         any(filters.get(name) is not None for name in OWNERS)
         or ("AND" in filters and any(map(names_owner, _conditions("AND", filters["AND"]))))

@@ -1,6 +1,6 @@
-"""mem0's items and our memories, each as the other: pure, with no store inside.
+"""Conversion between mem0's items and memories: pure functions without a store.
 
-What an item has and a memory has not is kept with the memory under one key of its metadata.
+Fields of an item that a memory lacks are stored under one key of its metadata.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .ids import OWNERS, normalise_owner_id, without_ids
 SOURCE = KEY = "mem0"
 KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
 """What is an item; turns and what sums them up are not."""
-# Before a run's id, in the scope of what has neither a user nor an agent.
+# Prefix of a run id in the scope of items with neither user nor agent.
 RUN = "run:"
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose an item is: at least one of the three is told."""
+    """Owner of an item: at least one of the three ids is set."""
 
     user_id: str | None = None
     agent_id: str | None = None
@@ -38,13 +38,13 @@ class Owner:
 
     @classmethod
     def of(cls, user_id: Any, agent_id: Any, run_id: Any) -> Owner:
-        """The owner with these ids; InvalidInput for one that is blank or has spaces in it."""
+        """Return the owner with these ids; InvalidInput for a blank id or one with spaces."""
         given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
         return cls(**{name: normalise_owner_id(name, value) for name, value in given})
 
     @property
     def scope(self) -> Scope:
-        """Where its items are."""
+        """Scope of the owner's items."""
         if self.user_id:
             return Scope("user", self.user_id)
         return (
@@ -55,13 +55,13 @@ class Owner:
 
     @property
     def filters(self) -> dict[str, str]:
-        """What finds its items."""
+        """Filters that find the owner's items."""
         told = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
         return {name: value for name, value in told.items() if value}
 
 
 def ids_of(memory: Memory) -> dict[str, str]:
-    """Whose a memory is, in mem0's words."""
+    """Return the owner of a memory as mem0 ids."""
     kept = _kept(memory)
     scope = memory.scope
     ids = {
@@ -75,12 +75,12 @@ def ids_of(memory: Memory) -> dict[str, str]:
 
 
 def is_seen(scope: Scope) -> bool:
-    """Whether the memories of a scope are items: those of users, of agents and of runs."""
+    """Whether the memories of a scope are items: scopes of users, agents and runs."""
     return scope.kind in ("user", "agent") or (scope.kind == "shared" and scope.key.startswith(RUN))
 
 
 def item_of(memory: Memory) -> dict[str, Any]:
-    """A memory as mem0 would return it."""
+    """Convert a memory to a mem0 item."""
     kept = _kept(memory)
     own = (
         kept.get("metadata")
@@ -104,7 +104,7 @@ def item_of(memory: Memory) -> dict[str, Any]:
 
 
 def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
-    """What is kept with a memory so that it is an item of its owner; `said` may be its role and
+    """Return the metadata that makes a memory an item of its owner; `said` may contain its role and
     actor_id.
     """
     told = {**owner.filters, **said}
@@ -114,9 +114,7 @@ def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None
 
 
 def with_metadata(memory: Memory, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept with a memory when some of its item's metadata is set anew; whose it is does not
-    change.
-    """
+    """Return the metadata of a memory after an update of its item; the owner does not change."""
     kept = _kept(memory)
     own = {**(kept.get("metadata") or {}), **without_ids(metadata)}
     return {**memory.metadata, KEY: {**kept, "metadata": own}}
@@ -128,7 +126,7 @@ def _kept(memory: Memory) -> Mapping[str, Any]:
 
 
 def until(day: Any) -> Micros | None:
-    """The end of an expiration date, which is the last day on which an item is there."""
+    """Return the end of an expiration date, the last day of an item."""
     if day is None:
         return None
     try:
@@ -149,7 +147,7 @@ def _last_day(valid_until: Micros) -> str:
 
 
 def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
-    """What the journal says of a memory, oldest first, as mem0 tells it: ADD, UPDATE, DELETE."""
+    """Return the journal of a memory as mem0 events, oldest first: ADD, UPDATE, DELETE."""
     told: list[dict[str, Any]] = []
     text: str | None = memory.content
     for event in reversed(events):
@@ -171,7 +169,7 @@ def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
 
 
 def _rewritten(events: Events, run: str) -> str | None:
-    """What a memory said before a run put another text in its place."""
+    """Return the text of a memory before a run replaced it."""
     before = (one.before or {} for one in events if one.run == run)
     return next((str(row["content"]) for row in before if "content" in row), None)
 
@@ -195,7 +193,7 @@ def _entry(
 
 
 def messages_in(given: Any) -> Sequence[Mapping[str, Any]]:
-    """Messages as mem0 takes them: a text, one message, or several."""
+    """Parse messages as mem0 accepts them: a text, one message, or several."""
     match given:
         case str():
             return [{"role": "user", "content": given}]

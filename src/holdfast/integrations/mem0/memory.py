@@ -1,4 +1,4 @@
-"""mem0's verbs, each a call or two of ours."""
+"""mem0's methods, each a call or two of `Holdfast`."""
 
 from __future__ import annotations
 
@@ -36,20 +36,18 @@ from .mem0_items import (
 log = logging.getLogger(__name__)
 
 UNSET: Any = object()
-# Scopes that are looked through at once for an id.
+# Scopes searched at once for an id.
 TOGETHER = 500
-# Candidates that a recall ranks, of which a narrower filter leaves some.
+# Candidates that a recall ranks before a narrower filter is applied.
 MOST = 300
 
 
 class Mem0:
-    """An open memory with mem0's verbs. It sees every user, agent and run in its store: who calls
-    it says whose.
-    """
+    """An open memory with mem0's methods. It sees every user, agent and run of its store."""
 
     def __init__(self, holdfast: Holdfast | None = None, *, only: Scope | None = None) -> None:
-        """Over an open memory, which stays open; without one, over the per-user store. `only` shuts
-        out all others.
+        """Wrap an open memory, which stays open, or open the per-user store. `only` restricts the
+        owner.
         """
         self._own = holdfast is None
         self._only = only
@@ -57,8 +55,8 @@ class Mem0:
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
-        """Opens the store that `{"store": path or URL}` names. What else mem0 has there is not
-        needed, and named.
+        """Open the store in `{"store": path or URL}`; warn about other keys of mem0, which are
+        ignored.
         """
         if not isinstance(config_dict, Mapping):
             raise InvalidInput(
@@ -88,8 +86,8 @@ class Mem0:
         memory_type: str | None = None,
         prompt: str | None = None,
     ) -> dict[str, list[Item]]:
-        """Learns what messages say, by the model that is set or by rules; with `infer=False` keeps
-        each as it is.
+        """Extract memories from messages, with the model that is set or by rules; with
+        `infer=False` store each verbatim.
         """
         if memory_type not in (None, PROCEDURAL):
             raise InvalidInput(
@@ -135,8 +133,7 @@ class Mem0:
         show_expired: bool = False,
         **ids: Any,
     ) -> dict[str, list[Item]]:
-        """The items that answer a query, best first; the score says how like the query each is, in
-        [0, 1].
+        """Return the items for a query, best first, with their similarity in [0, 1].
 
         `user_id=…` is short for a filter.
         """
@@ -158,7 +155,7 @@ class Mem0:
         return {"results": [_found(hit, explain=explain) for hit in passed[:top_k]]}
 
     def get(self, memory_id: str) -> Item | None:
-        """An item; None when there is none."""
+        """Return an item, or None."""
         found = self._active(memory_id)
         return None if found is None else {**item_of(found), "score": None}
 
@@ -170,7 +167,7 @@ class Mem0:
         show_expired: bool = False,
         **ids: Any,
     ) -> dict[str, list[Item]]:
-        """Items, the newest first."""
+        """Return items, newest first."""
         wanted, top_k = _wanted(filters, ids, top_k)
         now = self._hf.clock()
         found = [
@@ -188,7 +185,7 @@ class Mem0:
         expiration_date: Any = UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
-        """Lets an item say something else, under the same id; its metadata is added to."""
+        """Replace the text of an item under the same id, and merge its metadata."""
         text = data if text is None else text
         if text is None and metadata is None and expiration_date is UNSET:
             raise InvalidInput(
@@ -205,7 +202,7 @@ class Mem0:
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
-        """Forgets an item; `Holdfast.undo` brings it back, `Holdfast.purge` erases it for good."""
+        """Forget an item; `Holdfast.undo` restores it, `Holdfast.purge` erases it permanently."""
         found = self._there(memory_id)
         self._hf.scoped(found.scope).forget(found.id)
         return {"message": "Memory deleted successfully!"}
@@ -213,23 +210,21 @@ class Mem0:
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> dict[str, str]:
-        """Forgets all items of a user, an agent or a run, and the conversations they were learned
-        from.
-        """
+        """Forget all items of a user, an agent or a run, and their source conversations."""
         self._forget(self._matching(Owner.of(user_id, agent_id, run_id).filters, ()))
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Item]:
-        """What happened to an item, oldest first; nothing for one that never was."""
+        """Return the events of an item, oldest first; empty for an unknown one."""
         found = self._find(memory_id)
         return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
 
     def reset(self) -> None:
-        """Forgets what was added through this interface, whoever it belongs to; `Holdfast.undo`
-        takes that back.
+        """Forget what was added through this interface, for every owner; `Holdfast.undo` restores
+        it.
 
-        What people and other programs keep in the same store stays. With `only`, all of that owner
-        is forgotten.
+        Memories of people and other programs in the same store stay. With `only`, forget everything
+        of that owner.
         """
         scopes = self._every_scope()
         found = self._hf.scoped(*scopes).list() if scopes else []
@@ -238,7 +233,7 @@ class Mem0:
         )
 
     def close(self) -> None:
-        """Closes the store, if it was opened here."""
+        """Close the store if it was opened here."""
         if self._own:
             self._hf.close()
 
@@ -261,7 +256,7 @@ class Mem0:
         ]
 
     def _scopes(self, filters: Filters) -> list[Scope]:
-        """Where whatever passes has to be."""
+        """Return the scopes that every match must be in."""
         users = users_in(filters)
         if users is None:
             return self._every_scope()
@@ -275,7 +270,7 @@ class Mem0:
         return [one for one in found if matches(item_of(one), filters)]
 
     def _find(self, memory_id: str) -> Memory | None:
-        """A memory by its id alone, in any status: mem0's ids do not say whose they are."""
+        """Find a memory by id alone, in any status: mem0's ids do not name their owner."""
         scopes = self._every_scope()
         for start in range(0, len(scopes), TOGETHER):
             if found := self._hf.store.get(scopes[start : start + TOGETHER], [memory_id]):
@@ -295,7 +290,7 @@ class Mem0:
     # Writing
 
     def _keep(self, owner: Owner, drafts: Sequence[tuple[Draft, Said | None]]) -> list[Item]:
-        """Stores memories as they are, all or none, whatever says the same."""
+        """Store memories verbatim and atomically, without deduplication."""
         at = self._hf.clock()
         limit = self._hf.settings.max_content_bytes
         built = [commit.build(draft, owner.scope, at=at, max_bytes=limit) for draft, _ in drafts]
@@ -309,7 +304,7 @@ class Mem0:
         return [told_of(one, "ADD", said) for one, (_, said) in zip(stored, drafts, strict=True)]
 
     def _learn(self, given: Given) -> list[Item]:
-        """Keeps what was said as a conversation that has ended, and learns from it at once."""
+        """Store the messages as an ended conversation and extract from it at once."""
         view = self._hf.scoped(given.owner.scope)
         at = self._hf.clock()
         scope = given.owner.scope
@@ -379,10 +374,9 @@ class Mem0:
 
 
 def likeness(hit: Hit) -> float:
-    """How like its query a hit is: in meaning or, where nothing has vectors, in words.
+    """Return the similarity of a hit to its query: by vectors or, without vectors, by words.
 
-    mem0's thresholds are made for that; our own scores say how likely a hit answers, which is much
-    less for all.
+    mem0's thresholds expect a similarity; our own scores estimate relevance and are much lower.
     """
     signals = {signal.name: signal.value for signal in hit.why.signals}
     # Against the best hit, and how well that one does.
@@ -405,7 +399,7 @@ def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> 
 
 
 def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """What somebody keeps with an item, as it may be stored."""
+    """Return a caller's metadata as it may be stored."""
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(
             f"metadata must be a mapping such as {{'trip': 1}}, not {metadata!r}. Nothing was "
@@ -415,9 +409,7 @@ def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
-    """What is asked for, and how many; ids and the limit may be given as earlier versions of mem0
-    took them.
-    """
+    """Return filters and limit, which earlier versions of mem0 accepted as keywords."""
     told = {name: value for name, value in ids.items() if value is not None}
     top_k = told.pop("limit", top_k)
     if unknown := set(told) - set(OWNERS):

@@ -1,4 +1,4 @@
-"""MCP clients, and where each keeps the servers that it starts."""
+"""MCP clients and their configuration files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ NAME = "holdfast"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its name for people, what its servers stand under, and the file of a project, if it
-    has one.
-    """
+    """A client: its display name, the key of its servers, and its project file, if it has one."""
 
     title: str
     section: str
@@ -68,7 +66,7 @@ class Target:
 
 
 def target(client: str, level: Level, project: Path) -> Target:
-    """The file for servers of a client: that of the person, or that of the project in a folder."""
+    """Return the configuration file of a client: the user's, or that of the project in a folder."""
     if client not in CLIENTS:
         raise InvalidInput(f"There is no client {client!r}. Use one of: {', '.join(CLIENTS)}.")
     if level == "user":
@@ -81,14 +79,12 @@ def target(client: str, level: Level, project: Path) -> Target:
 
 
 def levels(client: str) -> tuple[Level, ...]:
-    """Where a client can be set up."""
+    """Return where a client can be configured."""
     return ("user", "project") if CLIENTS[client].project_file else ("user",)
 
 
 def entry(of: Target, options: Sequence[str] = ()) -> dict[str, Any]:
-    """What a client is to start. A project's file is for everybody who has it, so it names no
-    path.
-    """
+    """Return the entry for a client. A project file is shared, so it contains no path."""
     command, *words = ("holdfast",) if of.level == "project" else config.program()
     kind = {"type": "stdio"} if of.about.typed else {}
     return {**kind, "command": command, "args": [*words, "mcp", *options]}
@@ -111,7 +107,7 @@ def _own_file(client: str) -> Path:
 
 
 def _programs_folder() -> Path:
-    """Where programs with windows keep what a person set."""
+    """Return the folder for settings of desktop programs."""
     environ = config.environment()
     home = Path.home()
     if sys.platform == "darwin":

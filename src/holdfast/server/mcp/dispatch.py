@@ -1,6 +1,4 @@
-"""What is answered to each method of the protocol, whatever the transport: plain values in, plain
-values out.
-"""
+"""Methods of the protocol, independent of the transport: plain values in, plain values out."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ CACHED: dict[str, tuple[int, str]] = {
 
 
 class Rejected(Exception):
-    """A request that is wrong in itself, with its code and whatever else the protocol has for
-    that.
-    """
+    """An invalid request, with its error code and data."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -61,12 +57,12 @@ class Rejected(Exception):
 
 
 class Methods:
-    """The methods over a memory, for any number of clients and threads at once."""
+    """The methods over a memory, for any number of clients and threads."""
 
     def __init__(self, opened: Callable[[], Holdfast], tools: Sequence[Tool] = TOOLS) -> None:
         self._opened = opened
         self._tools = {tool.name: tool for tool in tools}
-        # What is said of these tools is said of no others.
+        # These instructions apply to these tools only.
         guided = tools is TOOLS
         self.instructions = INSTRUCTIONS if guided else ""
         self._answers: dict[
@@ -86,30 +82,27 @@ class Methods:
         }
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the methods."""
+        """Yield the names of the methods."""
         return iter(self._answers)
 
     def answer(
         self, method: str, params: Mapping[str, Any], *, client: str, hf: Holdfast | None = None
     ) -> dict[str, Any]:
-        """The result of a method for a client; `hf` is the memory, where it is not the server's
-        own.
+        """Return the result of a method for a client; `hf` overrides the server's own memory.
 
-        Rejected when the request itself is wrong. What a tool cannot do is a result that says so.
+        Raises Rejected for an invalid request. A failing tool returns a result that says so.
         """
         if method not in self._answers:
             raise Rejected(METHOD_NOT_FOUND, "Method not found", method)
         return self._answers[method](hf, params, client)
 
     def open(self) -> None:
-        """Opens the memory before it is asked for. What is wrong with it, whoever asks is told."""
+        """Open the memory ahead of the first request. Errors are reported to whoever asks."""
         with suppress(HoldfastError):
             self._opened()
 
     def view(self, hf: Holdfast | None, client: str) -> Holdfast:
-        """The memory for one request: in the client's name, and with records as their files are
-        now.
-        """
+        """Return the memory for one request, under the client's name, with current records."""
         whole = hf or self._opened()
         view = whole.scoped(*whole.scopes)
         view.actor = f"mcp:{client_name(client)}"
@@ -159,7 +152,7 @@ class Methods:
             told, data = tool.work(view, given)
             warnings = view.warnings()
         except HoldfastError as error:
-            # The model reads it, and can do better.
+            # The model reads the error and can retry.
             return {"content": [{"type": "text", "text": plain(str(error))}], "isError": True}
         content = [
             {"type": "text", "text": text}

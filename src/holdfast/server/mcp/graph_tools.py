@@ -1,6 +1,4 @@
-"""The nine tools of the reference server for knowledge graphs, to the letter, over the same
-memory.
-"""
+"""The nine tools of the reference knowledge-graph server, over the same memory."""
 
 from __future__ import annotations
 

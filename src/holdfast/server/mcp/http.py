@@ -1,8 +1,7 @@
-"""The protocol by HTTP, through the official SDK: for clients that connect to a server rather than
-start one.
+"""HTTP transport, through the official SDK, for clients that connect to a server.
 
-Without keys it answers on this machine only, with the memory that it was opened with. A key opens
-the memory of its owner and no other.
+Without keys it accepts only local connections, with the memory that it was opened with. A key opens
+only its owner's memory.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ PARAMS: dict[str, type[BaseModel]] = {
 def create_app(
     hf: Holdfast, methods: Methods, keys: KeyFile, *, host: str, buckets: Buckets | None = None
 ) -> ASGIApp:
-    """The application over an open memory; whoever opened it closes it."""
+    """Return the application over an open memory; the caller closes it."""
     inner = _server(hf, methods).streamable_http_app(
         streamable_http_path=PATH, json_response=True, host=host
     )
@@ -49,7 +48,7 @@ def create_app(
 
 
 class Door:
-    """Asks for a key where there are any, and notes whose memory it opens."""
+    """Requires a key if there are any, and records whose memory it opens."""
 
     def __init__(self, app: ASGIApp, keys: KeyFile, buckets: Buckets) -> None:
         self._app = app
@@ -109,7 +108,7 @@ async def _answered(
     context: Context,
     params: object,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """One request, in a thread: nobody else waits for it."""
+    """Answer one request in a thread, so that others do not wait."""
     owner = context.request.scope["state"].get("owner") if context.request is not None else None
     greeting = context.session.client_params
     work = partial(

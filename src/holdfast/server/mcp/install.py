@@ -1,8 +1,8 @@
-"""Our entry in the configuration of an MCP client: put in, found, taken out. Nothing else in the
-file changes.
+"""Our entry in the configuration of an MCP client: install, find, remove. Nothing else in the file
+changes.
 
-What is written is worked out from the text of the file alone, so taking it out needs no backup: it
-gives the file as it was, and no file where there was none.
+The new text is computed from the file alone, so uninstalling needs no backup: it restores the file,
+or deletes it if there was none.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ HEAD = "\n# Holdfast: long-term memory. `holdfast mcp uninstall codex` takes thi
 
 
 def plan_install(target: Target, options: Sequence[str] = ()) -> Change:
-    """What installing would do; nothing, when the entry is there. InvalidInput for a file that is
-    broken.
+    """Return what installing would change; nothing if the entry exists. InvalidInput for a broken
+    file.
     """
     before = read(target.file)
     return Change(target.file, before, with_ours(before, target, options))
 
 
 def plan_uninstall(target: Target) -> Change:
-    """What uninstalling would do; nothing, when there is no entry of ours."""
+    """Return what uninstalling would change; nothing without our entry."""
     before = read(target.file)
     return Change(target.file, before, without_ours(before, target))
 
 
 def found(text: str | None, target: Target) -> dict[str, Any] | None:
-    """Our entry in the text of a file, if there is one; InvalidInput when the file is not as the
-    client wants it.
+    """Return our entry in the text of a file, if there is one; InvalidInput for an unexpected
+    structure.
     """
     if text is None or not text.strip():
         return None
@@ -56,7 +56,7 @@ def found(text: str | None, target: Target) -> dict[str, Any] | None:
 
 
 class Standing(NamedTuple):
-    """How our entry stands in one file of a client, in a few words."""
+    """State of our entry in one file of a client, in a few words."""
 
     client: str
     level: str
@@ -65,7 +65,7 @@ class Standing(NamedTuple):
 
 
 def standing(target: Target) -> Standing:
-    """How our entry stands in a file: installed, not installed, or what is not right."""
+    """Return the state of our entry: installed, not installed, or what is wrong."""
     try:
         ours = found(read(target.file), target)
     except InvalidInput as error:
@@ -89,7 +89,7 @@ def _parsed(text: str, target: Target) -> Any:
 
 
 def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> str | None:
-    """The text of a file with our entry, in the place of an older one."""
+    """Return the text of a file with our entry, replacing an older one."""
     wanted = entry(target, options)
     if found(text, target) == wanted:
         return text
@@ -110,8 +110,8 @@ def with_ours(text: str | None, target: Target, options: Sequence[str] = ()) -> 
 
 
 def without_ours(text: str | None, target: Target) -> str | None:
-    """The text of a file without our entry; None when nothing else was in it, and the file is one
-    that we made.
+    """Return the text of a file without our entry; None if nothing else was in it and we created
+    it.
     """
     ours = found(text, target)
     if text is None or ours is None:

@@ -1,7 +1,7 @@
-"""What tools take and give, as JSON Schema, and arguments held against it.
+"""JSON Schema of tools, and validation of arguments.
 
-The few words of JSON Schema that are used here are checked here, so that a tool says the same over
-every transport and a server by pipe loads no library for it.
+This validates the few keywords in use, so that a tool behaves the same over every transport and the
+stdio server loads no library for it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def text(about: str, **more: Any) -> Schema:
-    """Any text."""
+    """Return the schema of a text."""
     return {"type": "string", "description": about, **more}
 
 
 def whole(about: str, *, least: int, most: int) -> Schema:
-    """A whole number between two others."""
+    """Return the schema of an integer in a range."""
     return {"type": "integer", "description": about, "minimum": least, "maximum": most}
 
 
 def several(items: Schema, about: str = "", **more: Any) -> Schema:
-    """A list of one thing."""
+    """Return the schema of a list."""
     return {"type": "array", "items": items, **({"description": about} if about else {}), **more}
 
 
 def texts(about: str, *, among: Iterable[str] = (), **more: Any) -> Schema:
-    """A list of texts, or of some of the words there are."""
+    """Return the schema of a list of texts, or of given words."""
     words = list(among)
     return several({"type": "string", **({"enum": words} if words else {})}, about, **more)
 
@@ -52,7 +52,7 @@ def shape(
     *,
     open_: bool = False,
 ) -> Schema:
-    """An object with what it always has, and what it may have."""
+    """Return the schema of an object with required and optional fields."""
     return {
         "type": "object",
         "properties": {**needed, **(further or {})},
@@ -62,7 +62,7 @@ def shape(
 
 
 def check(value: Any, schema: Schema, name: str = "") -> None:
-    """InvalidInput when a value is not as the schema has it, with the first thing that is wrong."""
+    """Raise InvalidInput with the first violation of a schema."""
     wanted = TYPES[schema["type"]]
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
         raise InvalidInput(
@@ -107,7 +107,7 @@ def _called(schema: Schema) -> str:
 
 
 def time_argument(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
-    """A time among the arguments: ISO 8601, of which a day alone is its beginning, or its `end`."""
+    """Parse a time argument: ISO 8601; a day alone means its beginning, or its `end`."""
     given = arguments.get(name)
     if not given:
         return None

@@ -44,7 +44,7 @@ WORDING = Path(__file__).parent / "wording"
 
 
 def got(hf: Holdfast, name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """A prompt filled in; InvalidInput for one that there is not, or that lacks an argument."""
+    """Return a prompt with its arguments; InvalidInput if it is unknown or lacks an argument."""
     prompt = next((one for one in PROMPTS if one["name"] == name), None)
     if prompt is None:
         raise InvalidInput(

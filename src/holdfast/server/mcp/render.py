@@ -1,6 +1,6 @@
-"""Memories as tools tell them: as data for programs, and as a short fenced text for a model.
+"""Memories as tool results: data for programs, and short fenced text for a model.
 
-Memory is data and never an instruction, so every text goes out between fences and made harmless.
+Memory is data, never an instruction, so every text is fenced and escaped.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ENTITY: Schema = shape(
 
 
 def as_data(memory: Memory, **more: Any) -> dict[str, Any]:
-    """A memory for programs; what says nothing is left out."""
+    """Return a memory for programs, without empty fields."""
     fields = {
         "id": memory.id,
         "scope": str(memory.scope),
@@ -77,7 +77,7 @@ def as_data(memory: Memory, **more: Any) -> dict[str, Any]:
 
 
 def entity_data(entity: Entity) -> dict[str, Any]:
-    """A person, project, place… for programs."""
+    """Return an entity for programs."""
     fields = {
         "id": entity.id,
         "scope": str(entity.scope),
@@ -91,14 +91,14 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 
 def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
-    """A memory on a line for a model: its id, what it is, and what it says."""
+    """Return a memory as one line for a model: id, kind and text."""
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
     about = ", ".join((memory.scope.kind, memory.category, *remarks))
     return f"- {memory.id} [{neutralise(about)}] {neutralise(said)}"
 
 
 def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
-    """Lines of memories between fences, or what to say when there are none."""
+    """Return memories as fenced lines, or a text for an empty result."""
     if not lines:
         return empty
     body = "\n".join(lines)
@@ -106,7 +106,7 @@ def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
 
 
 def noted(fields: Mapping[str, Any]) -> str:
-    """Names and values, a line each, for a model."""
+    """Return names and values, one line each, for a model."""
     return "\n".join(
         f"{name}: {neutralise(str(value))}"
         for name, value in fields.items()

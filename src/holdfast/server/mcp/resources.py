@@ -1,4 +1,4 @@
-"""Resources: the files of a project's memory by their URLs, and every memory by one of its own."""
+"""Resources: the files of project memory, and every memory, by URL."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ TEMPLATES: list[dict[str, Any]] = [
 
 
 def listed(hf: Holdfast) -> list[dict[str, Any]]:
-    """The files of the project's memory that are there, in a fixed order; none where there is no
-    project.
-    """
+    """Return the existing files of project memory, in a fixed order; none outside a project."""
     project = _project(hf)
     if project is None or not project.folder.is_dir():
         return []
@@ -58,7 +56,7 @@ def listed(hf: Holdfast) -> list[dict[str, Any]]:
 
 
 def read(hf: Holdfast, uri: str) -> dict[str, Any]:
-    """What a URL names; NotFound when that is nothing here."""
+    """Return what a URL names; NotFound if there is nothing."""
     if uri == ROOT or uri.startswith(f"{ROOT}/"):
         project = _project(hf)
         if project is None:
@@ -69,7 +67,7 @@ def read(hf: Holdfast, uri: str) -> dict[str, Any]:
 
 
 def _project(hf: Holdfast) -> Project | None:
-    """The project among the scopes, unless its memory is switched off."""
+    """Return the project among the scopes, unless its memory is disabled."""
     # It builds memories too, which takes a while to load.
     from ...memory.project import project_of  # noqa: PLC0415
 

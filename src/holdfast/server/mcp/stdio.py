@@ -1,9 +1,9 @@
-"""The protocol by pipe: one JSON-RPC message a line, in both of its eras.
+"""Stdio transport: one JSON-RPC message per line, in both protocol generations.
 
-Clients up to 2025 open with a handshake, `initialize`; those from 2026 on send their version and
-name with every request. The official SDK does all of that and more, but loading it takes longer
-than a client waits for a memory; what a memory needs of the protocol is on this page, and the SDK's
-own client tests it.
+Clients up to 2025 start with a handshake, `initialize`; those from 2026 on send their version and
+name with every request. The official SDK does all of that, but importing it takes longer than a
+client waits for a memory. This module implements what a memory needs, and the SDK's own client
+tests it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,20 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INTERNAL_ERROR = -32603
 UNSUPPORTED_VERSION = -32022
-# Requests of one client that are worked on at the same time.
+# Concurrent requests of one client.
 AT_ONCE = 4
 UNREADABLE = object()
 
 
 class Conversation:
-    """What is known of the one client at the other end of a pipe, and the answer to each of its
-    messages.
-    """
+    """State of the client at the other end of the pipe, and the answer to each of its messages."""
 
     def __init__(self, methods: Methods) -> None:
         self._methods = methods
         self._client = ""
 
     def answer(self, message: object) -> dict[str, Any] | None:
-        """The response to a message; None for one that wants none."""
+        """Return the response to a message; None for a notification."""
         if message is UNREADABLE:
             return _failed(None, Rejected(PARSE_ERROR, "This line is not JSON."))
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -95,7 +93,7 @@ class Conversation:
     def _modern(
         self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """A request that says itself by whom it is and in which version, as all do from 2026 on."""
+        """Answer a request that carries its client and version, as all do from 2026 on."""
         version = meta[f"{META}protocolVersion"]
         if version not in MODERN:
             supported = {"supported": list(MODERN), "requested": str(version)}
@@ -129,11 +127,11 @@ def _failed(id_: object, error: Rejected) -> dict[str, Any]:
 
 
 def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answers until the client closes its end, then finishes what was asked for before that.
+    """Answer until the client closes its end, then finish pending requests.
 
-    The first message is answered before the next is read, so a client that greets is known to what
-    follows; and before the memory is opened, so nobody waits for that who only looks at what there
-    is.
+    The first message is answered before the next is read, so that a greeting applies to what
+    follows; and before the memory is opened, so that a client that only lists tools does not wait
+    for it.
     """
     conversation = Conversation(methods)
     lock = threading.Lock()
@@ -166,9 +164,7 @@ def _read(line: bytes) -> object:
 
 @contextmanager
 def own_pipes() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The process's input and output for the protocol alone: whatever else is printed goes to
-    standard error.
-    """
+    """Reserve stdin and stdout for the protocol; everything else that is printed goes to stderr."""
     source = os.dup(0)
     sink = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

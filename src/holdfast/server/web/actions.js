@@ -1,4 +1,4 @@
-// What a person can do to a memory. Each tells the page what changed and offers the way back.
+// Actions on memories. Each notifies the page and offers an undo.
 
 import * as api from "./api.js";
 import { changed } from "./bus.js";
@@ -6,7 +6,7 @@ import { askForMemory, askForWords, askWhichToForget } from "./dialogs.js";
 import { failed, offerUndo } from "./toast.js";
 import { plural, short } from "./words.js";
 
-/** Does `work`, which resolves to the server's answer; true when it worked. */
+/** Runs `work`, which resolves to the response of the server; true on success. */
 async function done(work, told, memory) {
   try {
     const { run } = await work();
@@ -20,13 +20,13 @@ async function done(work, told, memory) {
 }
 
 export const forget = (memory) => done(() => api.forget(memory.id), `Forgotten: “${short(memory.content, 50)}”.`, memory);
-export const archive = (memory) => done(() => api.archive(memory.id), `Put away: “${short(memory.content, 50)}”.`, memory);
-export const restore = (memory) => done(() => api.restore(memory.id), `Back in use: “${short(memory.content, 50)}”.`, memory);
+export const archive = (memory) => done(() => api.archive(memory.id), `Archived: “${short(memory.content, 50)}”.`, memory);
+export const restore = (memory) => done(() => api.restore(memory.id), `Restored: “${short(memory.content, 50)}”.`, memory);
 export const confirm = (memory) => done(() => api.confirm(memory.id), "Confirmed. It will not fade.", memory);
 export const reject = (memory) => done(() => api.reject(memory.id), `Rejected: “${short(memory.content, 50)}”.`, memory);
 export const approve = (memory) => done(() => api.approve(memory.id), `Approved: “${short(memory.content, 50)}”.`, memory);
 
-/** Asks for better words. Resolves to the memory that took the old one's place, or null. */
+/** Asks for a new text. Resolves to the memory that replaces the old one, or null. */
 export async function correct(memory) {
   const saved = await askForWords({
     title: "Correct this memory",
@@ -41,21 +41,21 @@ export async function correct(memory) {
   return saved;
 }
 
-/** Approves a proposal in better words; true when that was done. */
+/** Approves a proposal with an edited text; true on success. */
 export async function approveEdited(memory) {
   const saved = await askForWords({
-    title: "Edit, then approve",
+    title: "Edit and approve",
     memory,
     submit: "Approve",
     save: (content) => api.approve(memory.id, content),
   });
   if (!saved) return false;
   changed({ ids: [memory.id, saved.id] });
-  offerUndo("Approved with your words.", [saved.run], { ids: [memory.id] });
+  offerUndo("Approved with your changes.", [saved.run], { ids: [memory.id] });
   return true;
 }
 
-/** Asks for something new to remember; resolves to it, or null. */
+/** Asks for a new memory; resolves to it, or null. */
 export async function remember() {
   const saved = await askForMemory((draft) => api.remember(draft));
   if (!saved) return null;
@@ -64,7 +64,7 @@ export async function remember() {
   return saved;
 }
 
-/** Forgets several after asking which; how many it were. */
+/** Asks which memories to forget and forgets them; resolves to their number. */
 export async function forgetSeveral(memories) {
   const chosen = await askWhichToForget(memories);
   if (!chosen) return 0;

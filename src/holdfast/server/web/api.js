@@ -1,8 +1,8 @@
-// The HTTP API, as functions. Every failure comes out as an ApiError with words for people.
+// The HTTP API as functions. Every failure is an ApiError with a readable message.
 
 const BASE = new URL("api/memory/", document.baseURI);
 const KEY = "holdfast.key"; // in sessionStorage: gone with the tab
-const TRIES = 3; // for reading, when the server asks us to slow down
+const TRIES = 3; // attempts of a GET request when the server answers 429
 
 export class ApiError extends Error {
   constructor(status, message) {
@@ -13,12 +13,12 @@ export class ApiError extends Error {
 
 let askForKey = async () => null;
 
-/** `ask` is called when the server wants a key; it resolves to one, or to something false when the person declines. */
+/** `ask` is called when the server requires a key; it resolves to the key, or to a falsy value on cancel. */
 export function whenKeyIsWanted(ask) {
   askForKey = ask;
 }
 
-/** Whose memory the address of this page names; the server decides when it names nobody. */
+/** The owner named in the address of this page; without one, the server decides. */
 function owner() {
   const named = new URLSearchParams(location.search);
   return ["user_id", "thread_id"].filter((name) => named.get(name)).map((name) => [name, named.get(name)]);
@@ -55,16 +55,16 @@ async function attempt(method, url, { key, body, signal }) {
     return await fetch(url, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "Holdfast cannot be reached. Is “holdfast serve” still running? Nothing you typed is lost.");
+    throw new ApiError(0, "Holdfast cannot be reached. Is “holdfast serve” still running? Your input is not lost.");
   }
 }
 
 let asking = null;
 
-/** Whether there is another key than `refused`. However many requests want one, the person is asked once. */
+/** Whether there is another key than `refused`. Concurrent requests share one dialog. */
 async function newKey(refused) {
   if (sessionStorage.getItem(KEY) !== refused) return true;
-  asking ??= askForKey(refused ? "This key does not open this memory." : "").finally(() => (asking = null));
+  asking ??= askForKey(refused ? "This key is not valid for this memory." : "").finally(() => (asking = null));
   const key = await asking;
   if (key) sessionStorage.setItem(KEY, key);
   return Boolean(key);
@@ -73,9 +73,9 @@ async function newKey(refused) {
 const pause = (seconds) => new Promise((done) => setTimeout(done, Math.min(seconds, 10) * 1000));
 
 const KINDLY = {
-  401: "This memory is locked. Reload the page to enter a key.",
+  401: "A key is required. Reload the page to enter one.",
   403: "This key may not do that.",
-  429: "That was a little fast for the server. Wait a moment and try again.",
+  429: "Too many requests. Wait a moment and try again.",
 };
 
 async function explained(response) {

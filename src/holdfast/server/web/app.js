@@ -1,4 +1,4 @@
-// The page put together: the address decides what is shown, keys work everywhere, and nothing else is global.
+// Entry point: routing, search, colours and global keys.
 
 import * as actions from "./actions.js";
 import { entities, whenKeyIsWanted } from "./api.js";
@@ -16,13 +16,13 @@ import { mountPeople } from "./views/people.js";
 import { mountReview } from "./views/review.js";
 import { mountTimeline } from "./views/timeline.js";
 
-const TYPING_PAUSE = 180; // milliseconds after the last key until the search is made
+const TYPING_PAUSE = 180; // milliseconds without a key press before a search starts
 const VIEWS = {
   ...Object.fromEntries(Object.keys(LISTS).map((name) => [name, { title: LISTS[name].title, mount: (main) => mountList(main, name) }])),
-  review: { title: "To review", mount: mountReview, wide: true },
+  review: { title: "Review", mount: mountReview, wide: true },
   people: { title: "People and places", mount: mountPeople },
   timeline: { title: "Timeline", mount: mountTimeline },
-  changes: { title: "Recently changed", mount: mountChanges },
+  changes: { title: "Recent changes", mount: mountChanges },
   health: { title: "Health", mount: mountHealth, wide: true },
 };
 
@@ -52,12 +52,12 @@ function markCurrent(name) {
   side.querySelector("[aria-current]")?.removeAttribute("aria-current");
   const link = side.querySelector(`[data-view="${name}"]`);
   link.setAttribute("aria-current", "page");
-  // A phone shows only some of them. By hand, because scrollIntoView would let the Tab key begin here.
+  // A phone shows only some links. Not scrollIntoView, which would move the start of the Tab order here.
   const [whole, part] = [side.getBoundingClientRect(), link.getBoundingClientRect()];
   side.scrollLeft += part.left + part.width / 2 - whole.left - whole.width / 2;
 }
 
-/** So that "tom" finds Tomasz, wherever he is mentioned. */
+/** Loads entity names for completion, so that "tom" finds Tomasz. */
 async function learnNames() {
   const known = await entities({ limit: 200 }).catch(() => []);
   for (const one of known) learnWords(one.name);
@@ -85,7 +85,7 @@ byId("search-form").addEventListener("submit", (event) => {
 });
 
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address belongs to the views
+  event.preventDefault(); // the hash is reserved for the views
   main.focus();
 });
 byId("add").addEventListener("click", actions.remember);
@@ -114,13 +114,13 @@ darkSystem.addEventListener("change", showColours);
 
 const KEYS = [
   [["/"], "Search"],
-  [["↑", "↓"], "Move along the list"],
+  [["↑", "↓"], "Move in the list"],
   [["Enter"], "Open a memory"],
-  [["Esc"], "Close it, or empty the search"],
-  [["Del"], "Forget the memory in focus"],
+  [["Esc"], "Close it, or clear the search"],
+  [["Del"], "Forget the focused memory"],
   [["Ctrl", "Z"], "Undo the latest change"],
-  [["A", "E", "R"], "Approve, edit or reject a proposal in focus"],
-  [["?"], "This help"],
+  [["A", "E", "R"], "Approve, edit or reject the focused proposal"],
+  [["?"], "Show this help"],
 ];
 const SINGLE_KEYS = "holdfast.keys";
 const singleKeys = { get on() { return localStorage.getItem(SINGLE_KEYS) !== "off"; }, set: (on) => localStorage.setItem(SINGLE_KEYS, on ? "on" : "off") };

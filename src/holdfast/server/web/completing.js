@@ -1,11 +1,11 @@
-// Words that were seen on this page finish a word that is still being typed: recall knows whole words only.
+// Completes the last word of a query with words seen on this page, because recall matches whole words only.
 
 const WORD = /[\p{L}\p{N}]{3,}/gu;
 const OFFERED = 3;
 const SHORTEST = 2;
 const MOST = 20_000;
 
-const seen = new Map(); // folded word → how often
+const seen = new Map(); // folded word → count
 
 export const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
@@ -14,7 +14,7 @@ export function learnWords(text) {
   for (const [word] of text.matchAll(WORD)) seen.set(fold(word), (seen.get(fold(word)) ?? 0) + 1);
 }
 
-/** `query` with the likeliest ends of its last word beside it: "tom" becomes "tom tomasz". */
+/** `query` plus the likeliest completions of its last word: "tom" becomes "tom tomasz". */
 export function completed(query) {
   const last = fold(query.match(/[\p{L}\p{N}]+$/u)?.[0] ?? "");
   if (last.length < SHORTEST || seen.has(last)) return query;

@@ -1,4 +1,4 @@
-// How sure a memory is, now and in the weeks to come: a drawing, and the same in words.
+// Confidence of a memory over time: a chart with a text alternative.
 
 import { h, svg } from "./dom.js";
 import { day } from "./words.js";
@@ -7,7 +7,7 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [400, 150, 44, 8, 10, 24];
 const DAY = 86_400_000;
 const percent = (share) => `${Math.round(share * 100)} %`;
 
-/** A figure for the answer of `GET /memories/{id}/forecast`: points are [days from now, how sure]. */
+/** A figure for the answer of `GET /memories/{id}/forecast`: points are [days from now, confidence]. */
 export function retention(memory, forecast) {
   const summary = inWords(memory, forecast);
   const fading = forecast.fades_at && new Date(forecast.fades_at) > new Date();
@@ -17,10 +17,10 @@ export function retention(memory, forecast) {
 
 function inWords(memory, { points, fades_at: fadesAt }) {
   const now = percent(points[0][1]);
-  if (memory.protected) return "You confirmed it, so it stays and never fades.";
-  if (!fadesAt) return `It is ${now} sure and does not fade with time.`;
-  if (new Date(fadesAt) <= new Date()) return "Nobody has needed it for so long that it has faded.";
-  return `It is ${now} sure today. If nobody needs it, it fades on ${day(fadesAt)}; each use brings it back.`;
+  if (memory.protected) return "You confirmed it, so it does not fade.";
+  if (!fadesAt) return `Confidence ${now}; it does not fade.`;
+  if (new Date(fadesAt) <= new Date()) return "It has faded because it was not used.";
+  return `Confidence ${now} today. If unused, it fades on ${day(fadesAt)}; each use resets this.`;
 }
 
 function drawing({ points, threshold, fades_at: fadesAt }, label) {

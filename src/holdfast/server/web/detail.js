@@ -1,4 +1,4 @@
-// Everything about one memory: what it says, why it is here, what it hangs together with, how long it lasts.
+// Details of one memory: text, reason, source, links, decay, history.
 
 import * as actions from "./actions.js";
 import * as api from "./api.js";
@@ -20,7 +20,7 @@ let opener = null;
 export async function openDetail(id) {
   if (shown === id) return;
   if (!shown) opener = document.activeElement;
-  // Who came by keyboard goes on reading there; a mouse leaves the focus where it clicked.
+  // Keyboard users continue in the pane; a click leaves the focus where it is.
   const follow = narrow.matches || Boolean(document.activeElement?.matches("main :focus-visible, aside :focus-visible"));
   shown = id;
   cover(true);
@@ -56,7 +56,7 @@ narrow.addEventListener("change", () => cover(shown !== null));
 
 function showHint() {
   pane.replaceChildren(h("div", { class: "hint-pane" },
-    nothing("fact", "Choose a memory", "See what it says, why it was stored and where it comes from. Then correct it, confirm it, or have it forgotten.")));
+    nothing("fact", "Choose a memory", "See why it was stored and where it comes from. Then correct, confirm or forget it.")));
 }
 
 async function fill(id, { fresh = false, follow = false } = {}) {
@@ -77,7 +77,7 @@ async function fill(id, { fresh = false, follow = false } = {}) {
   }
 }
 
-/** The forecast for as long as there is something to tell: until it has faded, and a little more. */
+/** The forecast until shortly after the memory has faded. */
 async function whole(id) {
   const forecast = await api.forecast(id);
   const left = (new Date(forecast.fades_at ?? 0) - Date.now()) / 86_400_000;
@@ -98,11 +98,11 @@ function content(memory, why, forecast) {
         memory.status !== "active" && h("span", { class: "chip warn" }, statusWord(memory.status))),
       h("h2", { tabindex: "-1", dir: "auto", class: memory.content.length > 220 ? "long" : "" }, memory.content),
       h("div", { class: "actions" }, ...buttons(memory)),
-      section("Why this is remembered", reasons(memory, why.decision)),
+      section("Why it was stored", reasons(memory, why.decision)),
       sources(why.sources),
       h("div", { id: "links" }),
       memory.kind === "episode" && h("div", { id: "conversation" }),
-      ["fact", "rule", "reflection"].includes(memory.kind) && section("How long it lasts", [retention(memory, forecast)]),
+      ["fact", "rule", "reflection"].includes(memory.kind) && section("Confidence over time", [retention(memory, forecast)]),
       section("History", [history(why.history)]),
       facts(memory)),
   ];
@@ -113,11 +113,11 @@ function buttons(memory) {
   if (memory.status === "proposed") {
     return [h("a", { class: "button primary", href: href({ view: "review" }) }, icon("inbox"), "Review it")];
   }
-  if (memory.status !== "active") return [button("Bring back", () => actions.restore(memory), { look: "primary", symbol: "undo" })];
+  if (memory.status !== "active") return [button("Restore", () => actions.restore(memory), { look: "primary", symbol: "undo" })];
   return [
     memory.kind !== "turn" && correct,
-    !memory.protected && memory.kind !== "turn" && button("Confirm", () => actions.confirm(memory), { symbol: "check", title: "It is right: it will not fade" }),
-    button("Put away", () => putAway(memory), { symbol: "box", title: "Keep it, but do not use it" }),
+    !memory.protected && memory.kind !== "turn" && button("Confirm", () => actions.confirm(memory), { symbol: "check", title: "Mark as correct: it will not fade" }),
+    button("Archive", () => putAway(memory), { symbol: "box", title: "Keep it, but stop using it" }),
     button("Forget", () => forgetHere(memory), { look: "danger", symbol: "bin" }),
   ].filter(Boolean);
 }
@@ -150,7 +150,7 @@ function reasons(memory, decision) {
 
 function sources(turns) {
   if (turns.length === 0) return null;
-  return section("Where it comes from", [h("ol", { class: "turns", role: "list" }, ...turns.map(turn))]);
+  return section("Source", [h("ol", { class: "turns", role: "list" }, ...turns.map(turn))]);
 }
 
 function turn(one) {
@@ -172,23 +172,23 @@ async function addConversation(memory) {
 }
 
 const RELATIONS = {
-  supersedes: { out: "It replaced", in: "It was replaced by" },
-  conflicts_with: { out: "It contradicts", in: "It contradicts" },
-  derived_from: { out: "It rests on", in: "Learned from it" },
+  supersedes: { out: "Replaces", in: "Replaced by" },
+  conflicts_with: { out: "Contradicts", in: "Contradicts" },
+  derived_from: { out: "Based on", in: "Source of" },
 };
 
 const MOST_LINKS = 12;
 
-/** Links come by id; what the others say is looked up, so far as it is still there. */
+/** Links contain ids only; the linked texts are fetched, if they still exist. */
 async function addLinks(memory, links) {
   const ways = links.slice(0, MOST_LINKS).map((link) => [link, link.source === memory.id ? "out" : "in"]);
   const found = await Promise.all(ways.map(async ([link, way]) => {
     const other = await api.memory(way === "out" ? link.target : link.source).catch(() => null);
-    return other && other.kind !== "turn" && { link, way, other }; // turns are told under "Where it comes from"
+    return other && other.kind !== "turn" && { link, way, other }; // turns are shown under "Source"
   }));
   const told = found.filter(Boolean);
   if (told.length === 0 || shown !== memory.id) return;
-  pane.querySelector("#links").append(section("Connected to", [h("ul", { class: "links", role: "list" }, ...told.map(linked))]));
+  pane.querySelector("#links").append(section("Linked memories", [h("ul", { class: "links", role: "list" }, ...told.map(linked))]));
 }
 
 function linked({ link, way, other }) {
@@ -207,9 +207,9 @@ function facts(memory) {
   const { triple } = memory;
   const pairs = [
     ["Stored", day(memory.created_at)],
-    memory.valid_from && ["True from", day(memory.valid_from)],
-    memory.valid_until && ["True until", day(memory.valid_until)],
-    triple && ["States", [triple.subject, triple.predicate, triple.object].join(" · ").replaceAll("_", " ").toLowerCase()],
+    memory.valid_from && ["Valid from", day(memory.valid_from)],
+    memory.valid_until && ["Valid until", day(memory.valid_until)],
+    triple && ["Triple", [triple.subject, triple.predicate, triple.object].join(" · ").replaceAll("_", " ").toLowerCase()],
     memory.tags?.length && ["Tags", memory.tags.join(", ")],
     memory.session && ["Conversation", memory.session],
     ["Id", memory.id],

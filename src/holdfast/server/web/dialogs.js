@@ -1,4 +1,4 @@
-// Questions in front of the page. Native dialogs: the browser keeps the focus inside and gives it back.
+// Modal dialogs. Native elements: the browser traps the focus and restores it afterwards.
 
 import { button, h } from "./dom.js";
 
@@ -26,7 +26,7 @@ function opened(title, build) {
 
 const buttons = (...children) => h("div", { class: "dialog-buttons" }, ...children);
 
-/** A form whose `save(values)` may fail: then the words stay and the error is told beside them. */
+/** A form whose `save(values)` may fail: the input then stays, with the error below it. */
 function form(close, { fields, submit, save, look = "primary" }) {
   const problem = h("p", { class: "field-problem", role: "alert" });
   const send = h("button", { class: `button ${look}` }, submit);
@@ -48,7 +48,7 @@ function form(close, { fields, submit, save, look = "primary" }) {
   return element;
 }
 
-/** A text field whose words outlive a closed dialog, a lost connection and a reload. */
+/** A text field whose draft survives a closed dialog, a lost connection and a reload. */
 function keptText(name, draft, { label, text = "", rows = 4, hint, required = true }) {
   const key = DRAFTS + draft;
   const area = h("textarea", { name, id: `field-${name}`, rows, required, autofocus: true, value: sessionStorage.getItem(key) ?? text });
@@ -61,21 +61,21 @@ const forgetDraft = (draft) => sessionStorage.removeItem(DRAFTS + draft);
 const line = (name, label) =>
   h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), h("input", { name, id: `field-${name}`, autocomplete: "off" }));
 
-/** Asks for better words; `save(content, reason)` stores them. */
+/** Asks for a new text; `save(content, reason)` stores it. */
 export async function askForWords({ title, memory, submit, withReason = false, save }) {
   const draft = `${submit}.${memory.id}`;
   const saved = await opened(title, (close) => [
     form(close, {
       submit,
       fields: [
-        keptText("content", draft, { label: "What it should say", text: memory.content }),
-        withReason && line("reason", "Why, if you like"),
-        h("p", { class: "quietly" }, "The old words are kept in its history, so you can always go back."),
+        keptText("content", draft, { label: "New text", text: memory.content }),
+        withReason && line("reason", "Reason (optional)"),
+        h("p", { class: "quietly" }, "The old text stays in the history, so you can undo this."),
       ].filter(Boolean),
       save: ({ content, reason }) => save(content.trim(), reason?.trim()),
     }),
   ]);
-  if (saved !== null) forgetDraft(draft); // Escape may have been a slip
+  if (saved !== null) forgetDraft(draft); // Escape may have been an accident
   return saved;
 }
 
@@ -88,9 +88,9 @@ export async function askForMemory(save) {
       submit: "Remember",
       fields: [
         keptText("content", "new", { label: "What should be remembered?", rows: 3 }),
-        h("fieldset", { class: "choices" }, h("legend", {}, "What is it?"),
-          choice("fact", "A fact", "Something that is true, such as “Tomasz cannot have peanuts”.", true),
-          choice("rule", "A rule", "How you want to be treated, such as “Keep answers short”.")),
+        h("fieldset", { class: "choices" }, h("legend", {}, "Type"),
+          choice("fact", "A fact", "A true statement, such as “Tomasz cannot have peanuts”.", true),
+          choice("rule", "A rule", "An instruction for assistants, such as “Keep answers short”.")),
       ],
       save: ({ content, kind }) => save({ content: content.trim(), kind }),
     }),
@@ -106,7 +106,7 @@ export function askWhichToForget(memories) {
       h("li", {}, h("label", { class: "tick" }, h("input", { type: "checkbox", name: memory.id, checked: true }), h("span", {}, memory.content))));
     const send = h("button", { class: "button danger", autofocus: true });
     const element = h("form", { method: "dialog" },
-      h("p", {}, "Take the tick away from anything you want to keep. What you forget is no longer used, and you can bring it back under “Recently changed”."),
+      h("p", {}, "Untick what you want to keep. Forgotten memories are no longer used; you can restore them under “Recent changes”."),
       h("ul", { class: "ticks", role: "list" }, ...rows),
       buttons(button("Keep all", () => close(false)), send));
     const ticked = () => memories.filter((memory) => element.elements[memory.id].checked);
@@ -127,7 +127,7 @@ export function askForKey(problem) {
     const element = form(close, {
       submit: "Open",
       fields: [
-        h("p", {}, "Enter the key that was made for you. It is kept for this tab only."),
+        h("p", {}, "Enter your key. The page keeps it until this tab is closed."),
         problem && h("p", { class: "field-problem", role: "alert" }, problem),
         h("div", { class: "field" }, h("label", { for: "field-key" }, "Key"),
           h("input", { name: "key", id: "field-key", type: "password", required: true, autocomplete: "off", autofocus: true })),
@@ -140,7 +140,7 @@ export function askForKey(problem) {
 
 /** Keys and what they do. `shortcuts` is a switch: `{on, set}`. */
 export function showHelp(keys, shortcuts) {
-  return opened("Keyboard and help", (close) => [
+  return opened("Help and keyboard shortcuts", (close) => [
     h("dl", { class: "keys" }, ...keys.flatMap(([names, meaning]) => [
       h("dt", {}, ...names.flatMap((name, index) => [index > 0 && " ", h("kbd", {}, name)])),
       h("dd", {}, meaning),
@@ -149,8 +149,8 @@ export function showHelp(keys, shortcuts) {
       h("input", { type: "checkbox", role: "switch", checked: shortcuts.on, onchange: (event) => shortcuts.set(event.target.checked) }),
       h("span", {}, "Use single-key shortcuts")),
     h("h3", {}, "Forgetting"),
-    h("p", {}, "What you forget is no longer used or shown, and can be brought back under “Recently changed”. To erase something for good, so that nobody can bring it back, use ",
-      h("code", {}, "holdfast purge"), " in a terminal, or ask whoever runs this memory to do it."),
+    h("p", {}, "Forgotten memories are no longer used or shown; you can restore them under “Recent changes”. To erase a memory permanently, use ",
+      h("code", {}, "holdfast purge"), " in a terminal, or ask the operator of this server."),
     buttons(button("Close", () => close(null), { look: "primary", autofocus: true })),
   ]);
 }

@@ -6,11 +6,11 @@ import { highlighted } from "./highlight.js";
 import { href } from "./router.js";
 import { ago, dayAndTime, kindSymbol, kindWord, short, statusWord } from "./words.js";
 
-const ARMS = { entities: "name" }; // words and meaning are called that by the server, too
+const ARMS = { entities: "name" }; // the other arms keep the name that the server uses
 
 export const time = (text) => h("time", { datetime: text, title: dayAndTime(text) }, ago(text));
 
-/** A list item for a memory, or a hit of a search; `view` and `query` say where its link leads. */
+/** A list item for a memory or a search hit; `view` and `query` are the target of its link. */
 export function row(memory, { view, query = {} }) {
   const link = h("a", { class: "row-link", href: href({ view, id: memory.id, query }) },
     h("span", { class: "unseen" }, `${kindWord(memory)}: `), ...highlighted(memory.title || memory.content, query.q));
@@ -33,12 +33,12 @@ function meta(memory) {
   return parts.map((part) => h("span", {}, part));
 }
 
-/** Whether the category says more than the kind does. */
+/** Whether the category adds information to the kind. */
 export const hasCategory = ({ kind, category }) => ["fact", "rule"].includes(kind) && category && category !== "general";
 
 function speaker({ author, role }) {
   const roles = { user: "You", assistant: "The assistant" };
-  return `${author || roles[role] || role || "Somebody"} said`;
+  return `${author || roles[role] || role || "Someone"} said`;
 }
 
 /** A bar that compares a hit with the best one, and the score itself. */
@@ -56,7 +56,7 @@ async function forgetFrom(place, memory) {
   if (await actions.forget(memory)) focusLater(next, list);
 }
 
-/** The row to go to when this one leaves. */
+/** The row that gets the focus when this one is removed. */
 export function neighbour(item) {
   return item?.nextElementSibling ?? item?.previousElementSibling;
 }
@@ -68,7 +68,7 @@ export function focusLater(item, list) {
   });
 }
 
-/** Arrows move along the rows of `list`, Home and End to its ends, Delete forgets. */
+/** Keys of `list`: arrows move between rows, Home and End jump, Delete forgets. */
 export function keysFor(list, memoryOf) {
   list.addEventListener("keydown", async (event) => {
     const item = event.target.closest(".row");

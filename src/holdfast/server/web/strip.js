@@ -1,4 +1,4 @@
-// Whose memory this is, how it is kept, the one switch, and a copy to take away. And the counts beside the views.
+// Footer: owner, retention mode, recall switch, download. Also the counts beside the views.
 
 import * as api from "./api.js";
 import { onChange } from "./bus.js";
@@ -6,9 +6,9 @@ import { afterQuiet, button, byId, h, say } from "./dom.js";
 import { failed, offerUndo } from "./toast.js";
 
 const MODES = {
-  local: "Kept on this machine",
-  synced: "Kept here and in step with another store",
-  incognito: "Nothing is kept: guest session",
+  local: "Stored on this machine",
+  synced: "Stored here and synced with another store",
+  incognito: "Guest session: nothing is stored",
 };
 
 const MOST_COUNTED = 100;
@@ -16,7 +16,7 @@ const MOST_COUNTED = 100;
 let status = null;
 let latest = 0;
 
-/** Shows how things stand, now and after every change. */
+/** Shows the status now and after every change. */
 export function startStrip() {
   onChange(afterQuiet(100, refresh));
   refresh();
@@ -26,7 +26,7 @@ async function refresh() {
   const mine = ++latest;
   try {
     const [stands, waiting] = await Promise.all([api.status(), api.memories({ status: "proposed", limit: MOST_COUNTED })]);
-    if (mine !== latest) return; // a later question was answered sooner
+    if (mine !== latest) return; // a newer request finished first
     status = stands;
     showCounts({ ...stands.counts, review: waiting.items.length });
     show(stands);
@@ -51,8 +51,8 @@ function show(stands) {
   }
   byId("strip").replaceChildren(
     h("p", { class: "owner" }, h("span", { class: "quietly" }, "Memory of"), h("strong", {}, stands.owner_id), h("span", { class: "quietly" }, MODES[stands.memory_mode] ?? stands.memory_mode)),
-    h("div", {}, h("label", { class: "switch", for: "recall" }, toggle, h("span", {}, "Bring things up unasked")),
-      h("p", { class: "quietly", id: "recall-hint" }, "When off, an assistant uses facts only if you ask. Rules always apply.")),
+    h("div", {}, h("label", { class: "switch", for: "recall" }, toggle, h("span", {}, "Proactive recall")),
+      h("p", { class: "quietly", id: "recall-hint" }, "When off, assistants use facts and sessions only if you ask. Rules always apply.")),
     button("Download a copy", download, { look: "quiet small", symbol: "download" }));
 }
 
@@ -73,7 +73,7 @@ async function download() {
     const link = h("a", { href: URL.createObjectURL(await api.bundle()), download: `memory-of-${status?.owner_id ?? "me"}.jsonl` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    say("The download has begun.");
+    say("The download has started.");
   } catch (error) {
     failed(error, download);
   }

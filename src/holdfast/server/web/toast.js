@@ -1,4 +1,4 @@
-// Notices at the edge of the page: what was done, and the way back.
+// Notices at the edge of the page: what was done, with an undo button.
 
 import * as api from "./api.js";
 import { changed } from "./bus.js";
@@ -18,7 +18,7 @@ export function notice(text, { actions = [], problem = false } = {}) {
   const toast = h("div", { class: `toast${problem ? " problem" : ""}` }, h("p", {}, text), ...buttons, close);
   const leave = () => {
     clearTimeout(timer);
-    if (toast.contains(document.activeElement)) byId("main").focus(); // the focus must stand somewhere
+    if (toast.contains(document.activeElement)) byId("main").focus(); // the focus must not get lost
     toast.remove();
   };
   let timer;
@@ -33,8 +33,8 @@ export function notice(text, { actions = [], problem = false } = {}) {
 }
 
 /**
- * Says what was done and offers to take it back. `runs` are what the server calls it, in the order it was done;
- * `after` is what the page is told then, as of `changed`.
+ * Reports a change and offers to undo it. `runs` are the runs of the change, oldest first;
+ * `after` is passed to `changed` after the undo.
  */
 export function offerUndo(text, runs, after) {
   const undo = () => {
@@ -47,12 +47,12 @@ export function offerUndo(text, runs, after) {
   say(`${text} Press Control and Z to undo.`);
 }
 
-/** Takes back the latest change made on this page, if there is one. */
+/** Undoes the latest change made on this page, if there is one. */
 export function undoLatest() {
   latestUndo?.();
 }
 
-/** Takes back runs, the last one first, and tells the page. */
+/** Undoes runs, the last one first, and notifies the page. */
 export async function takeBack(runs, after) {
   const left = [...runs];
   try {
@@ -65,12 +65,12 @@ export async function takeBack(runs, after) {
     return false;
   }
   changed(after);
-  notice("Taken back. It is as it was before.");
-  say("Taken back. It is as it was before.");
+  notice("Undone.");
+  say("Undone.");
   return true;
 }
 
-/** Tells kindly of an error; `retry` is what to do again when the person asks. */
+/** Reports an error; `retry` runs when the user presses “Try again”. */
 export function failed(error, retry) {
   if (error.name === "AbortError") return;
   if (!(error instanceof api.ApiError)) console.error(error);

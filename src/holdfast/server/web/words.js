@@ -1,4 +1,4 @@
-// The words people read, in one place.
+// Texts of the page that several modules use.
 
 export const KINDS = {
   fact: { one: "Fact", symbol: "fact" },
@@ -12,12 +12,12 @@ export const KINDS = {
 
 export const STATUSES = {
   active: "In use",
-  held: "Held back for now",
-  proposed: "Waiting for your review",
-  archived: "Put away",
+  held: "On hold",
+  proposed: "Needs your review",
+  archived: "Archived",
   superseded: "Replaced",
   faded: "Faded",
-  evicted: "Made room for newer ones",
+  evicted: "Evicted (limit reached)",
 };
 
 const TYPES = {
@@ -55,14 +55,14 @@ export function short(text, length = 80) {
 }
 
 const DAY = 86_400_000;
-const LOCALE = "en-GB"; // the page speaks English; dates in another language would look out of place
+const LOCALE = "en-GB"; // the page is in English, so dates are too
 const onDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
 const atTime = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
 const longDay = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate());
 
-/** How many days ago a moment was, by the calendar on the wall. */
+/** Calendar days between a moment and today, in local time. */
 function daysAgo(moment) {
   return Math.round((midnight(new Date()) - midnight(moment)) / DAY);
 }
@@ -87,30 +87,30 @@ export function ago(text) {
 
 const VERBS = {
   remember: "Stored",
-  capture: "Heard in a conversation",
-  learn: "Learned from a conversation",
-  consider: "Learned from a conversation",
+  capture: "Captured from a conversation",
+  learn: "Extracted from a conversation",
+  consider: "Extracted from a conversation",
   correct: "Corrected",
   confirm: "Confirmed",
-  archive: "Put away",
+  archive: "Archived",
   forget: "Forgotten",
-  restore: "Brought back",
-  undo: "A change was taken back",
+  restore: "Restored",
+  undo: "Undone",
   propose: "Proposed",
   approve: "Approved",
   reject: "Rejected",
   expire: "Proposal expired",
   decay: "Faded",
-  evict: "Made room",
+  evict: "Evicted",
   import: "Imported",
   merge: "People or places merged",
-  split: "People or places told apart",
+  split: "People or places split",
   rename: "Renamed",
-  reflect: "Looked back on the week",
+  reflect: "Weekly reflection",
   enrich: "People and places recognised",
-  purge: "Erased for good",
+  purge: "Erased permanently",
   end: "Session ended",
-  sync: "Brought in from another store",
+  sync: "Synced from another store",
   recall: "Setting changed",
   profile: "Setting changed",
 };
@@ -119,7 +119,7 @@ export function verbWord(verb) {
   return VERBS[verb] ?? verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll("_", " ");
 }
 
-/** Who did it, for people: an actor is written `cli:ann`, `http:ann`, `agent:cook`, `worker:…`. */
+/** An actor such as `cli:ann`, `http:ann`, `agent:cook` or `worker:…`, in words. */
 export function actorWord(actor = "") {
   const [kind, ...rest] = actor.split(":");
   const name = rest.join(":");
@@ -136,24 +136,24 @@ export function actorWord(actor = "") {
 }
 
 const DECISIONS = {
-  commit_now: "It was stored right away.",
-  commit_at_session_end: "It was kept back until the conversation ended, and stored then.",
-  require_repetition: "It was only to be stored if it came up again.",
-  propose: "It was put before a person first.",
-  drop: "It was not to be stored.",
+  commit_now: "It was stored immediately.",
+  commit_at_session_end: "It was stored when the conversation ended.",
+  require_repetition: "It had to be said twice before it was stored.",
+  propose: "It needed approval by a person.",
+  drop: "It was rejected by the policy.",
 };
 
 const TIMINGS = {
-  promotion: "The conversation as a whole bore it out, so it was kept.",
+  promotion: "The rest of the conversation confirmed it.",
 };
 
-/** Why a memory is here, as sentences. */
+/** Sentences that explain why a memory was stored. */
 export function decisionSentences(memory, decision) {
   if (!decision?.action) return [sourceSentence(memory)];
   const told = [DECISIONS[decision.action] ?? decision.action];
   if (TIMINGS[decision.timing] && memory.status !== "held") told.push(TIMINGS[decision.timing]);
-  if (memory.status === "held") told[0] = "It is held back: it is not used until the conversation ends or it comes up again.";
-  if (memory.status === "proposed") told[0] = "It waits for you to approve it. Until then it is not used.";
+  if (memory.status === "held") told[0] = "It is on hold: it is not used until the conversation ends or it is said again.";
+  if (memory.status === "proposed") told[0] = "It needs your approval. Until then it is not used.";
   return told;
 }
 
@@ -164,15 +164,15 @@ export function deciderSentence(version = "") {
 }
 
 function sourceSentence(memory) {
-  if (memory.source === "correction") return "Someone corrected an earlier memory, and this took its place.";
-  if (memory.kind === "turn") return "It was said in a conversation and kept word for word.";
-  if (memory.kind === "episode") return "It sums up what happened.";
-  if (memory.kind === "reflection") return "It looks back on what was learned in a week.";
-  if (memory.source === "extraction" || memory.source === "learn") return "It was learned from a conversation that ended.";
-  return "It was stored on purpose, by a person or a program.";
+  if (memory.source === "correction") return "It corrects an earlier memory.";
+  if (memory.kind === "turn") return "It was said in a conversation and is stored verbatim.";
+  if (memory.kind === "episode") return "It is the summary of a conversation.";
+  if (memory.kind === "reflection") return "It summarises what was learned in a week.";
+  if (memory.source === "extraction" || memory.source === "learn") return "It was extracted from a conversation.";
+  return "A person or a program stored it explicitly.";
 }
 
-/** A reason as a program notes it, as a sentence. */
+/** A reason from the journal, as a sentence. */
 export function sentence(text) {
   const plain = text.replace(/^llm_policy: /, "").trim();
   const begun = plain.charAt(0).toUpperCase() + plain.slice(1);

@@ -1,4 +1,4 @@
-// What was changed lately, by whom, each with its way back.
+// Recent changes with their authors, each with an undo button.
 
 import * as api from "../api.js";
 import { onChange } from "../bus.js";
@@ -18,13 +18,13 @@ export function mountChanges(main) {
   const list = h("ul", { class: "changes", role: "list", "aria-label": "Changes" });
   const rest = h("div", { class: "list-end" });
   main.replaceChildren(
-    h("div", { class: "heading" }, h("h1", {}, "Recently changed"), h("p", {}, "Everything that was stored, corrected or forgotten, and the way back. Nothing you do on this page is final.")),
+    h("div", { class: "heading" }, h("h1", {}, "Recent changes"), h("p", {}, "Everything that was stored, corrected or forgotten. Every change made on this page can be undone.")),
     list, rest);
   const load = async () => {
     try {
       const changes = await api.changes({ limit: PAGE });
       list.replaceChildren(...changes.map(entry));
-      rest.replaceChildren(...(changes.length > 0 ? [] : [nothing("undo", "Nothing has changed yet", "Whatever you correct or forget turns up here.")]));
+      rest.replaceChildren(...(changes.length > 0 ? [] : [nothing("undo", "No changes yet", "Corrections and other changes appear here.")]));
     } catch (error) {
       rest.replaceChildren(trouble(error, load));
     }
@@ -45,6 +45,6 @@ function entry(change) {
       ...memories.map((memory) => h("p", { class: `row-text ${GONE.has(memory.status) ? "gone" : ""}`, dir: "auto", "data-id": memory.id }, h("a", { href: href({ view: "changes", id: memory.id }) }, short(memory.content, 140)))),
       more > 0 && h("p", { class: "quietly" }, `and ${more.toLocaleString("en")} more`)),
     change.undone
-      ? h("span", { class: "chip" }, "Taken back")
+      ? h("span", { class: "chip" }, "Undone")
       : button("Undo", () => takeBack([run], { ids }), { look: "small", symbol: "undo", "aria-label": `Undo: ${verbWord(change.verb)}, ${short(memories[0]?.content ?? "", 60)}` }));
 }

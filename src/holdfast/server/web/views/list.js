@@ -1,4 +1,4 @@
-// Facts, sessions, rules, or everything: newest first, or what fits a search best.
+// Lists of facts, sessions, rules or everything: newest first, or the hits of a search.
 
 import * as actions from "../actions.js";
 import * as api from "../api.js";
@@ -10,8 +10,8 @@ import { focusLater, keysFor, neighbour, row } from "../row.js";
 import { plural, STATUSES } from "../words.js";
 
 const PAGE = 50;
-const FOUND = 40; // hits of a search; who wants more narrows the question
-const RELATED = 5; // of them, that are near in meaning only
+const FOUND = 40; // hits per search; to see others, refine the query
+const RELATED = 5; // of those, hits that match by meaning only
 const PERIODS = [["", "Any time"], ["7", "Last 7 days"], ["30", "Last 30 days"], ["365", "Last year"]];
 const RESTING = ["held", "proposed", "archived", "superseded", "faded", "evicted"];
 const SHELVES = {
@@ -23,34 +23,34 @@ const SHELVES = {
 
 export const LISTS = {
   everything: {
-    title: "What is known about you",
+    title: "Everything about you",
     kinds: ["fact", "reflection", "episode", "rule", "skill", "document"],
-    intro: "Search for a name, a place, anything. Open a memory to see why it is here; correct it, or have it forgotten.",
-    empty: ["Nothing is remembered yet", "As you talk with an assistant that uses this memory, what matters turns up here. You can also tell it something yourself."],
+    intro: "Search for a name, a place, anything. Open a memory to see why it was stored, or to correct or forget it.",
+    empty: ["No memories yet", "Memories from your conversations with an assistant appear here. You can also add one yourself."],
   },
   facts: {
     title: "Facts",
     kinds: ["fact", "reflection"],
-    intro: "What is held to be true about you and your world.",
-    empty: ["No facts yet", "Facts are learned from conversations when they end, or when you say “remember that…”."],
+    intro: "What assistants know about you and your world.",
+    empty: ["No facts yet", "Facts are extracted from conversations, or stored when you say “remember that…”."],
   },
   sessions: {
     title: "Sessions",
     kinds: ["episode"],
-    intro: "What happened, conversation by conversation.",
-    empty: ["No sessions yet", "When a conversation with some substance ends, a short summary of it is kept here."],
+    intro: "Summaries of your conversations.",
+    empty: ["No sessions yet", "When a longer conversation ends, its summary appears here."],
   },
   rules: {
     title: "Rules",
     kinds: ["rule", "skill"],
-    intro: "How you want to be treated. An assistant follows these every time.",
+    intro: "Instructions that assistants always follow.",
     empty: ["No rules yet", "Say “from now on, keep answers short”, or add a rule yourself."],
   },
 };
 
 const seenCategories = new Set();
 
-/** Shows the list `name` in `main`; the result follows the address and can be taken away again. */
+/** Mounts the list `name` in `main`; the result follows the address and can be disposed of. */
 export function mountList(main, name) {
   const list = new MemoryList(main, name);
   return { update: (route) => list.update(route), dispose: () => list.dispose(), focusFirst: () => list.focusFirst() };
@@ -60,8 +60,8 @@ class MemoryList {
   constructor(main, name) {
     this.name = name;
     this.about = LISTS[name];
-    this.shown = new Map(); // id → memory, of the rows that are there
-    this.places = new Map(); // id → place in the order, and how well it fits; kept for rows that left and may come back
+    this.shown = new Map(); // id → memory, of the visible rows
+    this.places = new Map(); // id → position and score; kept for rows that were removed and may come back
     this.rows = h("ul", { class: "rows", role: "list", "aria-label": this.about.title });
     this.related = h("section", { class: "related", hidden: true });
     this.summary = h("p", { class: "summary", role: "status" });
@@ -97,7 +97,7 @@ class MemoryList {
       select.value = query[select.name] ?? "";
       select.classList.toggle("narrowing", select.value !== "");
     }
-    // Recall finds what is in use; what is not can be listed.
+    // Recall returns only active memories, so the status filter is for lists.
     this.filters.elements.status.parentElement.hidden = Boolean(query.q);
     this.filters.elements.category.parentElement.hidden = this.name === "sessions";
   }
@@ -122,7 +122,7 @@ class MemoryList {
 
   #asked() {
     const { q, status, category, days } = this.query;
-    // Everything is searched, also what was said; the plain list would drown in it.
+    // A search includes turns; a list without a query would be full of them.
     const kind = q && this.name === "everything" ? undefined : this.about.kinds;
     const [, statuses] = SHELVES[status ?? ""] ?? SHELVES[""];
     const since = days && sinceDays(Number(days));
@@ -180,7 +180,7 @@ class MemoryList {
     }
   }
 
-  /** Puts a row where its place in the order is; nearly always that is the end. */
+  /** Inserts a row at its position, nearly always at the end. */
   #place(memory) {
     const { place, ...fit } = this.places.get(memory.id);
     const item = row({ ...memory, ...fit }, { view: this.name, query: this.query });
@@ -221,7 +221,7 @@ class MemoryList {
     const count = this.shown.size;
     const some = this.next ? `the newest ${count.toLocaleString("en")}` : plural(count, "memory", "memories");
     this.summary.textContent = q
-      ? count === 0 ? "Nothing has these words" : plural(count, "memory", "memories")
+      ? count === 0 ? "No exact matches" : plural(count, "memory", "memories")
       : this.next ? `Showing ${some}` : count === 0 ? "" : some;
     this.forgetAll.hidden = !q || count === 0;
   }
@@ -234,26 +234,26 @@ class MemoryList {
 
   #nothing() {
     const { q, status, category, days } = this.query;
-    if (q) return nothing("search", `Nothing fits “${q}”`, "Nothing is known about that, or it is called something else. Try another word, or a single name.");
+    if (q) return nothing("search", `No results for “${q}”`, "Try another word, or a single name.");
     if (status || category || days) {
-      return nothing("stack", "Nothing here with these filters", "Try another time or category.", button("Show all", () => go({ view: this.name })));
+      return nothing("stack", "No memories match these filters", "Try another time or category.", button("Show all", () => go({ view: this.name })));
     }
     return nothing("stack", ...this.about.empty, button("Remember something", actions.remember, { look: "primary", symbol: "plus" }));
   }
 
-  /** What is near in meaning but has none of the words, apart from what fits. */
+  /** Shows hits that match by meaning only in a section of their own. */
   #relate(memories) {
     this.related.hidden = memories.length === 0;
-    const rows = h("ul", { class: "rows", role: "list", "aria-label": "Perhaps related" }, ...memories.map((memory) => row(memory, { view: this.name, query: this.query })));
+    const rows = h("ul", { class: "rows", role: "list", "aria-label": "Possibly related" }, ...memories.map((memory) => row(memory, { view: this.name, query: this.query })));
     keysFor(rows, (id) => memories.find((memory) => memory.id === id));
-    this.related.replaceChildren(h("h2", {}, "Perhaps related"), rows);
+    this.related.replaceChildren(h("h2", {}, "Possibly related"), rows);
   }
 
   async #forgetShown() {
     if (await actions.forgetSeveral([...this.shown.values()])) focusLater(null, this.rows);
   }
 
-  /** After a change anywhere: looks at the memories in question again, and at nothing else. */
+  /** After a change: reloads the affected memories and nothing else. */
   async #follow({ ids, gone, replaced }) {
     for (const [old, now] of Object.entries(replaced)) {
       if (this.places.has(old)) this.places.set(now, this.places.get(old));
@@ -269,12 +269,12 @@ class MemoryList {
 
   async #look(id) {
     const memory = await api.memory(id).catch((error) => (error.status === 404 ? null : undefined));
-    if (memory === undefined) return; // the server cannot be asked just now; the row stays as it is
+    if (memory === undefined) return; // the server is unreachable; keep the row
     const asked = this.#asked();
     const fits = memory && asked.status.includes(memory.status) && (asked.kind ?? [memory.kind]).includes(memory.kind);
     if (fits) {
-      if (!this.places.has(id) && asked.q) return; // new, and nobody knows how well it fits
-      if (!this.places.has(id)) this.places.set(id, { place: -this.places.size }); // the newest stands first
+      if (!this.places.has(id) && asked.q) return; // a new memory has no score
+      if (!this.places.has(id)) this.places.set(id, { place: -this.places.size }); // the newest comes first
       this.#place(memory);
     } else this.#leave(id);
   }
@@ -289,7 +289,7 @@ class MemoryList {
   }
 }
 
-/** Hits apart: those with the words, names or times that were asked for, and the rest. */
+/** Splits hits into those that match words, names or times, and the rest. */
 function sorted(hits) {
   const named = (hit) => Object.keys(hit.why.arms).some((arm) => !arm.startsWith("meaning"));
   const fitting = hits.filter(named);
@@ -304,15 +304,15 @@ function sinceDays(days) {
   return new Date(Date.now() - days * 86_400_000).toISOString();
 }
 
-/** What an empty place says: what would be here, and what to do. */
+/** An empty state: what would be here, and what to do. */
 export function nothing(symbol, title, text, ...more) {
   return h("div", { class: "nothing" }, h("span", { class: "nothing-icon" }, icon(symbol)), h("h2", {}, title), h("p", {}, text), ...more);
 }
 
-/** The same for what could not be shown. */
+/** An empty state for an error. */
 export function trouble(error, retry) {
   if (!(error instanceof api.ApiError)) console.error(error);
   say(error.message);
-  const title = error.status === 0 ? "No connection" : "This could not be shown";
+  const title = error.status === 0 ? "No connection" : "Could not load this";
   return nothing("alert", title, error instanceof api.ApiError ? error.message : "Something went wrong on this page.", button("Try again", retry));
 }

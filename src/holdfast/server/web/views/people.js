@@ -1,4 +1,4 @@
-// People, projects and places that memories mention, and everything about one of them.
+// Entities that memories mention, and a page for each.
 
 import * as api from "../api.js";
 import { onChange } from "../bus.js";
@@ -36,7 +36,7 @@ function mark(main, id) {
 }
 
 async function everybody(main, { type }) {
-  const head = h("div", { class: "heading" }, h("h1", {}, "People and places"), h("p", {}, "Whom and what your memories mention, the most mentioned first."));
+  const head = h("div", { class: "heading" }, h("h1", {}, "People and places"), h("p", {}, "People, projects and places in your memories, most mentioned first."));
   try {
     const all = await api.entities({ limit: MOST });
     const known = all.filter((one) => one.mentions > 0);
@@ -44,7 +44,7 @@ async function everybody(main, { type }) {
     const wanted = known.filter((one) => !type || typeWords(one.type).many === type);
     main.replaceChildren(head,
       types.length > 1 ? chooser(types, type) : "",
-      known.length === 0 ? nothing("people", "Nobody yet", "When a memory mentions a person, a project or a place, it turns up here.") : tiles(wanted));
+      known.length === 0 ? nothing("people", "Nobody yet", "People, projects and places that a memory mentions appear here.") : tiles(wanted));
   } catch (error) {
     main.replaceChildren(head, trouble(error, () => everybody(main, { type })));
   }
@@ -78,7 +78,7 @@ async function profile(main, query) {
       h("div", { class: "heading person" }, h("span", { class: "avatar large" }, icon(words.symbol)),
         h("div", {}, h("h1", {}, about.name), h("p", {}, sentence(about, words)))),
       about.summary ? h("p", { class: "profile" }, about.summary) : "",
-      about.memories.length > 0 ? rows : nothing("stack", "Nothing is known any more", `No memory in use mentions ${about.name}.`));
+      about.memories.length > 0 ? rows : nothing("stack", "No memories", `No active memory mentions ${about.name}.`));
     if (held) (main.querySelector(".row-link") ?? main).focus();
   } catch (error) {
     main.replaceChildren(trouble(error, () => profile(main, query)));

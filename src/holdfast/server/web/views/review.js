@@ -1,4 +1,4 @@
-// What waits for a person: each proposal beside what is known already, to approve, edit or reject.
+// Proposals beside the most similar memory, to approve, edit or reject.
 
 import * as actions from "../actions.js";
 import * as api from "../api.js";
@@ -14,15 +14,15 @@ export function mountReview(main) {
   const summary = h("p", { class: "summary", role: "status" });
   const rest = h("div", {});
   main.replaceChildren(
-    h("div", { class: "heading" }, h("h1", {}, "To review"),
-      h("p", {}, "Nothing here is used until you say so. ", h("span", { class: "key-hint" },
-        "With a proposal in focus, press ", h("kbd", {}, "A"), " to approve, ", h("kbd", {}, "E"), " to edit, ", h("kbd", {}, "R"), " to reject."))),
+    h("div", { class: "heading" }, h("h1", {}, "Review"),
+      h("p", {}, "Proposals are not used until you approve them. ", h("span", { class: "key-hint" },
+        "Keys for the focused proposal: ", h("kbd", {}, "A"), " to approve, ", h("kbd", {}, "E"), " to edit, ", h("kbd", {}, "R"), " to reject."))),
     summary, cards, rest);
 
   const tell = () => {
     const left = cards.children.length;
-    summary.textContent = left > 0 ? `${plural(left, "proposal")} ${left === 1 ? "waits" : "wait"} for you` : "";
-    rest.replaceChildren(...(left > 0 ? [] : [nothing("check", "Nothing to review", "When an assistant wants to remember something it is not sure of, it asks here first.")]));
+    summary.textContent = left > 0 ? plural(left, "proposal") : "";
+    rest.replaceChildren(...(left > 0 ? [] : [nothing("check", "Nothing to review", "Memories that need your approval appear here.")]));
   };
   const load = async () => {
     try {
@@ -47,20 +47,20 @@ function card(proposal) {
   const item = h("li", { class: "card", tabindex: "0", "data-id": proposal.id, "aria-label": `Proposal: ${proposal.content}` },
     h("p", { class: "kind-line" }, icon(kindSymbol(proposal)), h("span", {}, `${kindWord(proposal)}, proposed ${actorWord(proposal.proposed_by)} · `, time(proposal.created_at))),
     h("p", { class: "proposal", dir: "auto" }, ...(nearest ? difference(nearest.content, proposal.content) : [proposal.content])),
-    nearest && h("p", { class: "against" }, h("span", { class: "quietly" }, "Known already: "), nearest.content),
+    nearest && h("p", { class: "against" }, h("span", { class: "quietly" }, "Existing memory: "), nearest.content),
     h("p", { class: "quietly" }, [proposal.reason && sentence(proposal.reason), effect(proposal)].filter(Boolean).join(" ")),
     proposal.quote && h("blockquote", { class: "quote" }, `“${proposal.quote}”`),
     h("div", { class: "actions" },
       button("Approve", () => actions.approve(proposal), { look: "primary", symbol: "check" }),
-      button("Edit, then approve", () => actions.approveEdited(proposal), { symbol: "pencil" }),
+      button("Edit and approve", () => actions.approveEdited(proposal), { symbol: "pencil" }),
       button("Reject", () => actions.reject(proposal), { look: "danger", symbol: "close" })));
   item.addEventListener("keydown", (event) => keyed(event, item, proposal));
   return item;
 }
 
-/** What agreeing would do, without the names that only programs use. */
+/** The effect of approving, without ids. */
 function effect({ effect: told, nearest }) {
-  return nearest ? told.replaceAll(nearest.id, "what is known already") : "";
+  return nearest ? told.replaceAll(nearest.id, "the existing memory") : "";
 }
 
 function keyed(event, item, proposal) {
@@ -72,15 +72,15 @@ function keyed(event, item, proposal) {
   const deed = !event.ctrlKey && !event.metaKey && !event.altKey && DEEDS[event.key.toLowerCase()];
   if (deed) {
     event.preventDefault();
-    item.focus(); // so that the focus has a place among the cards when this one leaves
+    item.focus(); // keeps the focus among the cards when this one is removed
     say("");
     deed(proposal);
   }
 }
 
-/** The proposal with what it adds and leaves out, marked and also said. */
+/** The proposal with a word diff, also for screen readers. */
 function difference(before, after) {
-  const tags = { new: ["ins", "added: "], gone: ["del", "left out: "] };
+  const tags = { new: ["ins", "added: "], gone: ["del", "removed: "] };
   return wordDiff(before, after).map(([kind, text]) => {
     if (kind === "same" || !text.trim()) return text;
     const [tag, spoken] = tags[kind];

@@ -1,4 +1,4 @@
-// What happened and what was learned, day by day.
+// Events and new facts by day.
 
 import * as api from "../api.js";
 import { onChange } from "../bus.js";
@@ -13,7 +13,7 @@ const HAPPENED = { happened: "Happened", learned: "Learned", said: "Said" };
 export function mountTimeline(main) {
   const days = h("ol", { class: "days", role: "list" });
   const end = h("div", { class: "list-end" });
-  main.replaceChildren(h("div", { class: "heading" }, h("h1", {}, "Timeline"), h("p", {}, "What happened and what was learned, the newest first.")), days, end);
+  main.replaceChildren(h("div", { class: "heading" }, h("h1", {}, "Timeline"), h("p", {}, "Events and new facts, newest first.")), days, end);
   let next = null;
   let loading = false;
 
@@ -25,7 +25,7 @@ export function mountTimeline(main) {
       if (fresh) days.replaceChildren();
       page.items.forEach((item) => add(days, item));
       next = page.next;
-      const empty = days.children.length === 0 && nothing("clock", "Nothing yet", "As things are remembered, they line up here.");
+      const empty = days.children.length === 0 && nothing("clock", "Nothing yet", "New memories appear here.");
       end.replaceChildren(...[next !== null && button("Show earlier", () => load(false), { look: "quiet" }), empty].filter(Boolean));
     } catch (error) {
       end.replaceChildren(trouble(error, () => load(fresh)));
@@ -56,7 +56,7 @@ function add(days, { at, what, memory }) {
   let day = after;
   if (Number(after?.dataset.day) !== key) {
     day = h("li", { "data-day": key }, h("h2", {}, dayHeading(at)), h("ul", { class: "moments", role: "list" }));
-    days.insertBefore(day, after ?? null); // memory may hear today of what happened last week
+    days.insertBefore(day, after ?? null); // an event of last week may be stored today
   }
   day.lastElementChild.append(h("li", { class: "moment", "data-id": memory.id },
     h("span", { class: "dot-icon" }, icon(kindSymbol(memory))),
