@@ -33,7 +33,7 @@ from holdfast.maintenance.reflection import Week, reflection
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.projects.guidance import guidance
 from holdfast.projects.transcript_json import payload
-from holdfast.records.publish import Room, compose
+from holdfast.records.publish import Room, compose, worth_telling
 from holdfast.records.roots import RecordRoot
 from holdfast.retrieval.recall import Engine
 from holdfast.server.mcp import read_tools, render
@@ -168,11 +168,12 @@ def projects():
         (Path(folder) / SUMMARY).write_text(f"## Rules\n\n- Use pnpm.\n  1. {HOSTILE}\n{LONG}\n")
         yield "guidance", guidance(Path(folder), building)
         place = RecordRoot(Path(folder) / ".holdfast", SHOP, "project")
+        records = worth_telling(MEMORIES, NOON + 60)
         for tokens in (120, 200, 400, 4_000):
-            text = compose(MEMORIES, place, Room.of(tokens=tokens))[0]
+            text = compose(records, place, Room.of(tokens=tokens))[0]
             yield f"published {tokens} tokens", text
         for size in (500, 900, 8_000):
-            text = compose(MEMORIES, place, Room.of(max_bytes=size))[0]
+            text = compose(records, place, Room.of(max_bytes=size))[0]
             yield f"published {size} bytes", text
     yield "transcript", payload([*TURNS, MEMORIES[2], MEMORIES[7]], ProjectSettings())
 

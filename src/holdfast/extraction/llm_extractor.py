@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..context.blocks import Line, render_line
 from ..models.llm.chat import Complete
 from ..models.llm.json_output import line, objects_in
-from ..text.fences import neutralise
 from ..types import SURENESS, Memory, Triple
 from .candidate import Advice, Candidate, grounded
 from .prompts import prompt
@@ -76,7 +76,8 @@ class LLMExtractor:
 
 def _told(turns: Sequence[Memory]) -> Iterator[str]:
     for number, turn in enumerate(turns, start=1):
-        yield f"[{number}] {turn.author or turn.role or 'somebody'}: {neutralise(turn.content)}"
+        speaker = turn.author or turn.role or "somebody"
+        yield render_line(Line(turn.content, bullet="", labels=(str(number),), speaker=speaker))
 
 
 def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate | None:

@@ -1,16 +1,14 @@
 """Memories as tools tell them: as data for programs, and as a short fenced text for a model.
 
-Memory is data and never an instruction, so every text goes out between fences and made harmless.
+Memory is data and never an instruction, so every text goes out escaped and between fences.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...context.brief import source_of, text_of
-from ...text.fences import fence, neutralise
+from ...context.blocks import Line, fence_block, fill, render_line, source_of, text_of
 from ...text.terminal import shorten
 from ...types import KINDS, STATUSES, Entity, Memory, iso
 from .json_schema import Schema, several, shape, text, texts
@@ -93,22 +91,19 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
     """A memory on a line for a model: its id, what it is, and what it says."""
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
-    about = ", ".join((memory.scope.kind, memory.category, *remarks))
-    return f"- {memory.id} [{neutralise(about)}] {neutralise(said)}"
+    labels = (memory.scope.kind, memory.category, *remarks)
+    return render_line(Line(said, id=memory.id, labels=labels))
 
 
 def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
     """Lines of memories between fences, or what to say when there are none."""
-    if not lines:
-        return empty
-    body = "\n".join(lines)
-    return fence(body, block_id=hashlib.sha256(body.encode()).hexdigest()[:12], label=label)
+    return fence_block("\n".join(lines), label=label) if lines else empty
 
 
 def noted(fields: Mapping[str, Any]) -> str:
     """Names and values, a line each, for a model."""
     return "\n".join(
-        f"{name}: {neutralise(str(value))}"
+        fill("{name}: {value}", name=name, value=value)
         for name, value in fields.items()
         if value not in ("", None)
     )
