@@ -23,8 +23,8 @@ from holdfast.records.roots import init_project, places_around
 
 Answered = namedtuple("Answered", "code out err seconds")
 PATIENCE = 100  # seconds that anything may take on a crowded machine
-HURRIED = """from holdfast.coding_agents.hooks import answer
-answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
+HURRIED = """from holdfast.coding_agents.hooks import deadline
+deadline.TIME, deadline.LAST_STEPS = {seconds}, {seconds} / 6
 from holdfast.cli import main
 main()"""
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")

@@ -333,7 +333,7 @@ def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subpr
 
 LATE = """
 import threading
-from holdfast.coding_agents.hooks import answer, recalling, run
+from holdfast.coding_agents.hooks import deadline, handler, inject
 from holdfast.retrieval import recall
 begun = threading.Event()
 
@@ -344,9 +344,9 @@ def slow(*_, **__):
     begun.set()
     threading.Event().wait()
 
-answer.Answer.watch = over_when_it_has_begun
+deadline.Answer.watch = over_when_it_has_begun
 {slow} = slow
-run.main(["{event}", "--tool", "{tool}"])
+handler.main(["{event}", "--tool", "{tool}"])
 """
 
 
@@ -383,7 +383,7 @@ def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(
 
 @both
 def test_a_session_that_starts_late_is_told_what_stands(here, tool):
-    told = late("SessionStart", here.folder, tool, slow="recalling.taught")["hookSpecificOutput"]
+    told = late("SessionStart", here.folder, tool, slow="inject.taught")["hookSpecificOutput"]
     assert (
         "Use pnpm" in told["additionalContext"]
         and "did not answer in time" in told["additionalContext"]
@@ -392,7 +392,7 @@ def test_a_session_that_starts_late_is_told_what_stands(here, tool):
 
 @both
 def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, tool):
-    told = late("UserPromptSubmit", here.folder, tool, slow="recalling.open_store")[
+    told = late("UserPromptSubmit", here.folder, tool, slow="inject.open_store")[
         "hookSpecificOutput"
     ]
     assert (
@@ -404,11 +404,9 @@ def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, too
 def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
     assert (
         "Holdfast was late"
-        in late("SessionStart", here.folder, "claude-code", slow="recalling.taught")[
-            "systemMessage"
-        ]
+        in late("SessionStart", here.folder, "claude-code", slow="inject.taught")["systemMessage"]
     )
-    assert list(late("SessionStart", here.folder, "codex", slow="recalling.taught")) == [
+    assert list(late("SessionStart", here.folder, "codex", slow="inject.taught")) == [
         "hookSpecificOutput"
     ]
 
@@ -452,10 +450,10 @@ def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tm
 
 SLOW = """
 import sys, threading
-from holdfast.coding_agents.hooks import answer, run
-answer.TIME, answer.LAST_STEPS = {seconds}, {seconds} / 6
-run.respond = lambda *_, **__: (threading.Event().wait({work}), ('{{"work": 1}}', "told"))[1]
-run.main(["SessionStart"])
+from holdfast.coding_agents.hooks import deadline, handler
+deadline.TIME, deadline.LAST_STEPS = {seconds}, {seconds} / 6
+handler.respond = lambda *_, **__: (threading.Event().wait({work}), ('{{"work": 1}}', "told"))[1]
+handler.main(["SessionStart"])
 """
 
 
