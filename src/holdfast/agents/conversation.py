@@ -232,9 +232,7 @@ class Conversation:
         self.project.unhear()
 
     def _reminder(self, bodies: Sequence[sessions.Body]) -> str:
-        """What long-term memory knows about what was last spoken of, as a section of the system
-        prompt.
-        """
+        """What memory knows about the last prompts, as a section of the system prompt."""
         memory = self.agent.memory
         asked = "\n".join(list(sessions.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
         if memory is None or not asked.strip() or memory.recall_is_off:

@@ -130,6 +130,13 @@ def render_line_within(line: Line, tokens: float) -> str | None:
     return head + _beginning(text, int(room)) + line.cut_tail
 
 
+def render_turn(turn: Memory, number: int | None = None) -> str:
+    """A turn after who said it, for prompts about a conversation; numbered if answers name it."""
+    labels = () if number is None else (str(number),)
+    speaker = turn.author or turn.role or "somebody"
+    return render_line(Line(turn.content, bullet="", labels=labels, speaker=speaker))
+
+
 def _beginning(text: str, tokens: int) -> str:
     """As much of a text as fits, up to the end of a word if one is near."""
     size = min(len(text), tokens * 4)

@@ -1,10 +1,8 @@
-"""What recall found, as a text for somebody else: a ranked line each, a block to paste into a
-prompt, or JSON.
+"""Briefs: hits of a recall as ranked lines, as a block to paste into a prompt, or as JSON.
 
-Nothing is looked up here. Each memory goes out with its scope, where it comes from, its score, and,
-where it cites files, whether they still say what they said. A block is fenced and labelled, because
-memory is data and never an instruction; its budget holds, and where a text is cut or left out, the
-block says so.
+Nothing is looked up here. Each memory is shown with its scope, its source, its score and, if it
+cites files, whether they still say what they said. A block keeps its budget, and says where a text
+is cut or left out.
 """
 
 from __future__ import annotations
@@ -86,11 +84,10 @@ def brief(
     freshness: Freshness | None = None,
     roots: Roots | None = None,
 ) -> str:
-    """The hits that fit what was asked, best first, in one of the three formats; within so many
-    tokens, if given.
+    """Render the hits that fit the question, best first, within `tokens` if given.
 
-    Empty when there is nothing to say, but for JSON, which is an empty list then. Only a block for
-    a prompt ever shows a part of a text, and says so.
+    Empty if there is nothing to say; as JSON an empty list. Only a block for a prompt ever cuts a
+    text, and says so.
     """
     chosen = check_format(format)
     marks = freshness or {}

@@ -1,9 +1,7 @@
-"""What stands before every prompt of a project: its principles, what people prefer, and how things
-are done here.
+"""Project rules: the block of principles, preferences and procedures before every prompt.
 
-The block depends on the memories alone, so it is the same, byte for byte, for as long as they are:
-when a session starts, when it is resumed, and after its history was compacted. A provider's prompt
-cache holds.
+The block depends on the memories alone, so it stays byte-identical while they do: when a session
+starts, when it is resumed, and after its history was compacted. A provider's prompt cache holds.
 """
 
 from __future__ import annotations
@@ -47,10 +45,10 @@ def standing(
     tokens: int,
     stands: Callable[[Memory], bool] = lambda memory: True,
 ) -> tuple[str, list[Memory]]:
-    """The block within so many tokens, and the memories in it; empty when there are none.
+    """Render the block within `tokens`; return it with the memories in it, empty if there are none.
 
-    Rules of every category, and preferences, of which `stands` may leave some out. Newest first,
-    and what is too long for what is left makes room for others.
+    It has rules of every category, and preferences; `stands` may leave some out. Newest first. A
+    memory too long for the room that is left makes way for shorter ones.
     """
     rules = store.list(replace(where, kinds=("rule",)), limit=MOST)
     liked = store.list(replace(where, categories=("preferences",)), limit=MOST)

@@ -1,8 +1,8 @@
-"""What goes before a model: a block that is the same for a whole session, and one for this prompt.
+"""Session context: a block that is the same for a whole session, and one for each prompt.
 
 The stable block shows rules and the latest reflection as they were when the session began, so that
-it stays byte-identical and a provider's prompt cache holds. What is learned during the session
-reaches the turn block at once and the stable block of the next session: a rule when it helps, a
+it stays byte-identical and a provider's prompt cache holds. What is learned during the session is
+in the turn block at once and in the stable block of the next session: a rule if it helps, a
 reflection in any case.
 """
 
@@ -54,10 +54,10 @@ def context(
     tokens: int,
     limit: int = MOST_HITS,
 ) -> Context:
-    """The blocks for a prompt; together they stay within `tokens`.
+    """Build the blocks for a prompt; together they stay within `tokens`.
 
     What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the
-    turn block recalls; rules and reflections stand whatever is asked for.
+    turn block recalls; rules and reflections do not depend on the prompt.
     """
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
@@ -134,10 +134,9 @@ def _recalled(hits: Iterable[Hit]) -> Iterator[Entry]:
 def _block(
     sections: Sequence[Iterable[Entry]], *, label: str, tokens: int | None, last_first: bool = False
 ) -> tuple[str, list[Memory]]:
-    """A fenced block of the entries that fit, and the memories in it; empty when none fits.
+    """A fenced block of the entries that fit, and the memories in it; empty if none fits.
 
-    Each section takes what it needs of the budget before the next; with `last_first` the last
-    section comes first.
+    Sections take from one budget in their order; with `last_first` the last section takes first.
     """
     budget = Budget(None if tokens is None else tokens - fence_tokens(label))
     if last_first:

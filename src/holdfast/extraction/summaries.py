@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..context.blocks import Line, render_line
+from ..context.blocks import render_turn
 from ..errors import ModelFailed
 from ..ingest import commit
 from ..ingest.commit import Draft
@@ -111,13 +111,8 @@ def summarise_session(
 # By a model
 
 
-def _turn_line(turn: Memory) -> str:
-    speaker = turn.author or turn.role or "somebody"
-    return render_line(Line(turn.content, bullet="", speaker=speaker))
-
-
 def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
-    told = "\n".join(map(_turn_line, turns[-MOST_TOLD:]))
+    told = "\n".join(map(render_turn, turns[-MOST_TOLD:]))
     answer: Any = object_in(complete(prompt("summarise_session", turns=told)))
     if answer is None:
         raise ModelFailed("The model gave no summary of the session that can be read.")

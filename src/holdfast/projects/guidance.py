@@ -1,6 +1,4 @@
-"""What an agent is told of a project's memory when it begins: the summary, and how to use the
-rest.
-"""
+"""Guidance: a project's summary and how to use the rest of its memory, as a block for a session."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from .prompt_files import filled
 
 
 def guidance(folder: Path, building: Building) -> str:
-    """The block for a model; empty when there is no summary. It never names where the files are on
-    this machine.
-    """
+    """Render the block; empty if there is no summary. It never names a path on this machine."""
     try:
         summary = _read(folder / SUMMARY).strip()
     except (OSError, UnicodeDecodeError):

@@ -18,7 +18,7 @@ LONGEST = 32_000
 
 
 def payload(turns: Sequence[Memory], settings: ProjectSettings) -> str:
-    """The items of a session as a JSON list within the tokens that a session may take."""
+    """Render a session's turns as a JSON list within the tokens that a session may take."""
     items = [
         json.dumps(
             {"role": turn.role, "content": cut_middle(escape(turn.content), LONGEST)},

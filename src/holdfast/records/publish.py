@@ -108,9 +108,7 @@ def worth_telling(records: Iterable[Memory], now: Micros) -> list[Memory]:
 
 
 def compose(records: Sequence[Memory], place: RecordRoot, room: Room) -> tuple[str, list[Memory]]:
-    """The text of a region with as many of these records as there is room for, and which they
-    are.
-    """
+    """Render a region with as many of these records as fit; return its text and the records."""
     frame = [*_frame(place), _more(len(records)), managed_region.put(None, "").decode()]
     left = room.left(frame)
     if left < 0:

@@ -136,8 +136,8 @@ def _marks(here: Here, hits: list[Hit]) -> dict[str, tuple[Verdict, ...]]:
 
 
 def _with_note(block: str) -> str:
-    """What stands, if there is any, with a word on why it is all there is. Fenced, so that nobody
-    learns from it.
+    """`block` with a note that the rest is late. The note is fenced, so that nothing learns from
+    it.
     """
     return join_blocks(block, fence_block(LATE, block_id="late", label="late memory"))
 

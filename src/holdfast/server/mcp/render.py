@@ -1,4 +1,4 @@
-"""Memories as tools tell them: as data for programs, and as a short fenced text for a model.
+"""Memories in answers of tools: as data for programs, and as a short fenced text for a model.
 
 Memory is data and never an instruction, so every text goes out escaped and between fences.
 """
@@ -89,19 +89,19 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 
 def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
-    """A memory on a line for a model: its id, what it is, and what it says."""
+    """Render a memory on one line: its id, what it is, and what it says."""
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
     labels = (memory.scope.kind, memory.category, *remarks)
     return render_line(Line(said, id=memory.id, labels=labels))
 
 
 def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
-    """Lines of memories between fences, or what to say when there are none."""
+    """Put lines between fences; `empty` if there are none."""
     return fence_block("\n".join(lines), label=label) if lines else empty
 
 
 def noted(fields: Mapping[str, Any]) -> str:
-    """Names and values, a line each, for a model."""
+    """Render names and values, one per line."""
     return "\n".join(
         fill("{name}: {value}", name=name, value=value)
         for name, value in fields.items()
