@@ -104,8 +104,8 @@ def test_a_fault_of_ours_is_an_answer_too_and_tells_nothing(hf, talk, caplog):
 def test_only_the_protocol_is_on_standard_output(tmp_path):
     """Whatever a library prints must not reach the client."""
     code = (
-        "import sys; from holdfast.server.mcp import stdio, methods\n"
-        "class Loud(methods.Methods):\n"
+        "import sys; from holdfast.server.mcp import dispatch, stdio\n"
+        "class Loud(dispatch.Methods):\n"
         "    def open(self):\n"
         "        print('hello', flush=True)\n"
         "with stdio.own_pipes() as (source, sink):\n"
