@@ -91,6 +91,17 @@ def test_modules_are_small_enough_to_be_one_thing():
     assert long <= {"storage/protocol.py", "async_client.py"}
 
 
+def test_one_module_escapes_and_fences_what_becomes_prompt_text(nodes):
+    found = {
+        path
+        for path, every in nodes.items()
+        for node in every
+        if isinstance(node, ast.ImportFrom)
+        and any(one.name in ("fence", "neutralise") for one in node.names)
+    }
+    assert found == {"context/blocks.py"}
+
+
 def test_there_are_few_public_names_and_few_settings():
     assert len(holdfast.__all__) <= 18
     assert len(fields(Settings)) < 30

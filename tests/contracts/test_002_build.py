@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast import config
+from holdfast.erasure.project_files import clear_project_memory
 from holdfast.extraction.coding.project_settings import Building, ProjectSettings, settings_from
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance import project_build
@@ -457,7 +458,7 @@ def test_projects_do_not_meet(yard):
     assert "pnpm" in yard.file("MEMORY.md")
     assert "Hugo" not in yard.file("MEMORY.md")
     assert "Hugo" in yard.file("MEMORY.md", OTHER)
-    project_build.clear(yard.hf.store, PROJECT, yard.building, yard.author())
+    clear_project_memory(yard.hf.store, PROJECT, yard.building, yard.author())
     assert (yard.files(), "MEMORY.md" in yard.files(OTHER)) == ([], True)
     assert yard.build(scope=OTHER).read == 0
     assert yard.build().read == 1

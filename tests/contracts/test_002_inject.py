@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.context.blocks import MARKER, cut_middle_within
 from holdfast.extraction.coding.project_settings import Building, ProjectSettings, memory_folder
 from holdfast.projects.guidance import guidance
-from holdfast.projects.transcript_json import MARKER, payload, truncated, within
+from holdfast.projects.transcript_json import payload, within
 from holdfast.text.budget import count_tokens
 from holdfast.text.fences import strip_fences
 from holdfast.types import Memory, Scope
@@ -149,4 +150,4 @@ def test_what_is_shown_fits_and_stays_json(items, room):
 
 @given(text=st.text(max_size=400), tokens=st.integers(0, 60))
 def test_a_cut_text_stays_within_its_tokens(text, tokens):
-    assert count_tokens(truncated(text, tokens)) <= max(tokens, 0)
+    assert count_tokens(cut_middle_within(text, tokens)) <= max(tokens, 0)

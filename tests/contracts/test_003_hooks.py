@@ -404,9 +404,13 @@ def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, too
 def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
     assert (
         "Holdfast was late"
+<<<<<<< HEAD
         in late("SessionStart", here.folder, "claude-code", slow="inject.taught")[
             "systemMessage"
         ]
+=======
+        in late("SessionStart", here.folder, "claude-code", slow="inject.taught")["systemMessage"]
+>>>>>>> h/render
     )
     assert list(late("SessionStart", here.folder, "codex", slow="inject.taught")) == [
         "hookSpecificOutput"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +18,9 @@ from pydantic_ai.messages import (
 )
 
 from .. import config
+from ..context.blocks import Line, fence_block, render_line
 from ..errors import HoldfastError, InvalidInput
 from ..ingest.commit import check_session
-from ..text.fences import fence, neutralise
 from ..types import Memories
 from . import chat_transcript, sessions
 from .about import mentioning
@@ -233,9 +232,7 @@ class Conversation:
         self.project.unhear()
 
     def _reminder(self, bodies: Sequence[sessions.Body]) -> str:
-        """What long-term memory knows about what was last spoken of, as a section of the system
-        prompt.
-        """
+        """What memory knows about the last prompts, as a section of the system prompt."""
         memory = self.agent.memory
         asked = "\n".join(list(sessions.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
         if memory is None or not asked.strip() or memory.recall_is_off:
@@ -245,17 +242,13 @@ class Conversation:
         except HoldfastError as error:
             log.warning("nothing was recalled for the resumed conversation: %s", error)
             return ""
+        if not found:
+            return ""
         lines = [
-            f"- [{neutralise(one.memory.category)}] {neutralise(one.memory.content)}"
-            for one in found
+            render_line(Line(one.memory.content, labels=(one.memory.category,))) for one in found
         ]
         text = "\n".join(("## Recalled Memories (from previous sessions)", *lines))
-        block_id = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return (
-            fence(text, block_id=block_id, label="recalled for a resumed conversation")
-            if lines
-            else ""
-        )
+        return fence_block(text, label="recalled for a resumed conversation")
 
 
 def packed(messages: Sequence[ModelMessage]) -> Iterator[sessions.Body]:

@@ -19,12 +19,12 @@ from pydantic_ai import Tool
 from pydantic_ai.messages import ModelMessage
 
 from .. import config
+from ..context.blocks import escape_document
 from ..errors import HoldfastError
 from ..ingest import owner_profile
 from ..memory import Holdfast
 from ..memory.project import NO_GUIDANCE, Project, project_at
 from ..projects.discovery import project_around
-from ..projects.guidance import harmless
 from ..storage.connect import is_server
 from ..text.spoken_commands import answer as meant
 from ..text.terminal import counted
@@ -221,7 +221,7 @@ class ProjectMemory:
                 memory://root/skills/<name>/SKILL.md for a playbook.
         """
         try:
-            return harmless(self._project.read(url).text)
+            return escape_document(self._project.read(url).text)
         except HoldfastError as error:
             return str(error)
 

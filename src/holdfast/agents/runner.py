@@ -24,6 +24,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from .. import config
+from ..context.blocks import join_blocks
 from ..errors import HoldfastError, ModelFailed
 from ..ingest.sanitize import clean
 from ..models.llm.chat import Complete, completing
@@ -210,8 +211,8 @@ class RoleAgent:
         """What memory adds to the system prompt, asked for anew at every run."""
         # What never changes goes first: providers keep the beginning of a prompt that they have
         # seen.
-        blocks = (self.guidance, self.memory.procedures() if self.memory else "", self.recalled)
-        return "\n\n".join(block for block in blocks if block)
+        procedures = self.memory.procedures() if self.memory else ""
+        return join_blocks(self.guidance, procedures, self.recalled)
 
     def close(self) -> None:
         """Closes the memory."""

@@ -14,8 +14,8 @@ from typing import ParamSpec, TypeVar
 
 from pydantic_ai import ModelRetry, Tool
 
+from ..context.blocks import Line, fill, render_line
 from ..errors import InvalidInput, Refused
-from ..text.fences import neutralise
 from ..types import Memory, iso
 from .memory import RoleMemory, ScoredMemory
 from .records import record_functions
@@ -69,11 +69,7 @@ class MemoryTools:
         if not self._memory.exists:
             return NOTHING_STORED
         listed = self._memory.listed(type_=memory_type, category=category, limit=limit)
-        lines = (
-            f"[{m.layer}:{m.category}] ({iso(m.created_at)}) {neutralise(m.content)}"
-            for m in listed
-        )
-        return "\n".join(lines) or NOTHING_LISTED
+        return "\n".join(map(_listed, listed)) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:
         """Save a procedure, policy or pattern that should be followed from now on.
@@ -122,13 +118,26 @@ def _told(done: str, stored: Memory) -> str:
     return f"{done} (id={stored.seq}, category={stored.category})"
 
 
+def _listed(memory: Memory) -> str:
+    line = Line(
+        memory.content,
+        bullet="",
+        labels=(f"{memory.layer}:{memory.category}",),
+        attribution=(iso(memory.created_at),),
+    )
+    return render_line(line)
+
+
 def _found(found: ScoredMemory) -> str:
     memory = found.memory
-    head = (
-        f"Type: {memory.layer} | Category: {memory.category} | Score: {found.score:.3f} | "
-        f"{iso(memory.created_at)}"
+    return fill(
+        "[Type: {layer} | Category: {category} | Score: {score} | {created}]\n{content}",
+        layer=memory.layer,
+        category=memory.category,
+        score=f"{found.score:.3f}",
+        created=iso(memory.created_at),
+        content=memory.content,
     )
-    return f"[{head}]\n{neutralise(memory.content)}"
 
 
 def retried(tool: Callable[P, T]) -> Callable[P, T | str]:

@@ -1,4 +1,5 @@
-"""Everything that becomes prompt text: session context, briefs, project rules.
+"""Everything that becomes prompt text, through one block renderer: session context, briefs,
+project rules.
 
 Submodules are imported on first use, as in `context.brief`, to keep start-up short.
 """

@@ -16,9 +16,9 @@ from ..retrieval.personal_questions import personal_terms
 from ..retrieval.recall import Engine, Question, recall, terms_of
 from ..storage.protocol import Filter, Store
 from ..storage.schema import fold
-from ..text.fences import neutralise
 from ..text.tokens import query_terms
 from ..types import DAY, Hit, Memory
+from .blocks import fill
 
 CANDIDATES = 20
 FACTS = 5
@@ -182,15 +182,17 @@ def format_working_memory_entries(entries: Iterable[Memory]) -> list[str]:
 
 
 def _fact_line(fact: Memory) -> str:
-    said = neutralise(fact.quote or fact.content)
+    said = fact.quote or fact.content
     if fact.triple is None:
-        return f"Previously noted: {said}"
-    subject = "User" if fold(fact.triple.subject) in _USERS else fact.triple.subject
-    triple = (
-        f"{neutralise(subject)} {neutralise(fact.triple.predicate)} "
-        f"{neutralise(fact.triple.object)}"
+        return fill("Previously noted: {said}", said=said)
+    return fill(
+        '[{category}] {subject} {predicate} {object} — "{said}"',
+        category=fact.category,
+        subject="User" if fold(fact.triple.subject) in _USERS else fact.triple.subject,
+        predicate=fact.triple.predicate,
+        object=fact.triple.object,
+        said=said,
     )
-    return f'[{neutralise(fact.category)}] {triple} — "{said}"'
 
 
 def _arc_line(arc: Memory) -> str:
@@ -204,8 +206,8 @@ def _arc_line(arc: Memory) -> str:
         if isinstance(context, Mapping)
         else ""
     )
-    line = f"Last session ({neutralise(label)}): {neutralise(arc.content)}"
-    return f"{line} [{neutralise(values)}]" if values else line
+    line = fill("Last session ({label}): {summary}", label=label, summary=arc.content)
+    return line + fill(" [{values}]", values=values) if values else line
 
 
 def _label(key: object) -> str:

@@ -1,22 +1,27 @@
-"""What stands before every prompt of a project: its principles, what people prefer, and how things
-are done here.
+"""Project rules: the block of principles, preferences and procedures before every prompt.
 
-The block depends on the memories alone, so it is the same, byte for byte, for as long as they are:
-when a session starts, when it is resumed, and after its history was compacted. A provider's prompt
-cache holds.
+The block depends on the memories alone, so it stays byte-identical while they do: when a session
+starts, when it is resumed, and after its history was compacted. A provider's prompt cache holds.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from ..storage.protocol import Filter, Store
-from ..text.budget import count_tokens
-from ..text.fences import fence, neutralise
 from ..types import Memory
 from ..values import replace
-from .brief import text_of
+from .blocks import (
+    Budget,
+    Entry,
+    Line,
+    fence_block,
+    fence_tokens,
+    fit,
+    render_line,
+    text_of,
+    under_headings,
+)
 
 LABEL = "standing memory"
 HEAD = (
@@ -40,20 +45,20 @@ def standing(
     tokens: int,
     stands: Callable[[Memory], bool] = lambda memory: True,
 ) -> tuple[str, list[Memory]]:
-    """The block within so many tokens, and the memories in it; empty when there are none.
+    """Render the block within `tokens`; return it with the memories in it, empty if there are none.
 
-    Rules of every category, and preferences, of which `stands` may leave some out. Newest first,
-    and what is too long for what is left makes room for others.
+    It has rules of every category, and preferences; `stands` may leave some out. Newest first. A
+    memory too long for the room that is left makes way for shorter ones.
     """
     rules = store.list(replace(where, kinds=("rule",)), limit=MOST)
     liked = store.list(replace(where, categories=("preferences",)), limit=MOST)
     found = {memory.id: memory for memory in (*rules, *liked) if stands(memory)}
-    room = tokens - count_tokens(fence(HEAD, block_id="0" * 12, label=LABEL))
-    shown = _fitting(sorted(found.values(), key=_rank), room)
-    if not shown:
+    budget = Budget(tokens - fence_tokens(LABEL, HEAD))
+    kept = fit(map(_entry, sorted(found.values(), key=_rank)), budget, skip_long=True)
+    if not kept:
         return "", []
-    text = "\n".join((HEAD, *_lines(shown)))
-    return fence(text, block_id=hashlib.sha256(text.encode()).hexdigest()[:12], label=LABEL), shown
+    text = "\n".join((HEAD, *under_headings(kept)))
+    return fence_block(text, label=LABEL), [entry.memory for entry in kept]
 
 
 def _rank(memory: Memory) -> tuple[int, int]:
@@ -61,33 +66,6 @@ def _rank(memory: Memory) -> tuple[int, int]:
     return (order.index(memory.category) if memory.category in HEADS else len(order), -memory.seq)
 
 
-def _fitting(memories: Iterable[Memory], tokens: int) -> list[Memory]:
-    kept = list[Memory]()
-    heads = set[str]()
-    for memory in memories:
-        head = _head(memory)
-        cost = count_tokens(_line(memory)) + 1 + (0 if head in heads else count_tokens(head) + 1)
-        if cost <= tokens:
-            tokens -= cost
-            heads.add(head)
-            kept.append(memory)
-    return kept
-
-
-def _lines(memories: Sequence[Memory]) -> list[str]:
-    lines = list[str]()
-    last = ""
-    for memory in memories:
-        if _head(memory) != last:
-            last = _head(memory)
-            lines.append(last)
-        lines.append(_line(memory))
-    return lines
-
-
-def _head(memory: Memory) -> str:
-    return HEADS.get(memory.category, OTHER)
-
-
-def _line(memory: Memory) -> str:
-    return f"- {neutralise(text_of(memory))}"
+def _entry(memory: Memory) -> Entry:
+    line = render_line(Line(text_of(memory)))
+    return Entry(memory, line, HEADS.get(memory.category, OTHER))

@@ -1,40 +1,34 @@
-"""What goes before a model: a block that is the same for a whole session, and one for this prompt.
+"""Session context: a block that is the same for a whole session, and one for each prompt.
 
 The stable block shows rules and the latest reflection as they were when the session began, so that
-it stays byte-identical and a provider's prompt cache holds. What is learned during the session
-reaches the turn block at once and the stable block of the next session: a rule when it helps, a
+it stays byte-identical and a provider's prompt cache holds. What is learned during the session is
+in the turn block at once and in the stable block of the next session: a rule if it helps, a
 reflection in any case.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..retrieval.recall import Engine, Question, recall
 from ..storage.protocol import Filter, Store
 from ..text.budget import count_tokens
-from ..text.fences import fence, neutralise
-from ..text.reference import BRANCH
-from ..types import (
-    MOST_HITS,
-    MOST_RULES,
-    OUTDATED_BY,
-    STATUSES,
-    Hit,
-    Memory,
-    Micros,
-    Scope,
-    to_datetime,
+from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope
+from .blocks import (
+    Budget,
+    Entry,
+    Line,
+    attribution_of,
+    fence_block,
+    fence_tokens,
+    fit,
+    render_line,
+    under_headings,
 )
 
 # Of the budget, at most: the rest is for what this prompt needs.
 STABLE_SHARE = 0.5
-Line = tuple[Memory, str]
-Section = tuple[str, Iterable[Line]]
-"""A heading, and the memories under it with their lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,10 @@ def context(
     tokens: int,
     limit: int = MOST_HITS,
 ) -> Context:
-    """The blocks for a prompt; together they stay within `tokens`.
+    """Build the blocks for a prompt; together they stay within `tokens`.
 
     What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the
-    turn block recalls; rules and reflections stand whatever is asked for.
+    turn block recalls; rules and reflections do not depend on the prompt.
     """
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
@@ -72,7 +66,12 @@ def context(
     news = [one for one in _reflections(engine, anything) if one not in standing]
     known = {memory.id for memory in (*standing, *news)}
     fresh = [hit for hit in hits if hit.memory.id not in known][:limit]
-    turn, recalled = _turn(fresh, news, tokens - count_tokens(stable))
+    turn, recalled = _block(
+        (_recalled(fresh), _insight(news)),
+        label="memory for this prompt",
+        tokens=tokens - count_tokens(stable),
+        last_first=True,
+    )
     return Context(stable, turn, (*standing, *recalled))
 
 
@@ -114,68 +113,38 @@ def procedures(store: Store, scope: Scope, now: Micros) -> str:
     return _block((_rules(rules),), label="standing memory", tokens=None)[0]
 
 
-def _rules(rules: Iterable[Memory]) -> Section:
-    return "## Learned Procedures and Policies", (
-        (m, f"- [{_safe(m.category)}] {_safe(m.content)}") for m in rules
-    )
+def _rules(rules: Iterable[Memory]) -> Iterator[Entry]:
+    for rule in rules:
+        line = render_line(Line(rule.content, labels=(rule.category,)))
+        yield Entry(rule, line, "## Learned Procedures and Policies")
 
 
-def _insight(reflections: Iterable[Memory]) -> Section:
-    return "## Weekly insight", ((m, _safe(m.content)) for m in reflections)
+def _insight(reflections: Iterable[Memory]) -> Iterator[Entry]:
+    for memory in reflections:
+        yield Entry(memory, render_line(Line(memory.content, bullet="")), "## Weekly insight")
 
 
-def _turn(hits: Iterable[Hit], news: Iterable[Memory], tokens: int) -> tuple[str, list[Memory]]:
-    lines = ((hit.memory, f"- {_source(hit.memory)}{_safe(hit.memory.content)}") for hit in hits)
-    sections = (("## Relevant memory", lines), _insight(news))
-    return _block(sections, label="memory for this prompt", tokens=tokens, last_first=True)
-
-
-def _source(memory: Memory) -> str:
-    """Who said it and when, for what was said; a fact speaks for itself."""
-    if memory.kind not in ("turn", "episode", "document"):
-        return ""
-    who = memory.author or memory.role
-    day = to_datetime(memory.event_time).date().isoformat()
-    since = "replaced since" if memory.kind == "turn" and OUTDATED_BY in memory.metadata else ""
-    branch = "abandoned branch" if memory.metadata.get(BRANCH) else ""
-    return f"({_safe(', '.join(filter(None, (who, day, branch, since))))}) "
-
-
-def _safe(text: str) -> str:
-    return neutralise(text)
+def _recalled(hits: Iterable[Hit]) -> Iterator[Entry]:
+    for hit in hits:
+        memory = hit.memory
+        line = render_line(Line(memory.content, attribution=attribution_of(memory)))
+        yield Entry(memory, line, "## Relevant memory")
 
 
 def _block(
-    sections: Sequence[Section], *, label: str, tokens: int | None, last_first: bool = False
+    sections: Sequence[Iterable[Entry]], *, label: str, tokens: int | None, last_first: bool = False
 ) -> tuple[str, list[Memory]]:
-    """A fenced block of sections with as many lines as the budget allows, if there is one; empty
-    when no line fits.
+    """A fenced block of the entries that fit, and the memories in it; empty if none fits.
 
-    With `last_first` the last section has its lines before the others get what is left.
+    Sections take from one budget in their order; with `last_first` the last section takes first.
     """
-    overhead = count_tokens(fence("", block_id="0" * 12, label=label))
-    room = math.inf if tokens is None else tokens - overhead
-    places = range(len(sections))
-    fitted: dict[int, list[Line]] = {}
-    for place in reversed(places) if last_first else places:
-        fitted[place], room = _fitting(sections[place], room)
-    kept = [(sections[place][0], fitted[place]) for place in places if fitted[place]]
+    budget = Budget(None if tokens is None else tokens - fence_tokens(label))
+    if last_first:
+        fitted = [fit(section, budget) for section in reversed(sections)][::-1]
+    else:
+        fitted = [fit(section, budget) for section in sections]
+    kept = [entry for section in fitted for entry in section]
     if not kept:
         return "", []
-    text = "\n\n".join("\n".join((head, *(line for _, line in lines))) for head, lines in kept)
-    shown = [memory for _, lines in kept for memory, _ in lines]
-    return fence(text, block_id=hashlib.sha256(text.encode()).hexdigest()[:12], label=label), shown
-
-
-def _fitting(section: Section, room: float) -> tuple[list[Line], float]:
-    """The first lines of a section that fit into so many tokens, and how many are left."""
-    head, lines = section
-    left = room - count_tokens(head) - 1
-    kept = list[Line]()
-    for memory, line in lines:
-        cost = count_tokens(line) + 1
-        if cost > left:
-            break
-        left -= cost
-        kept.append((memory, line))
-    return kept, left if kept else room
+    text = "\n".join(under_headings(kept, blank_lines=True))
+    return fence_block(text, label=label), [entry.memory for entry in kept]

@@ -1,6 +1,6 @@
-"""Permanent deletion of memories, sessions and owners, with a receipt.
+"""Permanent deletion of memories, sessions and owners: what goes, in which order, with a receipt.
 
-Submodules are imported on first use, as in `erasure.files`, to keep start-up short.
+Submodules are imported on first use, as in `erasure.purge`, to keep start-up short.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..lazily import modules_of
 
 if TYPE_CHECKING:
-    from . import files as files
     from . import purge as purge
 else:
     __getattr__ = modules_of(__name__)

@@ -16,8 +16,8 @@ from ..storage.connect import location_of
 from ..storage.protocol import ErasureTarget
 from ..text.terminal import counted
 from ..types import Scope
-from .purge import Target
 from .receipt import Receipt
+from .target import Target
 
 Line = dict[str, Any]
 # Kinds of scopes that are a person.

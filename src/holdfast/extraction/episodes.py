@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..context.blocks import Line, render_line
 from ..errors import Conflict, HoldfastError, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..storage.protocol import Author, Filter, Store, Writer
-from ..text.fences import neutralise
 from ..types import Clock, Edge, Job, Memories, Memory, Scope, iso, new_id, system_clock
 from .job_types import LEASE, worker_name
 from .prompts import prompt
@@ -112,10 +112,12 @@ def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:
 
 def asked(episodes: Sequence[Memory]) -> str:
     """The prompt for these episodes."""
-    lines = (
-        f"- [{one.category}] ({iso(one.created_at)}) {neutralise(one.content)}" for one in episodes
-    )
-    return prompt("consolidate_episodes", episodes="\n".join(lines))
+    return prompt("consolidate_episodes", episodes="\n".join(map(_line, episodes)))
+
+
+def _line(episode: Memory) -> str:
+    created = iso(episode.created_at)
+    return render_line(Line(episode.content, labels=(episode.category,), attribution=(created,)))
 
 
 def parse(answer: str) -> Iterator[Insight]:

@@ -9,12 +9,12 @@ JSON is mended where that is possible; an element whose quote does not occur in 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..context.blocks import render_turn
 from ..models.llm.chat import Complete
 from ..models.llm.json_output import line, objects_in
-from ..text.fences import neutralise
 from ..types import SURENESS, Memory, Triple
 from .candidate import Advice, Candidate, grounded
 from .prompts import prompt
@@ -59,7 +59,7 @@ class LLMExtractor:
         listed = ", ".join(name for name in words.categories if name != "general")
         predicates = ", ".join(sorted(words.predicates - words.never))
         types = ", ".join(sorted(words.types))
-        said = "".join(f"\n    {line.partition('] ')[2]}" for line in _told(self._history))
+        said = "".join(f"\n    {render_turn(turn)}" for turn in self._history)
         return prompt(
             "extract_facts",
             categories=f"one lower-case word such as {listed}"
@@ -70,13 +70,8 @@ class LLMExtractor:
             history=f"\nSaid before, to understand the rest; find nothing in it:{said}\n"
             if said
             else "",
-            turns="\n".join(_told(turns)),
+            turns="\n".join(render_turn(turn, number) for number, turn in enumerate(turns, 1)),
         )
-
-
-def _told(turns: Sequence[Memory]) -> Iterator[str]:
-    for number, turn in enumerate(turns, start=1):
-        yield f"[{number}] {turn.author or turn.role or 'somebody'}: {neutralise(turn.content)}"
 
 
 def _candidate(element: Mapping[str, Any], turns: Sequence[Memory]) -> Candidate | None:

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..context.blocks import render_turn
 from ..errors import ModelFailed
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..models.llm.json_output import line, object_in
 from ..storage.protocol import Writer
-from ..text.fences import neutralise
 from ..text.spoken_commands import command
 from ..text.terminal import shorten
 from ..text.tokens import query_terms
@@ -112,11 +112,8 @@ def summarise_session(
 
 
 def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
-    told = (
-        f"{one.author or one.role or 'somebody'}: {neutralise(one.content)}"
-        for one in turns[-MOST_TOLD:]
-    )
-    answer: Any = object_in(complete(prompt("summarise_session", turns="\n".join(told))))
+    told = "\n".join(map(render_turn, turns[-MOST_TOLD:]))
+    answer: Any = object_in(complete(prompt("summarise_session", turns=told)))
     if answer is None:
         raise ModelFailed("The model gave no summary of the session that can be read.")
     if "arc" in answer:

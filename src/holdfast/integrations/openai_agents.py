@@ -21,6 +21,7 @@ from itertools import dropwhile, takewhile
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
+from ..context.blocks import join_blocks
 from ..context.session_context import Context
 from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
 from ..ingest import session_log
@@ -204,7 +205,7 @@ class HoldfastMemory(RunHooks[Any]):
         place = _prompt_at(given.input)
         prompt = _text(given.input[place]) if place is not None else self._asked or ""
         known = await self._recalled(prompt)
-        instructions = "\n\n".join(part for part in (given.instructions, known.stable) if part)
+        instructions = join_blocks(given.instructions, known.stable)
         if not known.turn or place is None:
             return ModelInputData(given.input, instructions or None)
         block: TResponseInputItem = {"role": "user", "content": known.turn}

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..erasure.purge import SCRUB
+from ..erasure.cleanup import JOB as SCRUB
 from ..errors import CapReached, Conflict, HoldfastError, InvalidInput, StoreClosed
 from ..extraction.job_types import Due, Kind, LeaseLost, Output, Stopping, Task, Terms, Worker
 from ..extraction.session_extraction import LEARN, end_silent

@@ -15,9 +15,8 @@ from ..extraction.job_types import Worker
 from ..extraction.turn_extraction import turns_of
 from ..models.llm.budget import ANSWER, Estimate
 from ..projects import build, stage1, stage1_outputs
-from ..projects.artifacts import remove_files
 from ..projects.stage1 import Passed, candidates
-from ..storage.protocol import Author, Spent, Store, Writer
+from ..storage.protocol import Spent, Store
 from ..text.terminal import counted
 from ..types import Job, Micros, Scope, Session
 from . import job_runner
@@ -243,21 +242,3 @@ def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> lis
     elif stands.outputs and not {MEMORY, SUMMARY} <= set(stands.files):
         told.append("The files are gone. `holdfast project rebuild` makes them again.")
     return told
-
-
-def clear(store: Store, scope: Scope, building: Building, author: Author) -> int:
-    """Takes away all that was built of a project, in the store and on disk; says what of how many
-    sessions that was.
-
-    The sessions themselves stay, and are read anew by the next build.
-    """
-    known = stage1_outputs.kept_as(store, scope)
-
-    def work_(writer: Writer) -> None:
-        for memory in known:
-            writer.purge(memory)
-        writer.drop_jobs(scope, (stage1.NAME, build.NAME))
-
-    store.write(author, work_)
-    remove_files(building.folder(scope))
-    return len(known)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..context.blocks import Line, render_line
 from ..errors import Conflict, ModelFailed
 from ..extraction.job_types import Due, Kind, Output, Task, Worker
 from ..extraction.prompts import prompt
@@ -19,7 +20,6 @@ from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..storage.protocol import Author, Filter, Store, Writer
-from ..text.fences import neutralise
 from ..text.terminal import counted, shorten
 from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
@@ -82,7 +82,7 @@ def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None
     if complete is None:
         return digest(store, scope, seen)
     lines = (
-        f"{number}. [{one.kind}] {neutralise(one.content)}"
+        render_line(Line(one.content, bullet=f"{number}. ", labels=(one.kind,)))
         for number, one in enumerate(seen.memories[:TOLD], 1)
     )
     text = complete(prompt("reflect", memories="\n".join(lines))).strip()

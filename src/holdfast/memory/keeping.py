@@ -42,7 +42,7 @@ class Keeping(Opened):
             ", ".join(map(str, refs)) or (f"session {session}" if session else str(self.scopes[0]))
         )
         target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return erasure.files.erase(
+        return erasure.purge.erase(
             self._files, self.scopes, target, author_of(self, "purge"), wait=wait
         )
 

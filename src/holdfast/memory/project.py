@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from .. import config
+from ..erasure.project_files import clear_project_memory
 from ..errors import InvalidInput, NotFound
 from ..extraction.coding.project_settings import Building, unlimited
 from ..extraction.job_types import Worker
@@ -99,7 +100,7 @@ class Project:
 
         The sessions themselves stay, and the next build reads them anew.
         """
-        return project_build.clear(
+        return clear_project_memory(
             self.memory.store, self.scope, self.building, author_of(self.memory, "project")
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..context.blocks import cut_middle_within
 from ..errors import ModelFailed, NotFound
 from ..extraction.coding.project_settings import SECOND, Building
 from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
@@ -31,7 +32,6 @@ from .llm_output import answer_of
 from .prompt_files import asked
 from .stage1 import NEXT, dirty
 from .stage1_outputs import Output as Kept
-from .transcript_json import truncated
 
 NAME, KEY = NEXT
 RAW_TOKENS = 20_000
@@ -86,8 +86,8 @@ def by_model(kept: Sequence[Kept], building: Building) -> Composed:
     said = asked(
         building.prompts,
         template="consolidation",
-        raw_memories=truncated("\n\n".join(map(_raw, kept)), RAW_TOKENS),
-        rollout_summaries=truncated("\n\n".join(map(_summary, kept)), SUMMARY_TOKENS),
+        raw_memories=cut_middle_within("\n\n".join(map(_raw, kept)), RAW_TOKENS),
+        rollout_summaries=cut_middle_within("\n\n".join(map(_summary, kept)), SUMMARY_TOKENS),
     )
     answer = answer_of(model, said, KEYS, stage="phase2")
     memory, summary = (text_of(answer, key).strip() for key in KEYS[:2])

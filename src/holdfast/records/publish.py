@@ -8,14 +8,22 @@ choice does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..context.brief import text_of
+from ..context.blocks import (
+    Budget,
+    Entry,
+    Line,
+    Measure,
+    fit,
+    line_tokens,
+    render_line,
+    text_of,
+    under_headings,
+)
 from ..errors import InvalidInput, Refused
-from ..text.budget import count_tokens
-from ..text.fences import neutralise
 from ..types import DAY, Memory, Micros
 from . import atomic_files, managed_region
 from .roots import RecordRoot
@@ -29,8 +37,6 @@ HALF_LIFE = 365 * DAY
 # Characters; a longer record is begun, and its file named.
 LONGEST = 600
 NOTHING = "No records yet."
-
-Measure = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class Room:
                 "Give the size as bytes or as tokens, not both. Nothing was written."
             )
         if tokens is not None:
-            return cls(tokens, lambda line: count_tokens(line) + 1)
+            return cls(tokens, line_tokens)
         return cls(MOST_BYTES if max_bytes is None else max_bytes, _bytes)
 
     def left(self, lines: Iterable[str]) -> int:
@@ -102,30 +108,24 @@ def worth_telling(records: Iterable[Memory], now: Micros) -> list[Memory]:
 
 
 def compose(records: Sequence[Memory], place: RecordRoot, room: Room) -> tuple[str, list[Memory]]:
-    """The text of a region with as many of these records as there is room for, and which they
-    are.
-    """
+    """Render a region with as many of these records as fit; return its text and the records."""
     frame = [*_frame(place), _more(len(records)), managed_region.put(None, "").decode()]
     left = room.left(frame)
     if left < 0:
         raise InvalidInput(
             f"A region takes at least {room.limit - left}, and {room.limit} was allowed for it."
         )
-    chosen: dict[str, list[tuple[Memory, str]]] = {}
-    for record in records:
-        line = _line(record, place)
-        cost = room.measure(line) + (
-            0 if record.category in chosen else room.measure(_heading(record.category))
-        )
-        if cost <= left:
-            left -= cost
-            chosen.setdefault(record.category, []).append((record, line))
-    kept = [
-        pair for name in ORDER for pair in sorted(chosen.get(name, ()), key=lambda pair: pair[0].id)
-    ]
-    lines = [*_frame(place), *_grouped(kept)]
-    lines += [_more(len(records) - len(kept))] if len(records) > len(kept) else []
-    return "\n".join(lines), [record for record, _ in kept]
+    entries = (_entry(record, place) for record in records)
+    fitted = fit(entries, Budget(left, room.measure), skip_long=True)
+    kept = sorted(fitted, key=_shown_order)
+    lines = [*_frame(place), *(under_headings(kept) or [NOTHING])]
+    if len(kept) < len(records):
+        lines.append(_more(len(records) - len(kept)))
+    return "\n".join(lines), [entry.memory for entry in kept]
+
+
+def _shown_order(entry: Entry) -> tuple[int, str]:
+    return ORDER.index(entry.memory.category), entry.memory.id
 
 
 def _frame(place: RecordRoot) -> list[str]:
@@ -140,32 +140,16 @@ def _frame(place: RecordRoot) -> list[str]:
     ]
 
 
-def _grouped(kept: Sequence[tuple[Memory, str]]) -> list[str]:
-    lines = []
-    category = ""
-    for record, line in kept:
-        if record.category != category:
-            category = record.category
-            lines.append(_heading(category))
-        lines.append(line)
-    return lines or [NOTHING]
-
-
-def _heading(category: str) -> str:
-    return f"### {category.capitalize()}"
-
-
 def _more(count: int) -> str:
     return f"({count} more: `holdfast record list`.)"
 
 
-def _line(record: Memory, place: RecordRoot) -> str:
-    text = neutralise(text_of(record))
-    if len(text) <= LONGEST:
-        return f"- {text}"
+def _entry(record: Memory, place: RecordRoot) -> Entry:
     file = place.root / str(record.metadata.get("file", ""))
     shown = file.relative_to(place.folder) if place.name == "project" else file
-    return f"- {text[:LONGEST].rstrip()} … [cut here] (whole in: {neutralise(shown.as_posix())})"
+    line = Line(text_of(record), whole_in=shown.as_posix())
+    heading = f"### {record.category.capitalize()}"
+    return Entry(record, render_line(line, characters=LONGEST), heading)
 
 
 # Writing

@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ..erasure import purge
+from ..erasure.cleanup import enqueue_cleanup, finish
+from ..erasure.quotations import redact_quotations
 from ..errors import InvalidInput, StoreError
 from ..extraction.reconcile import contradiction
 from ..extraction.similarity.known_memories import sharing_words
@@ -36,7 +37,6 @@ from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import BEHIND, Adopted, Author, Filter, Met, Store, T, Writer
 from ..storage.schema import to_json
-from ..storage.scrub import session_entry
 from ..storage.sqlite.connection import status
 from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
 
@@ -130,7 +130,7 @@ def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
             pass
         for side in (here, there):
             if side.scrub:
-                purge.finish(side.store, scope, run.author())
+                finish(side.store, scope, run.author())
     _note_damage(ours, theirs, done)
     return done
 
@@ -218,10 +218,8 @@ def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, writer: Writer
     """Takes lineages in, and erases quotations of what goes by that."""
     done = writer.apply_changes(scope, lineages)
     if done.erased or done.sessions:
-        quoted = purge.instead(done.erased)
-        named = {session_entry(session): session_entry(purge.ERASED) for session in done.sessions}
-        writer.redact(scope, quoted | named)
-        writer.enqueue(scope, purge.SCRUB_KIND, purge.SCRUB_KEY, watermark=at)
+        redact_quotations(writer, scope, done.erased, done.sessions)
+        enqueue_cleanup(writer, scope, at)
     _leave_files_behind(writer, scope, {target for noun, target in done.things if noun == "memory"})
     return done
 

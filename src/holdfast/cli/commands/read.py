@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...context.blocks import join_blocks
 from ...context.brief import FORMATS
 from ...text.reference import read_in
 from ...text.terminal import counted, plain
@@ -255,7 +256,7 @@ def context(
         if as_json:
             output.emit({"stable": found.stable, "turn": found.turn, "ids": list(found.ids)})
         else:
-            print("\n\n".join(block for block in (found.stable, found.turn) if block))
+            print(join_blocks(found.stable, found.turn))
 
 
 @app.command(rich_help_panel=READING)

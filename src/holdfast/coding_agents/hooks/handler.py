@@ -40,7 +40,7 @@ class Noted:
     def failed(self, error: BaseException) -> None:
         """Remembers an error for the log."""
         self.load()
-        self.facts["error"] = self._log.told(error) if self._log else type(error).__name__
+        self.facts["error"] = self._log.describe_error(error) if self._log else type(error).__name__
 
     def write(self, outcome: str) -> None:
         """Adds a line to the log."""

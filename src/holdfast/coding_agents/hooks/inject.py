@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import config, retention_mode
+from ...context.blocks import fence_block, join_blocks
 from ...context.project_rules import standing
 from ...errors import HoldfastError
 from ...records.roots import RecordRoot, places_here
 from ...storage import Filter, Store, open_store
-from ...text.fences import fence
 from ...types import Hit, Memory, Micros, system_clock
 from ...values import dataclass, replace
 from .after_session import open_here
@@ -87,7 +87,7 @@ def standing_in(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     facts["ids"] = [memory.id for memory in shown]
     ready(_with_note(block))
     _follow(here, call)
-    both = "\n\n".join(one for one in (_taught(here, call, facts), block) if one)
+    both = join_blocks(_taught(here, call, facts), block)
     return both if len(both) <= MOST_CHARACTERS else block
 
 
@@ -136,12 +136,10 @@ def _marks(here: Here, hits: list[Hit]) -> dict[str, tuple[Verdict, ...]]:
 
 
 def _with_note(block: str) -> str:
-    """What stands, if there is any, with a word on why it is all there is. Fenced, so that nobody
-    learns from it.
+    """`block` with a note that the rest is late. The note is fenced, so that nothing learns from
+    it.
     """
-    return "\n\n".join(
-        one for one in (block, fence(LATE, block_id="late", label="late memory")) if one
-    )
+    return join_blocks(block, fence_block(LATE, block_id="late", label="late memory"))
 
 
 def _hits(here: Here, call: Call, told: Collection[str]) -> list[Hit]:
@@ -225,9 +223,7 @@ def before_execution(folder: Path, ticket: str) -> str:
         with open_here(folder) as hf:
             # Nobody waits for an answer, so it can be the latest.
             hf.follow_files()
-        text = "\n\n".join(
-            block for block in (standing_in(call, facts), recalled(call, facts)) if block
-        )
+        text = join_blocks(standing_in(call, facts), recalled(call, facts))
         outcome = "told" if text else "nothing"
     except Exception as error:  # memory that fails must not keep a command from running
         outcome, facts["error"] = "failed", describe_error(error)

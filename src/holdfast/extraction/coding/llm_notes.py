@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...context.blocks import Line, render_line
 from ...models.llm.chat import Complete
 from ...models.llm.json_output import line, objects_in
 from ...text.budget import count_tokens
-from ...text.fences import neutralise
 from ...types import Memory
 from ..llm_extractor import confidence, turn_with
 from ..prompts import prompt
@@ -60,7 +60,8 @@ def _on_page(turns: Sequence[Memory], complete: Complete) -> Iterator[Note]:
 
 def _told(turns: Sequence[Memory]) -> Iterator[str]:
     for number, turn in enumerate(turns, start=1):
-        yield f"[{number}] {turn.role or 'user'}: {neutralise(_shown(turn))}"
+        line = Line(_shown(turn), bullet="", labels=(str(number),), speaker=turn.role or "user")
+        yield render_line(line)
 
 
 def _shown(turn: Memory) -> str:

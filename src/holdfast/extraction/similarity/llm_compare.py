@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...context.blocks import fill
 from ...errors import ModelFailed
 from ...models.llm.chat import Complete
 from ...models.llm.json_output import objects_in
 from ...storage.schema import fold
-from ...text.fences import neutralise
 from ...text.tokens import query_terms
 from ...types import Memory
 from ..candidate import Candidate
@@ -74,12 +74,17 @@ def _told(matters: Sequence[Matter], asked: Sequence[int]) -> list[str]:
     lines = []
     for place, number in enumerate(asked, start=1):
         one = matters[number]
+        new = one.candidate
         lines.append(
-            f"New {place}: {neutralise(one.candidate.content)} (said: "
-            f"{neutralise(one.candidate.quote)})"
+            fill(
+                "New {place}: {content} (said: {quote})",
+                place=place,
+                content=new.content,
+                quote=new.quote,
+            )
         )
         lines += [
-            f"    remembered {index}: {neutralise(known.content)}"
+            fill("    remembered {index}: {content}", index=index, content=known.content)
             for index, known in enumerate(one.known, 1)
         ]
     return lines

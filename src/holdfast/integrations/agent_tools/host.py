@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...context.blocks import join_blocks
 from ...errors import HoldfastError
 from ...extraction.session_extraction import is_unread
 from ...ingest.session_log import begin
@@ -81,7 +82,7 @@ class Keeper:
         None if empty.
         """
         found = self.hf.context(prompt, session=self.session, kinds=["fact"], limit=FACTS_TOLD)
-        return "\n\n".join(block for block in (found.turn, found.stable) if block) or None
+        return join_blocks(found.turn, found.stable) or None
 
     def get_pending_consolidations(self, exclude_session_id: str | None = None) -> list[str]:
         """Return the ended sessions that are not processed yet, except one. Open sessions are never

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...context.blocks import join_blocks
 from ...errors import InvalidInput
 from ...memory import Holdfast
 
@@ -70,7 +71,7 @@ def _filled(hf: Holdfast, name: str, given: Mapping[str, str]) -> str:
             focus=f"; the next one will be about: {focus}" if focus else ""
         )
     known = hf.context(given["topic"])
-    blocks = "\n\n".join(block for block in (known.stable, known.turn) if block)
+    blocks = join_blocks(known.stable, known.turn)
     return f"{blocks or 'Nothing is remembered about that.'}\n\n{given['topic']}"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...context.blocks import escape
 from ...context.brief import fitting, state_of
 from ...memory import Holdfast
-from ...text.fences import neutralise
 from ...text.terminal import counted
 from ...types import Entity, Hit, Memory, iso
 from .json_schema import Arguments, time_argument
@@ -160,7 +160,7 @@ def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
         f"Memory of {', '.join(data['scopes'])}: {data['active']} active, {waiting} waiting "
         "for a person."
     )
-    return "\n".join((told, *map(neutralise, data["problems"]))), data
+    return "\n".join((told, *map(escape, data["problems"]))), data
 
 
 def _known(**fields: Any) -> dict[str, Any]:

@@ -1,16 +1,20 @@
+<<<<<<< HEAD
 """Memories as tool results: data for programs, and short fenced text for a model.
 
 Memory is data, never an instruction, so every text is fenced and escaped.
+=======
+"""Memories in answers of tools: as data for programs, and as a short fenced text for a model.
+
+Memory is data and never an instruction, so every text goes out escaped and between fences.
+>>>>>>> h/render
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...context.brief import source_of, text_of
-from ...text.fences import fence, neutralise
+from ...context.blocks import Line, fence_block, fill, render_line, source_of, text_of
 from ...text.terminal import shorten
 from ...types import KINDS, STATUSES, Entity, Memory, iso
 from .json_schema import Schema, several, shape, text, texts
@@ -91,13 +95,18 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 
 def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
+<<<<<<< HEAD
     """Return a memory as one line for a model: id, kind and text."""
+=======
+    """Render a memory on one line: its id, what it is, and what it says."""
+>>>>>>> h/render
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
-    about = ", ".join((memory.scope.kind, memory.category, *remarks))
-    return f"- {memory.id} [{neutralise(about)}] {neutralise(said)}"
+    labels = (memory.scope.kind, memory.category, *remarks)
+    return render_line(Line(said, id=memory.id, labels=labels))
 
 
 def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
+<<<<<<< HEAD
     """Return memories as fenced lines, or a text for an empty result."""
     if not lines:
         return empty
@@ -107,8 +116,16 @@ def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
 
 def noted(fields: Mapping[str, Any]) -> str:
     """Return names and values, one line each, for a model."""
+=======
+    """Put lines between fences; `empty` if there are none."""
+    return fence_block("\n".join(lines), label=label) if lines else empty
+
+
+def noted(fields: Mapping[str, Any]) -> str:
+    """Render names and values, one per line."""
+>>>>>>> h/render
     return "\n".join(
-        f"{name}: {neutralise(str(value))}"
+        fill("{name}: {value}", name=name, value=value)
         for name, value in fields.items()
         if value not in ("", None)
     )

@@ -1,0 +1,52 @@
+"""Project files: what was built from a project's sessions, without what was erased."""
+
+from __future__ import annotations
+
+from .. import config
+from ..extraction.coding.project_settings import Building
+from ..projects import build, stage1, stage1_outputs
+from ..projects.artifacts import remove_files, replace_files
+from ..storage.protocol import Author, ErasureTarget, Store, Writer
+from ..types import Scope
+from .target import Target
+
+PLACE = "built memory"
+
+
+def rebuild_project_files(
+    store: Store, scope: Scope, target: Target, author: Author
+) -> ErasureTarget | None:
+    """Build a project's files again, or delete them with their owner; None if there are none.
+
+    Rules build them at once, whoever built them before; the next build does it in the usual way.
+    """
+    building = Building(config.data_folder())
+    folder = building.folder(scope)
+    if scope.kind != "project" or not folder.is_dir():
+        return None
+    if target.owner:
+        remove_files(folder)
+        detail = "The files built of the project's sessions were deleted."
+        return ErasureTarget(PLACE, "clean", detail)
+    kept = stage1_outputs.outputs(store, scope, building.settings.max_raw_memories_for_global)
+    replace_files(folder, build.file_set(kept, building, scope), author.run)
+    build.enqueue(store, scope, author)
+    detail = "The files built of the project's sessions were made again."
+    return ErasureTarget(PLACE, "clean", detail)
+
+
+def clear_project_memory(store: Store, scope: Scope, building: Building, author: Author) -> int:
+    """Erase all that was built of a project, in the store and on disk. Return of how many sessions.
+
+    The sessions themselves stay, and the next build reads them again.
+    """
+    known = stage1_outputs.kept_as(store, scope)
+
+    def purge_outputs(writer: Writer) -> None:
+        for memory in known:
+            writer.purge(memory)
+        writer.drop_jobs(scope, (stage1.NAME, build.NAME))
+
+    store.write(author, purge_outputs)
+    remove_files(building.folder(scope))
+    return len(known)

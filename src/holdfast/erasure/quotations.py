@@ -1,0 +1,38 @@
+"""Quotations: words of erased memories and names of erased sessions in rows that stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from ..storage.protocol import Writer
+from ..storage.scrub import session_entry
+from ..types import Memory, Scope
+
+ERASED = "(erased)"
+# Bytes. A shorter text, such as 'tea', would be found in many innocent rows, so it is replaced only
+# where it is all that a value says.
+SHORTEST = 12
+
+
+def redact_quotations(
+    writer: Writer, scope: Scope, memories: Iterable[Memory] = (), sessions: Iterable[str] = ()
+) -> None:
+    """Replace the words of these memories, and the names of these sessions, in all of a scope."""
+    replacements = _memory_replacements(memories)
+    for session in sessions:
+        replacements[session_entry(session)] = session_entry(ERASED)
+    writer.redact(scope, replacements)
+
+
+def _memory_replacements(memories: Iterable[Memory]) -> dict[str, str]:
+    """What to look for, as JSON writes it, each with what to write instead."""
+    replacements: dict[str, str] = {}
+    for memory in memories:
+        for text in filter(None, (memory.content, memory.quote, memory.title)):
+            written = json.dumps(text, ensure_ascii=False)
+            if len(text.encode("utf-8", "surrogatepass")) >= SHORTEST:
+                replacements[written[1:-1]] = ERASED
+            else:
+                replacements[written] = f'"{ERASED}"'
+    return replacements

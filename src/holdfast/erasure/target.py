@@ -1,0 +1,43 @@
+"""What an erasure is asked for, and what it would take away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import InvalidInput
+from ..types import Scope
+from .derived import Going, Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to erase: memories by id, one session, or everything of one owner. Exactly one of
+    them.
+    """
+
+    refs: tuple[str | int, ...] = ()
+    session: str | None = None
+    owner: bool = False
+    sources: bool = False
+    """Whether the sources of the named memories, the words they rest on, go as well."""
+
+    def __post_init__(self) -> None:
+        if (bool(self.refs), self.session is not None, self.owner).count(True) != 1:
+            raise InvalidInput(
+                "Say what to erase: ids of memories, or a session, or the owner. Nothing was "
+                "erased."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an erasure takes away, what is made again, and what stays near it. Nothing was
+    changed.
+    """
+
+    scope: Scope
+    counts: Mapping[str, int]
+    going: tuple[Going, ...] = ()
+    again: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
