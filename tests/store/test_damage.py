@@ -45,7 +45,8 @@ TEXT_COLUMNS = {
         "tags",
         "metadata",
     ),
-    "sessions": ("id", "agent", "end_reason", "outcome", "metadata"),
+    "sessions": ("id", "agent", "end_reason", "metadata"),
+    "progress": ("session", "sink", "detail"),
     "messages": ("session", "body"),
     "edges": ("source", "target", "relation", "reason"),
     "entities": ("id", "name", "type", "summary"),
@@ -59,6 +60,7 @@ TEXT_COLUMNS = {
 JSON_COLUMNS = {
     "memories": ("triple", "tags", "metadata"),
     "sessions": ("metadata",),
+    "progress": ("detail",),
     "messages": ("body",),
     "profiles": ("settings",),
     "events": ("before", "after"),

@@ -12,7 +12,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import HoldfastError, InvalidInput, NotFound, StoreBusy, StoreError
 from ..extraction.job_types import LEASE, Kind, Output, Task, worker_name
@@ -20,7 +20,7 @@ from ..storage.protocol import WAIT, Author, ErasureTarget, Filter, Places, Stor
 from ..storage.schema import entity_names, fold_text
 from ..storage.scrub import session_entry
 from ..text.tokens import query_terms
-from ..types import STATUSES, Entity, Memories, Memory, Scope, new_id
+from ..types import STATUSES, SUMMARY, Entity, Memories, Memory, Scope, Session, new_id
 from .derived import ALONE, NAMED, Fallout, Going, Kept, fallout
 from .receipt import Item, Receipt, seal
 
@@ -45,6 +45,7 @@ ROWS = (
     "memories",
     "journal",
     "messages",
+    "progress",
     "sessions",
     "entities",
     "names",
@@ -357,6 +358,10 @@ def instead(memories: Sequence[Memory]) -> dict[str, str]:
     return found
 
 
+def _is_read(writer: Writer, session: Session) -> bool:
+    return writer.progress(session.scope, session.id, SUMMARY) is not None
+
+
 def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
     """Marks what is left of the sources of a summary that goes as unread, so that its pipeline
     makes a new one.
@@ -364,8 +369,8 @@ def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
     again: dict[str, None] = {}
     for memory in found.unread:
         session = writer.session(memory.scope, memory.session) if memory.session else None
-        if memory.kind == "turn" and session is not None and session.consolidated_at is not None:
-            writer.put_session(replace(session, consolidated_at=None, outcome=""))
+        if memory.kind == "turn" and session is not None and _is_read(writer, session):
+            writer.drop_progress(session.scope, session.id, SUMMARY)
             again["A conversation is read again without what goes: `holdfast maintain`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             writer.change(memory, consolidated_at=None, outcome="")

@@ -12,7 +12,8 @@ from pathlib import Path
 from ..errors import ModelFailed
 from ..extraction.coding.project_settings import MEMORY, SUMMARY, Building
 from ..extraction.job_types import Worker
-from ..extraction.turn_extraction import turns_of
+from ..extraction.progress import PROJECTS
+from ..extraction.runner import turns_of
 from ..models.llm.budget import ANSWER, Estimate
 from ..projects import build, stage1, stage1_outputs
 from ..projects.artifacts import remove_files
@@ -252,10 +253,13 @@ def clear(store: Store, scope: Scope, building: Building, author: Author) -> int
     The sessions themselves stay, and are read anew by the next build.
     """
     known = stage1_outputs.kept_as(store, scope)
+    marks = [mark for mark in store.progress(scope) if mark.sink == PROJECTS]
 
     def work_(writer: Writer) -> None:
         for memory in known:
             writer.purge(memory)
+        for mark in marks:
+            writer.drop_progress(scope, mark.session, PROJECTS)
         writer.drop_jobs(scope, (stage1.NAME, build.NAME))
 
     store.write(author, work_)
