@@ -20,6 +20,7 @@ from holdfast.storage import SQLiteStore
 from holdfast.storage.damage import QUARANTINED
 from holdfast.storage.postgres import PostgresStore
 from holdfast.storage.schema import TABLES
+from holdfast.types import SUMMARY, Progress
 
 WORDS = Settings(embedding_models="static")
 NOT_UTF8 = "CAST(CAST({column} AS BLOB) || x'ff' AS TEXT)"  # one byte that no UTF-8 text has
@@ -135,6 +136,8 @@ def fill(hf: Holdfast) -> str:
         agent="bot",
         metadata={"mode": "run"},
     )
+    read = Progress(hf.scopes[0], "s1", SUMMARY, 0, 0, {"outcome": "no_output"})
+    hf.write("learn", lambda writer: writer.put_progress(read))
     tea = hf.remember(
         "Ines Ferreira drinks green tea in Porto",
         title="tea",

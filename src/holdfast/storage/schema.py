@@ -19,7 +19,6 @@ from ..types import (
     Job,
     Memory,
     Message,
-    Progress,
     Scope,
     Session,
     Triple,
@@ -442,25 +441,6 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
         end_reason,
         known,
     )
-
-
-_PROGRESS_FIELDS = ("scope", *PROGRESS.columns)
-
-
-def progress_from(row: Row, scope_of: ScopeOf) -> Progress:
-    """The progress of a row read as scope and PROGRESS.columns."""
-    number, session, sink, position, at, detail = row
-    scope = scope_of(number)
-    check_row(PROGRESS, _PROGRESS_FIELDS, row, scope)
-    try:
-        return Progress(scope, session, sink, position, at, _object(detail) if detail else {})
-    except (ValueError, RecursionError) as error:
-        raise damaged(PROGRESS, _PROGRESS_FIELDS, row, scope) from error
-
-
-def progress_values(progress: Progress) -> dict[str, Any]:
-    """A progress mark as its columns."""
-    return {column: encode(column, getattr(progress, column)) for column in PROGRESS.columns}
 
 
 def profile_from(row: Row | None, scope: Scope) -> dict[str, Any]:

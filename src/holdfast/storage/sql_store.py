@@ -27,6 +27,7 @@ from .entity_table import SQLEntities
 from .file_table import SQLFiles
 from .filters import marks, where_clause
 from .job_table import SQLJobs
+from .progress_table import progress_from
 from .protocol import Filter, Order
 from .schema import (
     EDGES,
@@ -46,7 +47,6 @@ from .schema import (
     key_of,
     message_from,
     profile_from,
-    progress_from,
     session_from,
 )
 from .scope_numbers import Reach

@@ -17,6 +17,7 @@ from .filters import marks
 from .journal import PURGED
 from .legacy_progress import ACTOR, MIGRATE, RUN, is_legacy, legacy_marks
 from .peer import PeerWriter
+from .progress_table import progress_values
 from .schema import (
     ENTITIES,
     ENTITY_NAMES,
@@ -31,7 +32,6 @@ from .schema import (
     exported,
     imported,
     key_of,
-    progress_values,
     to_json,
 )
 

@@ -24,6 +24,7 @@ from ..types import (
 from .damage import QUARANTINED
 from .filters import marks
 from .journal import INSERT_MEMORY, PAGE, JournalledRows
+from .progress_table import progress_from, progress_values
 from .schema import (
     EDGES,
     ENTITIES,
@@ -47,8 +48,6 @@ from .schema import (
     memory_from,
     memory_values,
     profile_from,
-    progress_from,
-    progress_values,
     session_from,
     session_values,
     to_json,
