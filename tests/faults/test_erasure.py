@@ -534,12 +534,12 @@ WRITER_COPYING = {
     "journal",
     "purges",
     "lineages",
-    "news",
-    "adopt",
+    "pending_changes",
+    "apply_changes",
     "take_messages",
-    "own_name",
-    "met",
-    "meet",
+    "replica_id",
+    "sync_position",
+    "set_sync_position",
 }
 
 

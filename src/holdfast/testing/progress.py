@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
+
 from ..storage.protocol import Store
 from ..types import FACTS, PROJECTS, SUMMARY, Progress, Scope, Session
 from .scene import ANN, BOB, START, Again, at, run_id, turn, undo, write
@@ -17,9 +19,9 @@ def begin(store: Store, *names: str, scope: Scope = ANN) -> None:
     """Adds sessions that have ended, each with a turn."""
     for name in names:
         ended = Session(name, scope, START, START, ended_at=at(1))
-        write(store, lambda writer, one=ended: writer.put_session(one))
+        write(store, methodcaller("put_session", ended))
         said = turn(f"said in {name}", name, 0).with_(scope=scope)
-        write(store, lambda writer, one=said: writer.add(one))
+        write(store, methodcaller("add", said))
 
 
 class ProgressContract:
@@ -81,7 +83,7 @@ class ProgressContract:
     def test_a_purge_of_the_session_erases_its_marks_and_its_name(self, store: Store) -> None:
         begin(store, "secret", "Secret")
         for name in ("secret", "Secret"):
-            write(store, lambda writer, one=name: writer.put_progress(mark(one, FACTS, 3)))
+            write(store, methodcaller("put_progress", mark(name, FACTS, 3)))
         write(store, lambda writer: writer.purge_session(ANN, "secret"))
         assert [one.session for one in store.progress(ANN)] == ["Secret"]
         told = [event.target for event in store.events([ANN]) if event.noun == "progress"]
