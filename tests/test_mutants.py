@@ -60,7 +60,10 @@ def test_every_explained_survivor_is_a_mutant_of_the_code_as_it_is():
 
 
 def test_the_page_has_the_figures_of_every_module_and_every_reason():
-    told = page([Trial("retrieval/fusion", 40, ["a → b"])], {"retrieval/fusion": {"a → b": "it is the same"}})
+    told = page(
+        [Trial("retrieval/fusion", 40, ["a → b"])],
+        {"retrieval/fusion": {"a → b": "it is the same"}},
+    )
     assert "| `retrieval/fusion` | 40 | 39 | 97.5% | 1 |" in told
     assert "- ``a → b``: it is the same" in told
     assert [module for module in TARGETS if f"| `{module}` |" not in told] == []

@@ -324,9 +324,28 @@ class Session:
     agent: str = ""
     ended_at: Micros | None = None
     end_reason: str = ""
-    consolidated_at: Micros | None = None
-    outcome: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+# The sinks of the extraction: see `extraction/progress.py`.
+FACTS = "facts"
+SUMMARY = "summary"
+RECORDS = "records"
+PROJECTS = "projects"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one sink of the extraction has read a session."""
+
+    scope: Scope
+    session: str
+    sink: str
+    position: int
+    """What was read last; each sink counts in its own way, and a later position is a greater one."""
+    at: Micros
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """What else the sink has to know the next time."""
 
 
 @dataclass(frozen=True)
@@ -447,6 +466,7 @@ Memories = list[Memory]
 Hits = list[Hit]
 Sessions = list[Session]
 Messages = list[Message]
+ProgressMarks = list[Progress]
 Edges = list[Edge]
 Events = list[Event]
 Scopes = list[Scope]

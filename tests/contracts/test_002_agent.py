@@ -19,6 +19,7 @@ from holdfast.agents.conversation import Conversation
 from holdfast.agents.project import ProjectMemory
 from holdfast.agents.tui.app import ChatApp
 from holdfast.agents.tui.prompt import Prompt
+from holdfast.extraction.progress import is_unread
 from holdfast.memory import Holdfast
 from holdfast.types import Scope, system_clock
 
@@ -458,7 +459,7 @@ def test_a_conversation_of_our_own_is_a_past_session_of_the_project(shop, begin,
             "assistant",
             ["ok", DECIDED],
         )
-        assert session.consolidated_at == session.last_activity, "nothing else learns from it"
+        assert not is_unread(hf.store, session), "nothing else learns from it"
     clock.forward(hours=13)
     assert "pnpm" in begin_and_build(begin, shop)
 

@@ -480,6 +480,7 @@ WRITERS = {
     "remove": "undo",
     "link": "correct",
     "put_session": "capture",
+    "put_progress": "consider",
     "go_on": "capture",
     "add_messages": "append_messages",
     "purge_session": "purge_sessions",
@@ -521,10 +522,11 @@ WRITER_READING = {
     "contents",
     "message_bodies",
     "messages",
+    "progress",
     "touched",
     "files",
 }
-WRITER_DROPPING = {"drop_jobs", "drop_files"}
+WRITER_DROPPING = {"drop_jobs", "drop_files", "drop_progress"}
 # Rows that come from another store as they are; what they hold was written there by one of the
 # verbs above.
 WRITER_COPYING = {

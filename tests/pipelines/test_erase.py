@@ -16,7 +16,7 @@ from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import SQLiteStore
 from holdfast.storage.postgres import PostgresStore
-from holdfast.types import STATUSES, Edge, Scope
+from holdfast.types import STATUSES, SUMMARY, Edge, Progress, Scope
 
 ANN = Scope("user", "ann")
 
@@ -104,7 +104,8 @@ def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf
         hf.capture("s1", "user", text) for text in ("I fear the exam", "The weather is fine")
     )
     hf.end_session("s1")
-    hf.write("stamp", lambda w: w.put_session(_stamped(w.session(ANN, "s1"), hf.clock())))
+    mark = Progress(ANN, "s1", SUMMARY, hf.clock(), hf.clock(), {"outcome": "extracted"})
+    hf.write("stamp", lambda w: w.put_progress(mark))
     arc = made_of(hf, "Somebody was worried", one, other, kind="episode")
     assert hf.store.unread([ANN]) == []
     plan = hf.plan_purge(one.id)
@@ -112,12 +113,6 @@ def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf
     hf.purge(one.id)
     assert [session.id for session in hf.store.unread([ANN])] == ["s1"]
     assert [memory.id for memory in hf.list()] == [other.id]
-
-
-def _stamped(session, at):
-    from dataclasses import replace
-
-    return replace(session, consolidated_at=at, outcome="extracted")
 
 
 def test_episodes_that_a_lost_summary_was_made_of_are_consolidated_again(hf):

@@ -8,10 +8,12 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.errors import Conflict
+from holdfast.extraction import runner
 from holdfast.extraction.apply import pages
 from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.job_types import Worker
-from holdfast.extraction.session_extraction import LEARN, learn, read, save_learned
+from holdfast.extraction.progress import SUMMARY
+from holdfast.extraction.session_extraction import LEARN, SummarySink, learn
 from holdfast.extraction.turn_extraction import ExtractionContext, usual
 from holdfast.maintenance.job_runner import drain
 from holdfast.models.embeddings.tiers import Tiers
@@ -52,6 +54,20 @@ def talk(hf, session, *texts):
     hf.clock.forward(seconds=1)
     hf.end_session(session)
     return hf.store.session(hf.scopes[0], session)
+
+
+def read(hf, session, extractor):
+    return runner.read(hf.store, session, SummarySink(hf.store, by(extractor)))
+
+
+def save(hf, writer, found):
+    return runner.save(writer, SummarySink(hf.store, by(Told())), found, at=hf.clock())
+
+
+def mark(hf, session):
+    """How far a session was read to its end."""
+    found = hf.store.progress(hf.scopes[0], session)
+    return next((one for one in found if one.sink == SUMMARY), None)
 
 
 def test_jobs_of_conversations_that_were_read_long_ago_are_not_listed_for_ever(hf):
@@ -110,7 +126,7 @@ def test_consolidating_again_changes_nothing(hf):
     before = list(hf.export())
     again = hf.store.session(hf.scopes[0], "s1")
     assert hf.store.unread(hf.scopes) == []
-    assert read(hf.store, again, by(extractor)).turns == []
+    assert read(hf, again, extractor) is None
     assert list(hf.export()) == before
 
 
@@ -118,7 +134,7 @@ def test_a_session_without_facts_is_marked_too(hf):
     """YO-10."""
     session = talk(hf, "s1", "hello")
     assert learned(hf, session, Told()) == 0
-    assert hf.store.session(hf.scopes[0], "s1").outcome == "no_output"
+    assert mark(hf, "s1").detail == {"outcome": "no_output"}
     assert hf.store.unread(hf.scopes) == []
 
 
@@ -126,7 +142,7 @@ def test_turns_are_read_in_pages_of_thirty(hf):
     """YO-05."""
     session = talk(hf, "s1", *(f"turn number {number}" for number in range(65)))
     extractor = Told()
-    read(hf.store, session, by(extractor))
+    read(hf, session, extractor)
     assert extractor.pages == [30, 30, 5]
     assert [len(page) for page in pages(range(65))] == [30, 30, 5]
 
@@ -136,7 +152,7 @@ def test_an_open_session_is_never_read(hf, clock):
     hf.capture("s1", "user", "I live in Lisbon")
     worker = Worker(hf.store, Tiers([], environ={}), clock, scopes=hf.scopes, extractor=Told())
     assert drain(worker) == 0
-    assert hf.store.session(hf.scopes[0], "s1").consolidated_at is None
+    assert mark(hf, "s1") is None
 
 
 def test_what_is_said_after_a_session_was_read_is_read_the_next_time_and_only_that(hf):
@@ -145,7 +161,7 @@ def test_what_is_said_after_a_session_was_read_is_read_the_next_time_and_only_th
     )
     learned(hf, talk(hf, "s1", "I live in Lisbon"), extractor)
     session = talk(hf, "s1", "Ann plays chess")
-    assert [turn.content for turn in read(hf.store, session, by(extractor)).turns] == [
+    assert [turn.content for turn in read(hf, session, extractor).found.found.turns] == [
         "Ann plays chess"
     ]
     learned(hf, session, extractor)
@@ -154,11 +170,11 @@ def test_what_is_said_after_a_session_was_read_is_read_the_next_time_and_only_th
 
 def test_a_session_that_goes_on_while_it_is_read_is_read_again(hf):
     session = talk(hf, "s1", "I live in Lisbon")
-    found = read(hf.store, session, by(Told()))
+    found = read(hf, session, Told())
     hf.clock.forward(seconds=1)
     hf.capture("s1", "user", "one more thing")
     with pytest.raises(Conflict):
-        hf.store.write(author(hf), lambda writer: save_learned(writer, found, at=hf.clock()))
+        hf.store.write(author(hf), lambda writer: save(hf, writer, found))
 
 
 def test_what_is_known_is_renewed_and_linked_not_stored_again(hf):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import StoreClosed
-from holdfast.extraction.turn_extraction import turns_of
+from holdfast.extraction.runner import turns_of
 from holdfast.ingest.documents import Indexer, Source
 from holdfast.ingest.documents.upsert import fixed_id
 from holdfast.storage.protocol import Author

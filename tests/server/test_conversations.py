@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from holdfast.extraction.progress import is_unread
 from holdfast.server.session_watch import Conversations
 from live_server import serving
 
@@ -66,7 +67,7 @@ def test_the_end_of_the_server_is_the_end_of_what_was_said_to_it(hf, keys):
     with serving(hf, keys) as live:
         say(live.client(), user_id="bob")
     (session,) = hf.scoped("user:bob").sessions()
-    assert session.end_reason == "shutdown" and session.consolidated_at is not None
+    assert session.end_reason == "shutdown" and not is_unread(hf.store, session)
     assert any("Lisbon" in one.content for one in learned(hf.scoped("user:bob")))
     assert [one.ended_at for one in hf.sessions()] == [None]
 
@@ -81,9 +82,9 @@ def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
     conversations.close(seconds=6, now=lambda: next(moments))
     states = [hf.scoped(f"user:{name}").sessions()[0] for name in ("s1", "s2")]
     assert [one.end_reason for one in states] == ["shutdown", "shutdown"]
-    assert [one.consolidated_at is not None for one in states] == [True, False]
+    assert [is_unread(hf.store, one) for one in states] == [False, True]
     Conversations(hf).tend(threading.Event())
-    assert hf.scoped("user:s2").sessions()[0].consolidated_at is not None
+    assert not is_unread(hf.store, hf.scoped("user:s2").sessions()[0])
 
 
 def test_silence_ends_a_session_of_any_owner(hf, clock):
@@ -95,7 +96,7 @@ def test_silence_ends_a_session_of_any_owner(hf, clock):
     clock.forward(minutes=2)
     conversations.tend(threading.Event())
     (session,) = hf.scoped("user:bob").sessions()
-    assert session.end_reason == "idle" and session.consolidated_at is not None
+    assert session.end_reason == "idle" and not is_unread(hf.store, session)
 
 
 def test_an_empty_store_has_nothing_to_tend_to(hf):

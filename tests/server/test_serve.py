@@ -12,6 +12,7 @@ import sys
 import httpx
 import pytest
 
+from holdfast.extraction.progress import is_unread
 from holdfast.memory import Holdfast
 
 
@@ -70,7 +71,7 @@ def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, nu
     assert "Lisbon" not in said
     with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
         (session,) = hf.sessions()
-        assert session.end_reason == "shutdown" and session.consolidated_at is not None
+        assert session.end_reason == "shutdown" and not is_unread(hf.store, session)
 
 
 def say(url, text, role="user"):
@@ -121,7 +122,8 @@ def test_the_next_server_ends_what_a_killed_one_left_open(start, killed):
     assert told(process)[0] == 0
     session, held = state(killed)
     assert (session.end_reason, held) == ("its server is gone", [])
-    assert session.consolidated_at is not None
+    with Holdfast.open(killed, scope="user:ann", background=False) as hf:
+        assert not is_unread(hf.store, session)
     with Holdfast.open(killed, scope="user:ann", background=False) as hf:
         assert any("Lisbon" in one.content for one in hf.list(kinds=["fact"])), (
             "what the session bore out is kept"

@@ -20,6 +20,7 @@ from holdfast.storage import SQLiteStore
 from holdfast.storage.damage import QUARANTINED
 from holdfast.storage.postgres import PostgresStore
 from holdfast.storage.schema import TABLES
+from holdfast.types import SUMMARY, Progress
 
 WORDS = Settings(embedding_models="static")
 NOT_UTF8 = "CAST(CAST({column} AS BLOB) || x'ff' AS TEXT)"  # one byte that no UTF-8 text has
@@ -45,7 +46,8 @@ TEXT_COLUMNS = {
         "tags",
         "metadata",
     ),
-    "sessions": ("id", "agent", "end_reason", "outcome", "metadata"),
+    "sessions": ("id", "agent", "end_reason", "metadata"),
+    "progress": ("session", "sink", "detail"),
     "messages": ("session", "body"),
     "edges": ("source", "target", "relation", "reason"),
     "entities": ("id", "name", "type", "summary"),
@@ -59,6 +61,7 @@ TEXT_COLUMNS = {
 JSON_COLUMNS = {
     "memories": ("triple", "tags", "metadata"),
     "sessions": ("metadata",),
+    "progress": ("detail",),
     "messages": ("body",),
     "profiles": ("settings",),
     "events": ("before", "after"),
@@ -133,6 +136,8 @@ def fill(hf: Holdfast) -> str:
         agent="bot",
         metadata={"mode": "run"},
     )
+    read = Progress(hf.scopes[0], "s1", SUMMARY, 0, 0, {"outcome": "no_output"})
+    hf.write("learn", lambda writer: writer.put_progress(read))
     tea = hf.remember(
         "Ines Ferreira drinks green tea in Porto",
         title="tea",

@@ -708,11 +708,15 @@ class TestSettingUp:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute("DROP TABLE holdfast.spend, holdfast.files, holdfast.messages")
             connection.execute(
-                "DROP INDEX holdfast.sessions_unread, holdfast.memories_by_namespace"
+                "DROP TABLE holdfast.progress, holdfast.spend, holdfast.files, holdfast.messages"
             )
+            connection.execute("DROP INDEX holdfast.memories_by_namespace")
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
+            connection.execute(
+                "ALTER TABLE holdfast.sessions ADD COLUMN consolidated_at bigint, "
+                "ADD COLUMN outcome text NOT NULL DEFAULT ''"
+            )
             connection.execute("UPDATE holdfast.meta SET value = '1' WHERE key = 'schema'")
         with pytest.raises(StoreError, match="holdfast store migrate"):
             PostgresStore(postgres_url)

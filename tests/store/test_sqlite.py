@@ -208,10 +208,12 @@ class TestCreation:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         back = (
-            "DROP INDEX memories_by_namespace; DROP INDEX sessions_unread; ALTER TABLE "
-            "memories DROP COLUMN strength"
+            "DROP INDEX memories_by_namespace; ALTER TABLE memories DROP COLUMN strength; "
+            "ALTER TABLE sessions ADD COLUMN consolidated_at INTEGER; "
+            "ALTER TABLE sessions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"
         )
-        gone = "; ".join(f"DROP TABLE {table}" for table in ("spend", "files", "messages"))
+        later = ("progress", "spend", "files", "messages")
+        gone = "; ".join(f"DROP TABLE {table}" for table in later)
         apsw.Connection(str(path)).execute(f"{gone}; {back}; PRAGMA user_version = 1")
         looked_at = status(path)
         assert (looked_at.version, looked_at.pending) == (

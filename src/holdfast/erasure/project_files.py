@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import config
 from ..extraction.coding.project_settings import Building
+from ..extraction.progress import PROJECTS
 from ..projects import build, stage1, stage1_outputs
 from ..projects.artifacts import remove_files, replace_files
 from ..storage.protocol import Author, ErasureTarget, Store, Writer
@@ -41,10 +42,13 @@ def clear_project_memory(store: Store, scope: Scope, building: Building, author:
     The sessions themselves stay, and the next build reads them again.
     """
     known = stage1_outputs.kept_as(store, scope)
+    marks = [mark for mark in store.progress(scope) if mark.sink == PROJECTS]
 
     def purge_outputs(writer: Writer) -> None:
         for memory in known:
             writer.purge(memory)
+        for mark in marks:
+            writer.drop_progress(scope, mark.session, PROJECTS)
         writer.drop_jobs(scope, (stage1.NAME, build.NAME))
 
     store.write(author, purge_outputs)

@@ -6,12 +6,12 @@ Rows, what was derived from them, and each word of theirs in the journal go toge
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import NotFound
 from ..storage.protocol import Author, Writer
 from ..storage.schema import entity_names, fold_text
-from ..types import Entity, Memories, Memory, Scope
+from ..types import SUMMARY, Entity, Memories, Memory, Scope, Session
 from .cleanup import enqueue_cleanup
 from .derived import Fallout
 from .quotations import redact_quotations
@@ -23,6 +23,7 @@ PLACES = (
     "memories",
     "journal",
     "messages",
+    "progress",
     "sessions",
     "entities",
     "names",
@@ -120,6 +121,11 @@ def _purge_session(writer: Writer, scope: Scope, session: str, nonce: str) -> li
     return items
 
 
+def _is_read(writer: Writer, session: Session) -> bool:
+    """Whether the session was extracted after its end."""
+    return writer.progress(session.scope, session.id, SUMMARY) is not None
+
+
 def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
     """Mark what is left of the sources of a summary that goes as unread, so that a new one is made
     of it.
@@ -127,8 +133,8 @@ def _read_again(writer: Writer, found: Fallout) -> tuple[str, ...]:
     again: dict[str, None] = {}
     for memory in found.unread:
         session = writer.session(memory.scope, memory.session) if memory.session else None
-        if memory.kind == "turn" and session is not None and session.consolidated_at is not None:
-            writer.put_session(replace(session, consolidated_at=None, outcome=""))
+        if memory.kind == "turn" and session is not None and _is_read(writer, session):
+            writer.drop_progress(session.scope, session.id, SUMMARY)
             again["A conversation is read again without what goes: `holdfast maintain`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             writer.change(memory, consolidated_at=None, outcome="")

@@ -1,11 +1,9 @@
-"""Learning from conversations: the turns of a session that has ended become facts, each with the
-words it rests on.
+"""The sink for the end of a session: facts of the turns that are left, what was held, the summary.
 
-What of the session was not considered while it went on is read now; what was held is kept or put
-away by what the whole session, its summary and earlier sessions say; the session gets its arc. All
-that follows (new facts, renewals, replacements, links to the turns, the arc, the session's stamp,
-the end of the job) is one transaction. So a session is read once however often it is asked for, and
-a crash at any point leaves it for the next worker.
+What was not read while the session went on is read now; what was held is kept or put away by what
+the whole session, its summary and earlier sessions say; the session gets its summary. All that
+follows (new facts, renewals, replacements, links to the turns, the summary, the marks of progress,
+the end of the job) is one transaction.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import Conflict
 from ..ingest import owner_profile
 from ..ingest.session_log import end
 from ..storage.protocol import Author, Filter, Store, Writer, rests_on
 from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
+from . import runner
 from . import summaries as arc_
 from .apply import PROMOTION, SESSION_END, DecisionWriter, decided
 from .candidate import Candidate, as_candidate
@@ -25,17 +23,17 @@ from .episodes import EXTRACTED, NO_OUTPUT
 from .job_types import Due, Kind, Output, Task, Worker
 from .orphaned_sessions import is_orphaned
 from .policy import HELD, PEOPLE
+from .progress import FACTS, SUMMARY, Marks, covers
 from .promotion import NOT_KEPT, SURE, Held, Promotion, Refusal, promote
 from .reconcile import Decision
+from .runner import Extraction, Reached
 from .similarity.known_memories import sharing_words
 from .turn_extraction import (
     ExtractionContext,
     TurnExtraction,
-    considered,
     look,
-    notes,
+    reached,
     remembers,
-    turns_of,
     usual,
     write_down,
 )
@@ -64,12 +62,8 @@ class Learned:
     arc.
     """
 
-    session: Session
-    turns: Memories
-    """Those that came after the session was last read."""
     every: Memories
     """All turns of the session that may be remembered."""
-    reading: ExtractionContext
     found: TurnExtraction
     kept: Sequence[PromotedFact] = ()
     refused: Sequence[Refusal] = ()
@@ -95,22 +89,67 @@ class SessionExtraction:
 # Reading
 
 
-def is_unread(session: Session) -> bool:
-    """Whether a session has ended, and went on since it was last read."""
-    return session.ended_at is not None and (session.consolidated_at or -1) < session.last_activity
+@dataclass(frozen=True, slots=True)
+class SummarySink:
+    """What a session teaches when it has ended."""
 
+    store: Store
+    reading: ExtractionContext
+    actor: str = "learn"
+    name = SUMMARY
+    # What was considered after a reply must not be written twice.
+    builds_on = (FACTS,)
 
-def read(store: Store, session: Session, reading: ExtractionContext) -> Learned:
-    """Reads what is unread of a session and decides what to do with it; nothing is written."""
-    every = turns_of(store, session)
-    turns = [turn for turn in every if turn.created_at > (session.consolidated_at or -1)]
-    found = look(store, session, every, reading)
-    remain = [turn for turn in every if turn.id not in found.gone]
-    if not turns or found.all_gone or not remembers(store, session.scope):
-        return Learned(session, turns, remain, reading, found)
-    made = arc_.summarise_session(remain, reading.policy.vocabulary, reading.complete)
-    kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)
-    return Learned(session, turns, remain, reading, found, kept, refused, made)
+    def wants(self, session: Session, marks: Marks) -> bool:
+        """Sessions that have ended, and went on since they were last read."""
+        return session.ended_at is not None and not covers(marks.get(SUMMARY), session)
+
+    def extract(self, session: Session, turns: Memories, marks: Marks) -> Learned:
+        """What is unread of a session, and what to do with all that waited for its end."""
+        store, reading = self.store, self.reading
+        read_to = marks[SUMMARY].position if SUMMARY in marks else -1
+        found = look(store, session, turns, reading, marks)
+        remain = [turn for turn in turns if turn.id not in found.gone]
+        is_new = any(turn.created_at > read_to for turn in turns)
+        if not is_new or found.all_gone or not remembers(store, session.scope):
+            return Learned(remain, found)
+        made = arc_.summarise_session(remain, reading.policy.vocabulary, reading.complete)
+        kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)
+        return Learned(remain, found, kept, refused, made)
+
+    def is_current(self, read: Session, now: Session) -> bool:
+        """Whether it is still at its end, and nobody has spoken since."""
+        return now.ended_at is not None and now.last_activity == read.last_activity
+
+    def apply(
+        self, writer: Writer, session: Session, extraction: Extraction[Learned], *, at: Micros
+    ) -> SessionExtraction:
+        """Writes what was learned."""
+        learned, reading = extraction.found, self.reading
+        sources = {turn.id: turn for turn in extraction.turns}
+        scribe = DecisionWriter(
+            writer, session, sources, reading.policy, at, self.actor, reading.max_bytes
+        )
+        new = _write_learned(scribe, learned)
+        if learned.arc is not None:
+            arc_.save_summary(
+                writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes
+            )
+        owner_profile.keep_rules_few(writer, session.scope, at=at)
+        return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
+
+    def reached(self, session: Session, extraction: Extraction[Learned]) -> list[Reached]:
+        """The end of the session, and of its turns.
+
+        The time of the last turn, not that of the reader: the clocks of two machines differ, and a
+        turn that follows must never look older than the reading.
+        """
+        learned = extraction.found
+        outcome = EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT
+        return [
+            Reached(SUMMARY, session.last_activity, {"outcome": outcome}),
+            reached(learned.found, extraction.marks),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,28 +288,8 @@ def _weighed(
 # Writing
 
 
-def save_learned(
-    writer: Writer, learned: Learned, *, at: Micros, actor: str = "learn"
-) -> SessionExtraction:
-    """Writes down what was learned and stamps the session. Nothing when somebody else has read the
-    same meanwhile.
-
-    Conflict when the session went on while it was read: then it has to be read again.
-    """
-    session = writer.session(learned.session.scope, learned.session.id)
-    if (
-        session is None
-        or session.ended_at is None
-        or session.last_activity != learned.session.last_activity
-    ):
-        raise Conflict("The session went on while it was read.")
-    if session.consolidated_at != learned.session.consolidated_at:
-        return SessionExtraction()
-    if notes(session) != notes(learned.session):
-        raise Conflict("The session was considered while it was read.")
-    reading = learned.reading
-    sources = {turn.id: turn for turn in (*learned.every, *learned.found.turns)}
-    scribe = DecisionWriter(writer, session, sources, reading.policy, at, actor, reading.max_bytes)
+def _write_learned(scribe: DecisionWriter, learned: Learned) -> int:
+    """Writes the facts of a session, and what becomes of what waited; says how many are new."""
     written = write_down(scribe, learned.found, timing=SESSION_END)
     waiting = {one.id: one for one in scribe.waiting()}
     waiting |= {_key(place): one for place, one in written.held.items()}
@@ -278,16 +297,7 @@ def save_learned(
     for refusal in learned.refused:
         if refusal.held.key in waiting:
             scribe.refuse(waiting[refusal.held.key], refusal.reason)
-    if learned.arc is not None:
-        arc_.save_summary(
-            writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes
-        )
-    owner_profile.keep_rules_few(writer, session.scope, at=at)
-    stamped = read_to_its_end(
-        session, EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT
-    )
-    writer.put_session(considered(stamped, learned.found))
-    return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
+    return new
 
 
 def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, Memory]) -> bool:
@@ -317,25 +327,12 @@ def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, M
     return new
 
 
-def read_to_its_end(session: Session, outcome: str) -> Session:
-    """A session of which every turn was read.
-
-    The stamp is the time of its last turn, not that of the reader: the clocks of two machines
-    differ, and a turn that follows must never look older than the reading.
-    """
-    return replace(session, consolidated_at=session.last_activity, outcome=outcome)
-
-
 def learn(
     store: Store, session: Session, reading: ExtractionContext, author: Author
 ) -> SessionExtraction:
-    """Reads one session that has ended now and keeps what it says. Twice equals once."""
-    if not is_unread(session):
-        return SessionExtraction()
-    learned = read(store, session, reading)
-    return store.write(
-        author, lambda writer: save_learned(writer, learned, at=author.at, actor=author.actor)
-    )
+    """Reads one session that has ended now and keeps what it says. Idempotent."""
+    sink = SummarySink(store, reading, author.actor)
+    return runner.extract(store, session, sink, author) or SessionExtraction()
 
 
 # Ending
@@ -408,12 +405,13 @@ def _run(task: Task) -> Output | None:
     job = task.job
     worker = task.worker
     session = store.session(job.scope, job.key)
-    if session is None or not is_unread(session):
+    sink = SummarySink(store, _reading(task), f"worker:{worker.name}")
+    extraction = runner.read(store, session, sink) if session is not None else None
+    if extraction is None:
         # Purged, opened again, or read by somebody else meanwhile.
         return None
-    learned = read(store, session, _reading(task))
     at = worker.clock()
-    return lambda writer: save_learned(writer, learned, at=at, actor=f"worker:{worker.name}")
+    return lambda writer: runner.save(writer, sink, extraction, at=at)
 
 
 LEARN = Kind("learn", due=_due, run=_run)

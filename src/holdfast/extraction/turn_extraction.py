@@ -1,26 +1,25 @@
-"""After a reply: what was just said is read, judged by the policy, and committed, held, proposed or
-dropped.
+"""The sink for facts, after a reply: judge the new turns by the policy, then commit, hold, propose
+or drop what they say.
 
-All of it is one transaction, and the session remembers how far it was considered, so that neither
-the next reply nor the end of the session reads the same turns again. When a model does not answer
-nothing is written; the session says so, and the next time tries again.
+All of it is one transaction with the mark of progress, so neither the next reply nor the end of the
+session reads the same turns again. When a model does not answer, nothing is written but the error,
+and the next reply tries again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Filter, Store, Writer
-from ..text.reference import BRANCH
+from ..storage.protocol import Author, Store, Writer
 from ..text.tokens import query_terms
-from ..types import Memories, Memory, Scope, Session
+from ..types import Memories, Memory, Micros, Progress, Scope, Session
+from . import runner
 from .apply import IMMEDIATE, DecisionWriter, decided, found_in
 from .candidate import Candidate, Extractor
 from .llm_extractor import LLMExtractor
@@ -33,15 +32,15 @@ from .policy import (
     private_after,
     withdrawn,
 )
+from .progress import FACTS, SUMMARY, Marks
 from .reconcile import Decision
+from .runner import Extraction, Reached
 from .vocabulary import vocabulary
 
 log = logging.getLogger(__name__)
 
 # Turns before those that are read, shown to a model so that it understands them.
 HISTORY = 6
-# The key under which a session keeps how far it was considered.
-NOTES = "policy"
 PRIVATE = "said in private"
 
 
@@ -103,9 +102,8 @@ class _Following:
 class TurnExtraction:
     """What is to be done about the turns that were read; nothing of it is written yet."""
 
-    session: Session
     turns: Memories
-    """Those that were not considered before."""
+    """Those that were not read before."""
     gone: Mapping[str, str] = field(default_factory=dict)
     """Turns that are not to be remembered, with the reason; the ones before among them."""
     judged: list[JudgedCandidate] = field(default_factory=list)
@@ -127,48 +125,25 @@ class Written:
     held: dict[int, Memory] = field(default_factory=dict)
 
 
-def notes(session: Session) -> Mapping[str, Any]:
-    """What a session keeps about its own consideration."""
-    found = session.metadata.get(NOTES, {})
-    return found if isinstance(found, Mapping) else {}
-
-
-def noted(session: Session, **changes: Any) -> Session:
-    """The session with some of that changed; None takes a note away."""
-    kept = {key: value for key, value in {**notes(session), **changes}.items() if value is not None}
-    return replace(session, metadata={**session.metadata, NOTES: kept})
-
-
 def remembers(store: Store, scope: Scope) -> bool:
     """Whether anything of an owner is to be remembered."""
     return bool(owner_profile.settings_of(store.profile(scope))["enabled"])
 
 
-def turns_of(store: Store, session: Session) -> Memories:
-    """The turns of a session that may be remembered, in order; those of abandoned branches taught
-    nothing.
-    """
-    found = store.list(
-        Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest"
-    )
-    held = [turn for turn in found if not turn.metadata.get(BRANCH)]
-    return sorted(held, key=lambda turn: (turn.position or 0, turn.seq))
-
-
 def look(
-    store: Store, session: Session, turns: Memories, reading: ExtractionContext
+    store: Store, session: Session, turns: Memories, reading: ExtractionContext, marks: Marks
 ) -> TurnExtraction:
-    """Reads what of a session's turns was not considered yet, and decides what to do with it;
-    nothing is written.
+    """Reads those turns of a session that are new to the marks, and decides what to do with what
+    they say; nothing is written.
     """
-    seen = _seen(session, turns)
+    seen = _seen(marks, turns)
     fresh = [turn for turn in turns if (turn.position or 0) > seen]
     if not remembers(store, session.scope):
-        return TurnExtraction(session, fresh)
+        return TurnExtraction(fresh)
     before = [turn for turn in turns if (turn.position or 0) <= seen]
     words = reading.policy.vocabulary
     gone = withdrawn(turns, words, since=seen)
-    private = bool(notes(session).get("private"))
+    private = FACTS in marks and bool(marks[FACTS].detail.get("private"))
     readable: Memories = []
     for turn in fresh:
         was = private
@@ -189,57 +164,92 @@ def look(
     decisions = decided(store, session.scope, told, reading.complete)
     whole = any(asks_to_forget_all(turn, words) for turn in fresh)
     return TurnExtraction(
-        session, fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole
+        fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole
     )
 
 
-def _seen(session: Session, turns: Sequence[Memory]) -> int:
-    """The position of the last turn that was considered, or read when an earlier session end
-    was.
-    """
-    before = (
-        turn.position or 0 for turn in turns if turn.created_at <= (session.consolidated_at or -1)
-    )
-    return max(int(notes(session).get("considered", -1)), max(before, default=-1))
+def _seen(marks: Marks, turns: Sequence[Memory]) -> int:
+    """The position of the last turn that was read, after a reply or at an earlier end."""
+    read_to = marks[SUMMARY].position if SUMMARY in marks else -1
+    before = (turn.position or 0 for turn in turns if turn.created_at <= read_to)
+    considered = marks[FACTS].position if FACTS in marks else -1
+    return max(considered, max(before, default=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class FactSink:
+    """Facts and rules out of what was just said."""
+
+    store: Store
+    reading: ExtractionContext
+    actor: str
+    name = FACTS
+    builds_on = ()
+
+    def wants(self, session: Session, marks: Marks) -> bool:
+        """Every session: only its turns tell whether any is new."""
+        del session, marks
+        return True
+
+    def extract(self, session: Session, turns: Memories, marks: Marks) -> TurnExtraction | None:
+        """What the new turns say, judged; None where no turn is new."""
+        found = look(self.store, session, turns, self.reading, marks)
+        return found if found.turns else None
+
+    def is_current(self, read: Session, now: Session) -> bool:
+        """Always: turns that were added since are for the next time."""
+        del read, now
+        return True
+
+    def apply(
+        self,
+        writer: Writer,
+        session: Session,
+        extraction: Extraction[TurnExtraction],
+        *,
+        at: Micros,
+    ) -> list[JudgedCandidate]:
+        """Writes what was decided, and says what that was."""
+        reading = self.reading
+        sources = {turn.id: turn for turn in extraction.turns}
+        scribe = DecisionWriter(
+            writer, session, sources, reading.policy, at, self.actor, reading.max_bytes
+        )
+        write_down(scribe, extraction.found, timing=IMMEDIATE)
+        return extraction.found.judged
+
+    def reached(self, session: Session, extraction: Extraction[TurnExtraction]) -> list[Reached]:
+        """Up to the last of these turns."""
+        del session
+        return [reached(extraction.found, extraction.marks)]
+
+
+def reached(found: TurnExtraction, marks: Marks) -> Reached:
+    """How far the turns of a session are read, and whether what follows is private."""
+    known = marks[FACTS].position if FACTS in marks else -1
+    last = max((turn.position or 0 for turn in found.turns), default=known)
+    return Reached(FACTS, last, {"private": True} if found.private else {})
 
 
 def consider(
     store: Store, session: Session, reading: ExtractionContext, author: Author
 ) -> list[JudgedCandidate]:
-    """Considers what was said since the last time and writes down what follows; what was decided
-    comes back.
+    """Reads what was said since the last time and writes what follows; returns what was decided.
 
-    Nothing when a model does not answer: then the session keeps why, and the next time tries again.
+    Nothing when a model does not answer: then the mark keeps why, and the next time tries again.
     Nothing either for an owner who wants nothing remembered; nor is it read later.
     """
-    turns = turns_of(store, session)
     try:
-        found = look(store, session, turns, reading)
+        done = runner.extract(store, session, FactSink(store, reading, author.actor), author)
     except ModelFailed as error:  # the reply has been given, and the next time tries again
         reason = str(error)
         log.warning("session %s was not considered: %s", session.id, reason)
-        store.write(author, lambda writer: _note_failure(writer, session, reason, author))
+        store.write(author, lambda writer: _note_failure(writer, session, reason, author.at))
         return []
-    if not found.turns:
-        return []
-    sources = {turn.id: turn for turn in turns}
-
-    def work(writer: Writer) -> list[JudgedCandidate]:
-        fresh = writer.session(session.scope, session.id)
-        if fresh is None or notes(fresh) != notes(session):
-            raise Conflict("Somebody else has considered this session meanwhile.")
-        scribe = DecisionWriter(
-            writer, fresh, sources, reading.policy, author.at, author.actor, reading.max_bytes
-        )
-        write_down(scribe, found, timing=IMMEDIATE)
-        writer.put_session(considered(fresh, found))
-        return found.judged
-
-    try:
-        return store.write(author, work)
     except Conflict as error:
         log.info("session %s: %s", session.id, error)
         return []
+    return done or []
 
 
 def write_down(scribe: DecisionWriter, found: TurnExtraction, *, timing: str) -> Written:
@@ -274,27 +284,24 @@ def _without_its_words(dropped: JudgedCandidate) -> Verdict:
     return verdict
 
 
-def failures(sessions: Sequence[Session]) -> dict[str, str]:
+def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     """The sessions that a model did not answer about, with what went wrong."""
+    marks = [mark for scope in scopes for mark in store.progress(scope) if mark.sink == FACTS]
     return {
-        f"session {one.id}": notes(one)["failed"]["error"]
-        for one in sessions
-        if "failed" in notes(one)
+        f"session {mark.session}": mark.detail["failed"]["error"]
+        for mark in marks
+        if "failed" in mark.detail
     }
 
 
-def considered(session: Session, found: TurnExtraction) -> Session:
-    """The session with the note that it was considered so far."""
-    last = max(
-        (turn.position or 0 for turn in found.turns), default=notes(session).get("considered", -1)
-    )
-    return noted(session, considered=last, private=found.private or None, failed=None)
-
-
-def _note_failure(writer: Writer, session: Session, error: str, author: Author) -> None:
-    fresh = writer.session(session.scope, session.id)
-    if fresh is not None:
-        writer.put_session(noted(fresh, failed={"error": error, "at": author.at}))
+def _note_failure(writer: Writer, session: Session, error: str, at: Micros) -> None:
+    """Keeps an error with the mark of a session, which comes no further."""
+    if writer.session(session.scope, session.id) is None:
+        return
+    known = writer.progress(session.scope, session.id, FACTS)
+    detail = {**(known.detail if known else {}), "failed": {"error": error, "at": at}}
+    position = known.position if known else -1
+    writer.put_progress(Progress(session.scope, session.id, FACTS, position, at, detail))
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import ModelFailed
 from ..extraction.coding.project_settings import MEMORY, SUMMARY, Building
 from ..extraction.job_types import Worker
-from ..extraction.turn_extraction import turns_of
+from ..extraction.runner import turns_of
 from ..models.llm.budget import ANSWER, Estimate
 from ..projects import build, stage1, stage1_outputs
 from ..projects.stage1 import Passed, candidates

@@ -247,7 +247,7 @@ class Reading(Conversing):
             "models": [embedder.identity for embedder in self.tiers],
             "spend": self._spend(),
             "problems": self.embedding_problems(ask=True)
-            | extraction.turn_extraction.failures(sessions)
+            | extraction.turn_extraction.failures(self.store, self.scopes)
             | replication.sync.failures(self.store, self.scopes),
         }
 

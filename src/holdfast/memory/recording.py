@@ -12,12 +12,13 @@ from ..records.file_sync import VERB, Followed
 from ..records.roots import CATEGORIES, check_category, is_record
 from ..records.source_lists import INDEX
 from ..storage import Filter, Writer
+from ..storage.legacy_progress import MIGRATE
 from ..types import STATUSES, Memories, Memory
 from .given import Moment, Ref, micros, ref_of, reload
 from .opened import Opened
 
-FROM_FILES = (VERB, INDEX)
-"""What the journal calls changes that only followed those of files."""
+FROM_FILES = (VERB, INDEX, MIGRATE)
+"""What the journal calls changes that only followed those of files, or an upgrade."""
 
 
 class Recording(Opened):

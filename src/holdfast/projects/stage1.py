@@ -1,9 +1,8 @@
-"""The first phase: each past session of a project is read once, and what it teaches is kept. One
-job a session.
+"""The sink for projects, their first phase: read each past session once, keep what it teaches.
 
-A session is read when it has been silent for long enough, is not too old, and has gone on since it
-was last read. With a model that is one structured answer; without one the note finder does. A
-session that teaches nothing leaves nothing.
+One job a session. A session is read when it has been silent for long enough, is not too old, and
+has gone on since it was last read. With a model that is one structured answer; without one the note
+finder does. A session that teaches nothing leaves nothing but its mark of progress.
 """
 
 from __future__ import annotations
@@ -12,17 +11,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 from ..errors import ModelFailed, NotFound
+from ..extraction import runner
 from ..extraction.coding import CATEGORIES, Note, find_notes
 from ..extraction.coding.project_settings import HOUR, SECOND, Building
 from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
 from ..extraction.policy import PEOPLE
-from ..extraction.turn_extraction import turns_of
+from ..extraction.progress import PROJECTS, Marks, covers, marks_by_session
+from ..extraction.runner import Extraction, Reached
 from ..storage.protocol import Store, Writer
 from ..text.secrets import redact
 from ..text.terminal import counted, shorten
-from ..types import DAY, Job, Memories, Micros, Scope, Session
+from ..types import DAY, Job, Memories, Memory, Micros, Progress, Scope, Session
 from . import stage1_outputs
 from .llm_output import answer_of, slug_of
 from .prompt_files import asked
@@ -37,8 +39,16 @@ else.
 # Of one session: one that seems to teach more is a document, not a session.
 MOST_NOTES = 40
 LONGEST_TITLE = 70
+HAS_BEEN_READ = "it has been read"
 KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|:?\n")
+
+
+class Lesson(NamedTuple):
+    """What a session teaches, and the memories that hold what it taught before."""
+
+    taught: Taught
+    known: Sequence[Memory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,11 @@ def candidates(
     settings = building.settings
     jobs = {job.key: job for job in store.jobs([scope]) if job.kind == NAME}
     every = sorted(store.sessions([scope]), key=lambda one: (-one.last_activity, one.id))
+    marks = marks_by_session(store, every)
     left = settings.max_rollouts_per_startup
     for number, session in enumerate(every):
-        reason = _reason(session, jobs.get(session.id), building, now)
+        mark = marks.get(session.id, {}).get(PROJECTS)
+        reason = _reason(session, mark, jobs.get(session.id), building, now)
         if number >= settings.thread_scan_limit:
             reason = (
                 f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
@@ -74,7 +86,9 @@ def candidates(
         yield Passed(session, reason) if reason else session
 
 
-def _reason(session: Session, job: Job | None, building: Building, now: Micros) -> str:
+def _reason(
+    session: Session, mark: Progress | None, job: Job | None, building: Building, now: Micros
+) -> str:
     """Why a session is not read now; empty for one that is."""
     settings = building.settings
     silent = now - session.last_activity
@@ -91,15 +105,17 @@ def _reason(session: Session, job: Job | None, building: Building, now: Micros) 
         ),
     )
     given = next((reason for holds, reason in reasons if holds), "")
-    return given or (
-        "" if job is None or job.watermark < session.last_activity else _standing(job, now)
-    )
+    if given:
+        return given
+    if covers(mark, session):
+        return HAS_BEEN_READ
+    return "" if job is None or job.watermark < session.last_activity else _standing(job, now)
 
 
 def _standing(job: Job, now: Micros) -> str:
     """Why a session that is not new is not read now."""
     if job.done_watermark >= job.watermark:
-        return "it has been read"
+        return HAS_BEEN_READ
     if job.status == "running" and (job.lease_until or 0) > now:
         return f"{job.worker} reads it now"
     if job.retries_left <= 0:
@@ -125,25 +141,62 @@ def _projects(worker: Worker) -> list[Scope]:
     return [scope for scope in scopes if scope.kind == "project"]
 
 
-def _run(task: Task) -> Output:
+@dataclass(frozen=True, slots=True)
+class ProjectSink:
+    """What a session teaches its project."""
+
+    worker: Worker
+    building: Building
+    name = PROJECTS
+    builds_on = ()
+
+    def wants(self, session: Session, marks: Marks) -> bool:
+        """Sessions that went on since they were last read; `candidates` says what else counts."""
+        return not covers(marks.get(PROJECTS), session)
+
+    def extract(self, session: Session, turns: Memories, marks: Marks) -> Lesson:
+        """What a session teaches, and what it has taught before."""
+        del marks
+        taught = teaches(session, turns, self.building)
+        known = stage1_outputs.outputs_of(self.worker.store, session.scope, session.id)
+        return Lesson(taught, known)
+
+    def is_current(self, read: Session, now: Session) -> bool:
+        """Always: a session that went on since is read again."""
+        del read, now
+        return True
+
+    def apply(
+        self, writer: Writer, session: Session, extraction: Extraction[Lesson], *, at: Micros
+    ) -> None:
+        """Puts what it teaches in the place of what it taught, and has the files made again."""
+        del session  # It may have gone on: what was read is said of what was read.
+        worker, lesson, read = self.worker, extraction.found, extraction.session
+        stage1_outputs.save_outputs(
+            writer, read, lesson.taught, lesson.known, at=at, limit=worker.max_bytes
+        )
+        if lesson.known or not lesson.taught.is_empty:
+            dirty(writer, worker.store, read.scope, at)
+
+    def reached(self, session: Session, extraction: Extraction[Lesson]) -> list[Reached]:
+        """As far as the session had come when it was read."""
+        del session
+        return [Reached(PROJECTS, extraction.session.last_activity)]
+
+
+def _run(task: Task) -> Output | None:
     worker = task.worker
     job = task.job
     building = _building(worker)
     session = worker.store.session(job.scope, job.key)
     if session is None:
         raise NotFound(f"Session {job.key!r} is gone.")
-    turns = turns_of(worker.store, session)
+    sink = ProjectSink(worker, building)
     with task.beating(max(1.0, building.settings.stage1_lease_seconds / 4)):
-        taught = teaches(session, turns, building)
-    known = stage1_outputs.outputs_of(worker.store, session.scope, session.id)
-
-    def write(writer: Writer) -> None:
-        at = worker.clock()
-        stage1_outputs.save_outputs(writer, session, taught, known, at=at, limit=worker.max_bytes)
-        if known or not taught.is_empty:
-            dirty(writer, worker.store, session.scope, at)
-
-    return write
+        extraction = runner.read(worker.store, session, sink)
+    if extraction is None:
+        return None
+    return lambda writer: runner.save(writer, sink, extraction, at=worker.clock())
 
 
 def _building(worker: Worker) -> Building:

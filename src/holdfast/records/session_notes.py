@@ -1,36 +1,34 @@
-"""From sessions to records: what a project's sessions teach is compared with its records and
-written down.
+"""The sink for records: compare what a project's sessions teach with its records, and write it down.
 
-Reading and comparing come before the transaction; what follows from one session (records and their
-files, links, what was renewed or replaced, the session's stamp) is one. A session that was read is
-not read again until it goes on, and what of it was noted is not noted again, however its record was
-edited, moved or deleted since. A failure concerns one session only: it is reported, and the session
-is read the next time.
+What follows from one session (records and their files, links, what was renewed or replaced, the mark
+of progress) is one transaction. A session that was read is not read again until it goes on, and what
+was noted of it is not noted again, however its record was edited, moved or deleted since. A failure
+concerns one session only: it is reported, and the session is read the next time.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import Conflict, HoldfastError, Nothing
-from ..extraction import approval
+from ..errors import HoldfastError, InvalidInput, Nothing
+from ..extraction import approval, runner
 from ..extraction.apply import retire
 from ..extraction.coding import Note, ask_for_notes, find_notes
 from ..extraction.policy import Policy, private_after, withdrawn
-from ..extraction.turn_extraction import turns_of
+from ..extraction.progress import RECORDS, Marks, marks_by_session
+from ..extraction.runner import Extraction, Reached
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Writer
-from ..types import Clock, Edge, Memories, Memory, Micros, Session, iso
+from ..text.terminal import counted
+from ..types import Clock, Edge, Memories, Memory, Micros, Scope, Session, iso
 from . import operations
-from .extraction_progress import is_due, mark_of, sessions_of, so_far, stamp_of, stamped
 from .note_matching import Comparison, Sentence, compared
 from .roots import RecordRoot
-
-__all__ = ["Extracted", "Extractor", "Noted", "sessions_of"]
 
 log = logging.getLogger(__name__)
 
@@ -73,16 +71,18 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Who extracts: from which sessions, into which places, by which model if by one."""
+    """Records out of sessions: into which places, and by which model if by one."""
 
     store: Store
     clock: Clock
     actor: str
-    write: Callable[[str, Callable[[Writer], list[Noted]]], list[Noted]]
+    write: Callable[[str, Callable[[Writer], list[Noted] | None]], list[Noted] | None]
     places: Mapping[str, RecordRoot]
     policy: Policy
     complete: Complete | None = None
     max_bytes: int = 100_000
+    name = RECORDS
+    builds_on = ()
 
     def run(
         self, sessions: Sequence[Session], *, plan: bool, progress: Callable[[int, int], None]
@@ -91,7 +91,8 @@ class Extractor:
         a `plan`.
         """
         done = Extracted()
-        due = [one for one in sessions if is_due(one)]
+        marks = marks_by_session(self.store, sessions)
+        due = [one for one in sessions if self.wants(one, marks.get(one.id, {}))]
         done.skipped = len(sessions) - len(due)
         for number, session in enumerate(due, start=1):
             self._one(session, done, plan=plan)
@@ -100,8 +101,9 @@ class Extractor:
 
     def _one(self, session: Session, done: Extracted, *, plan: bool) -> None:
         try:
-            found = self._read(session)
-            done.notes += found if plan else self._kept(session, found)
+            found = runner.read(self.store, session, self)
+            if found is not None:
+                done.notes += found.found if plan else self._save(found)
             done.sessions += 1
         except HoldfastError as error:
             done.failures[session.id] = str(error)
@@ -109,21 +111,48 @@ class Extractor:
             log.exception("session %s could not be extracted", session.id)
             done.failures[session.id] = f"{type(error).__name__}: {error}"
 
-    def _read(self, session: Session) -> list[Noted]:
-        """What a session teaches that was not noted before, and what to do with each; nothing is
-        written.
-        """
-        turns = self._turns(session)
+    def _save(self, extraction: Extraction[list[Noted]]) -> list[Noted]:
+        saved = self.write(
+            VERB, lambda writer: runner.save(writer, self, extraction, at=self.clock())
+        )
+        return saved or []
+
+    # As a sink
+
+    def wants(self, session: Session, marks: Marks) -> bool:
+        """Sessions that were never read for records, or went on since."""
+        return RECORDS not in marks or marks[RECORDS].detail.get("to") != so_far(session)
+
+    def extract(self, session: Session, turns: Memories, marks: Marks) -> list[Noted]:
+        """What a session teaches that was not noted before, and what to do with each note."""
+        turns = self._readable(turns)
         notes = ask_for_notes(turns, self.complete) if self.complete else find_notes(turns)
-        noted = set(stamp_of(session).get("noted", ()))
-        fresh = [note for note in notes if mark_of(note) not in noted]
+        known = _noted_before(marks)
+        fresh = [note for note in notes if note_hash(note) not in known]
         said = {turn.id: turn.event_time for turn in turns}
         pairs = [(note, self._place(note).scope, said[note.source]) for note in fresh]
         return [_noted(session, one) for one in compared(self.store, pairs)]
 
-    def _turns(self, session: Session) -> Memories:
-        """The turns in order, without those that somebody asked not to be remembered."""
-        turns = turns_of(self.store, session)
+    def is_current(self, read: Session, now: Session) -> bool:
+        """Whether nobody has spoken since, and no more of its transcript was indexed."""
+        return so_far(read) == so_far(now)
+
+    def apply(
+        self, writer: Writer, session: Session, extraction: Extraction[list[Noted]], *, at: Micros
+    ) -> list[Noted]:
+        """Writes the notes down, and says what became of each."""
+        return [self._write_down(writer, session, one, at=at) for one in extraction.found]
+
+    def reached(self, session: Session, extraction: Extraction[list[Noted]]) -> list[Reached]:
+        """As far as the session has come, with what was noted now and before."""
+        now = (note_hash(one.note) for one in extraction.found)
+        noted = list(dict.fromkeys((*_noted_before(extraction.marks), *now)))
+        by = "model" if self.complete else "rules"
+        detail = {"to": so_far(session), "by": by, "noted": noted}
+        return [Reached(RECORDS, session.last_activity, detail)]
+
+    def _readable(self, turns: Memories) -> Memories:
+        """The turns without those that somebody asked not to be remembered."""
         words = self.policy.vocabulary
         gone = withdrawn(turns, words)
         private = False
@@ -138,29 +167,7 @@ class Extractor:
     def _place(self, note: Note) -> RecordRoot:
         return self.places.get(note.place) or self.places["project"]
 
-    # -- writing
-    # -------------------------------------------------------------------------------------------------------
-
-    def _kept(self, session: Session, found: Sequence[Noted]) -> list[Noted]:
-        def work(writer: Writer) -> list[Noted]:
-            fresh = writer.session(session.scope, session.id)
-            if fresh is None or so_far(fresh) != so_far(session):
-                raise Conflict(
-                    "The session went on while it was read. It is read again the next time."
-                )
-            if stamp_of(fresh) != stamp_of(session):
-                # Somebody else has read it meanwhile.
-                return []
-            at = self.clock()
-            kept = [self._write_down(writer, fresh, one, at=at) for one in found]
-            writer.put_session(
-                stamped(
-                    fresh, [one.note for one in found], by="model" if self.complete else "rules"
-                )
-            )
-            return kept
-
-        return self.write(VERB, work)
+    # Writing
 
     def _write_down(self, writer: Writer, session: Session, one: Noted, *, at: Micros) -> Noted:
         other = writer.memory(self._place(one.note).scope, one.other) if one.other else None
@@ -209,6 +216,55 @@ class Extractor:
         for turn in note.turns:
             if writer.memory(record.scope, turn) is not None:
                 writer.link(Edge(record.scope, record.id, turn, "derived_from", at))
+
+
+# Which sessions, and how far
+
+
+def so_far(session: Session) -> list[Any]:
+    """How far a session has come: when somebody spoke last, and how much of its transcript there
+    is.
+    """
+    cursor = session.metadata.get("cursor")
+    return [session.last_activity, *(cursor if isinstance(cursor, list) else ())]
+
+
+def note_hash(note: Note) -> str:
+    """What a note is known by in its session, whatever becomes of its record."""
+    told = f"{note.category}\0{' '.join(note.quote.split())}"
+    return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _noted_before(marks: Marks) -> Sequence[str]:
+    return marks[RECORDS].detail.get("noted", ()) if RECORDS in marks else ()
+
+
+def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[Session | str]:
+    """The sessions of a project that are meant, oldest first; of what names none, the name itself.
+
+    A session is meant by its id, the beginning of it, or the file it was read from; without names
+    all are. InvalidInput for a name that may mean several.
+    """
+    every = sorted(store.sessions([scope]), key=lambda one: (one.last_activity, one.id))
+    if not wanted:
+        yield from (one for one in every if not one.metadata.get("private"))
+        return
+    for name in dict.fromkeys(wanted):
+        meant = [one for one in every if one.id == name or one.metadata.get("path") == name]
+        meant = meant or [one for one in every if one.id.startswith(name) or _ends_with(one, name)]
+        if len(meant) > 1:
+            likely = ", ".join(one.id for one in meant[:3])
+            raise InvalidInput(
+                f"{name!r} may be {counted(len(meant), 'session')}, such as {likely}. Give "
+                "more "
+                "of the id."
+            )
+        yield meant[0] if meant else name
+
+
+def _ends_with(session: Session, name: str) -> bool:
+    path = str(session.metadata.get("path") or "")
+    return bool(path) and (path.endswith(f"/{name}") or name.endswith(f"/{path}"))
 
 
 # Where a note comes from

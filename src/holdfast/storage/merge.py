@@ -156,7 +156,9 @@ def _merged(ours: Lineage, theirs: Lineage, events: Mapping[Name, Event]) -> Row
     first, second = _by_age(ours, theirs)
     if first.row is None or second.row is None:
         base = first.row or second.row
-        return None if base is None else {**base, **_changes(events)}
+        # A journal of an older version may tell of columns that are no longer there.
+        changed = _changes(events)
+        return None if base is None else {**base, **{c: changed[c] for c in base if c in changed}}
     later = _changes(events)
     row = dict(first.row)
     for column, value in second.row.items():

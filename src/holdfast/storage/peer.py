@@ -46,8 +46,9 @@ SYNC = "sync"
 SELECT_EVENT = f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events"
 WHOLE_SCOPE = (PROFILES.noun, "[]")
 """The row whose erasure says that everything of a scope was erased."""
-# What goes, goes before what it points to; names go with their entity.
-_GOING = ("mention", "edge", "memory", "entity", "entity_name", "session", "profile")
+# What goes, goes before what it points to; names go with their entity. Marks of progress go after
+# their session, whose erasure hides its name in them.
+_GOING = ("mention", "edge", "memory", "entity", "entity_name", "session", "progress", "profile")
 # What comes, comes after what it points to.
 _COMING = tuple(TABLES)
 

@@ -27,6 +27,8 @@ from ..types import (
     Messages,
     Micros,
     Names,
+    Progress,
+    ProgressMarks,
     Scope,
     Scopes,
     Session,
@@ -318,6 +320,19 @@ class Writer(Protocol):
 
     def put_session(self, session: Session) -> None:
         """Adds a session, or makes the stored one equal to this."""
+
+    def progress(self, scope: Scope, session: str, sink: str) -> Progress | None:
+        """How far a sink has read a session, or None where it has not."""
+
+    def put_progress(self, progress: Progress) -> None:
+        """Records how far a sink has read a session; one that came no further keeps its mark.
+
+        Journalled and exported, so that an undo takes it back and no other store reads the session
+        again; but not for the sinks of this store alone.
+        """
+
+    def drop_progress(self, scope: Scope, session: str, sink: str) -> None:
+        """Takes back how far a sink has read a session: it reads all of it again."""
 
     def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
         """Appends messages to a session, in order, at the author's time; says how many it has now.
@@ -736,12 +751,12 @@ class Store(Protocol):
         """
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
-        """Sessions that have ended and hold turns that came after their last consolidation, oldest
-        activity first.
-
-        Quick for any number of sessions, as long as few are unread. None: of all scopes, which
-        needs rights of upkeep.
+        """Sessions that have ended, hold turns, and went on since the sink `summary` has read them,
+        oldest activity first. None: of all scopes, which needs rights of upkeep.
         """
+
+    def progress(self, scope: Scope, session: str | None = None) -> ProgressMarks:
+        """How far each sink has read a session, or each session of a scope."""
 
     def session(self, scope: Scope, id: str) -> Session | None:
         """The session with this id, or None."""

@@ -54,6 +54,8 @@ class Table(NamedTuple):
     observed: frozenset[str] = frozenset()
     order: str = "rowid"
     journalled: bool = True
+    # Condition for rows that belong to this store alone: neither journalled nor exported.
+    local: str = ""
 
 
 MEMORY_COLUMNS = (
@@ -111,8 +113,6 @@ SESSIONS = Table(
         "last_activity",
         "ended_at",
         "end_reason",
-        "consolidated_at",
-        "outcome",
         "metadata",
     ),
     json=frozenset(("metadata",)),
@@ -127,6 +127,17 @@ MESSAGES = Table(
     json=frozenset(("body",)),
     order="session, position",
     journalled=False,
+)
+# The files of a project's memory are built on each machine, so each reads the sessions itself.
+LOCAL_SINKS = ("projects",)
+PROGRESS = Table(
+    "progress",
+    "progress",
+    ("session", "sink"),
+    ("session", "sink", "position", "at", "detail"),
+    json=frozenset(("detail",)),
+    order="session, sink",
+    local="sink = 'projects'",
 )
 EDGES = Table(
     "edge",
@@ -170,6 +181,7 @@ TABLES: Mapping[str, Table] = {
     for table in (
         SESSIONS,
         MESSAGES,
+        PROGRESS,
         MEMORIES,
         EDGES,
         ENTITIES,
@@ -186,6 +198,7 @@ POINTS_TO: Mapping[str, tuple[tuple[str, Table], ...]] = {
     "mention": (("memory", MEMORIES), ("entity", ENTITIES)),
     "entity_name": (("entity", ENTITIES),),
     "message": (("session", SESSIONS),),
+    "progress": (("session", SESSIONS),),
 }
 # Columns that hold one of a few words. Another word is damage: the tables take none when a row is
 # written.
@@ -220,7 +233,7 @@ def encode(column: str, value: Any) -> Any:
         return to_json(_triple_list(value)) if value else None
     if column == "tags":
         return to_json(list(value)) if value else None
-    if column == "metadata":
+    if column in ("metadata", "detail"):
         return to_json(dict(value)) if value else None
     return int(value) if isinstance(value, bool) else value
 
@@ -410,8 +423,6 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
         last_activity,
         ended_at,
         end_reason,
-        consolidated_at,
-        outcome,
         metadata,
     ) = row
     scope = scope_of(number)
@@ -428,8 +439,6 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
         agent,
         ended_at,
         end_reason,
-        consolidated_at,
-        outcome,
         known,
     )
 

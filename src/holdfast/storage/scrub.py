@@ -30,6 +30,7 @@ from .schema import (
     MEMORIES,
     MEMORY_COLUMNS,
     MESSAGES,
+    PROGRESS,
     SELECT_MEMORY,
     SESSIONS,
     Statements,
@@ -53,6 +54,7 @@ _OWNED = (
     "entities",
     "messages",
     "memories",
+    "progress",
     "sessions",
     "jobs",
     "profiles",
@@ -65,6 +67,7 @@ _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
     "messages": (("session", "position"), ("body",), ()),
     "memories": (("id",), ("metadata",), ("status_reason",)),
     "sessions": (("id",), ("metadata",), ("end_reason",)),
+    "progress": (("session", "sink"), ("detail",), ()),
     "edges": (("source", "target", "relation"), (), ("reason",)),
     "entities": (("id",), (), ("summary",)),
     "jobs": (("kind", "key"), (), ("error",)),
@@ -245,6 +248,7 @@ class ErasingWriter(NounWriter):
             "UPDATE events SET target = ? WHERE scope = ? AND noun = 'session' AND target = ?",
             (self._target(SESSIONS, {"id": hidden_session(session)}), number, target),
         )
+        self._purge_progress(scope, session)
         ((count,),) = self.execute(
             "SELECT count(*) FROM messages WHERE scope = ? AND session = ?", (number, session)
         )
@@ -254,6 +258,30 @@ class ErasingWriter(NounWriter):
         )
         self.erased += Counter(sessions=1, messages=int(count), jobs=len(jobs))
         return int(count)
+
+    def _purge_progress(self, scope: Scope, session: str) -> None:
+        """Erases how far a session was read, and hides its name in what the journal says of it."""
+        number = self.number(scope)
+        gone = self.execute(
+            "DELETE FROM progress WHERE scope = ? AND session = ? RETURNING sink", (number, session)
+        )
+        self.erased["progress"] += len(gone)
+        self._write_journal()
+        # Every mark that the session ever had begins like this.
+        begins = to_json([session])[:-1] + ","
+        targets = self.execute(
+            "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = 'progress' "
+            "AND target LIKE ? ESCAPE '!'",
+            (number, f"{_like(begins)}%"),
+        )
+        # LIKE takes capital letters for small ones in SQLite.
+        for target in [target for (target,) in targets if target.startswith(begins)]:
+            self._blank(PROGRESS, scope, target, {PURGED: True})
+            hidden = to_json([hidden_session(session), json.loads(target)[1]])
+            self.execute(
+                "UPDATE events SET target = ? WHERE scope = ? AND noun = 'progress' AND target = ?",
+                (hidden, number, target),
+            )
 
     def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
         """Erases these folded names of an entity, with all that the journal says of it; without

@@ -17,6 +17,7 @@ from ..types import (
     Messages,
     Micros,
     Names,
+    ProgressMarks,
     Scope,
     Session,
     Sessions,
@@ -26,12 +27,14 @@ from .entity_table import SQLEntities
 from .file_table import SQLFiles
 from .filters import marks, where_clause
 from .job_table import SQLJobs
+from .progress_table import progress_from
 from .protocol import Filter, Order
 from .schema import (
     EDGES,
     EVENTS,
     MESSAGES,
     POINTS_TO,
+    PROGRESS,
     SELECT_MEMORY,
     SESSIONS,
     TABLES,
@@ -251,18 +254,29 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
         numbers = self.numbers(self.scopes() if scopes is None else scopes)
-        within = "" if scopes is None else f"scope IN ({marks(numbers)}) AND "
+        within = "" if scopes is None else f"s.scope IN ({marks(numbers)}) AND "
+        columns = ", ".join(f"s.{column}" for column in ("scope", *SESSIONS.columns))
         rows = self.read(
             None if scopes is None else numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE {within}ended_at IS "
-            "NOT NULL "
-            "AND (consolidated_at IS NULL OR last_activity > consolidated_at) AND EXISTS (SELECT "
-            "1 FROM memories m "
-            "WHERE m.scope = sessions.scope AND m.session = sessions.id) ORDER BY last_activity, "
-            "id",
+            f"SELECT {columns} FROM sessions s WHERE {within}s.ended_at IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM progress p WHERE p.scope = s.scope AND p.session = s.id "
+            "AND p.sink = 'summary' AND p.position >= s.last_activity) "
+            "AND EXISTS (SELECT 1 FROM memories m WHERE m.scope = s.scope AND m.session = s.id) "
+            "ORDER BY s.last_activity, s.id",
             () if scopes is None else numbers,
         )
         return self._sessions_of(rows)
+
+    def progress(self, scope: Scope, session: str | None = None) -> ProgressMarks:
+        numbers = self.numbers((scope,))
+        wanted = "" if session is None else " AND session = ?"
+        rows = self.read(
+            numbers,
+            f"SELECT scope, {', '.join(PROGRESS.columns)} FROM progress "
+            f"WHERE scope IN ({marks(numbers)}){wanted} ORDER BY {PROGRESS.order}",
+            (*numbers, *(() if session is None else (session,))),
+        )
+        return self._damages.sound(rows, lambda row: progress_from(row, self._scope))
 
     def _sessions_of(self, rows: Rows) -> Sessions:
         return self._damages.sound(rows, lambda row: session_from(row, self._scope))
@@ -368,12 +382,13 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             yield from self._vector_rows(stream, scope)
             return
         table = TABLES[noun]
+        shared = f" AND NOT ({table.local})" if table.local else ""
         for number in self.numbers((scope,)):
             rows = stream(
                 (number,),
                 (
-                    f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ? ORDER BY "
-                    f"{table.order}"
+                    f"SELECT {', '.join(table.columns)} FROM {table.name} "
+                    f"WHERE scope = ?{shared} ORDER BY {table.order}"
                 ),
                 (number,),
             )

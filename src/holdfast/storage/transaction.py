@@ -11,23 +11,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
-from ..types import Event, Events, Scope
+from ..types import Event, Events, Progress, Scope
 from .file_table import FilesWriter
 from .filters import marks
 from .journal import PURGED
+from .legacy_progress import ACTOR, MIGRATE, RUN, is_legacy, legacy_marks
 from .peer import PeerWriter
+from .progress_table import progress_values
 from .schema import (
     ENTITIES,
     ENTITY_NAMES,
     EVENTS,
     MEMORIES,
     MESSAGES,
+    PROGRESS,
+    SESSIONS,
     TABLES,
     Table,
     event_from,
     exported,
     imported,
     key_of,
+    to_json,
 )
 
 # What time alone does to a memory.
@@ -114,13 +119,38 @@ class RowWriter(PeerWriter, FilesWriter):
                 # Since then a memory was restored under this number.
                 del row["seq"]
             self._insert(table, event.scope, row)
+            self._take_back_marks(event)
         else:
             now = self._row(table, event.scope, key)
             back = dict(event.before)
             if now is not None and now.get("updated_at") != event.after.get("updated_at"):
                 # A later change of other columns stands, and so does its time.
                 back.pop("updated_at", None)
-            self._update(table, event.scope, key, back)
+            # A journal of an older version may tell of columns that are no longer there.
+            known = {column: value for column, value in back.items() if column in table.columns}
+            self._update(table, event.scope, key, known)
+            self._take_back_marks(event)
+
+    def _take_back_marks(self, event: Event) -> None:
+        """Undoes what version 0.1.0 changed of the marks of progress in a session's row.
+
+        A mark that was changed since stays: what was read later stays read.
+        """
+        if event.noun != SESSIONS.noun:
+            return
+        (session,) = _key(event)
+        was, then = (
+            legacy_marks(image or {}, event.scope, session, at=self._author.at)
+            for image in (event.before, event.after)
+        )
+        for sink in sorted({*was, *then}):
+            now = self.progress(event.scope, session, sink)
+            if _same_mark(was.get(sink), then.get(sink)) or not _same_mark(now, then.get(sink)):
+                continue
+            if sink in was:
+                self.put_progress(was[sink])
+            else:
+                self.drop_progress(event.scope, session, sink)
 
     def _mentioned_by_others(self, events: Events) -> set[tuple[Scope, str]]:
         """The entities that a run was the first to mention, and that what other runs stored
@@ -159,8 +189,19 @@ class RowWriter(PeerWriter, FilesWriter):
             self.remove(memory)
         elif table is ENTITIES and (entity := self.entity(scope, str(key[0]))):
             self.remove_entity(entity)
-        elif table is not ENTITY_NAMES or self._row(table, scope, key) is not None:
+        elif table is SESSIONS:
+            self._drop_marks(scope, str(key[0]))
             self._delete(table, scope, key)
+        elif table not in (ENTITY_NAMES, PROGRESS) or self._row(table, scope, key) is not None:
+            self._delete(table, scope, key)
+
+    def _drop_marks(self, scope: Scope, session: str) -> None:
+        """Takes out how far a session was read that is about to go."""
+        for (sink,) in self.execute(
+            "SELECT sink FROM progress WHERE scope = ? AND session = ?",
+            (self.known(scope), session),
+        ):
+            self.drop_progress(scope, session, sink)
 
     def _refuse_if_changed_since(self, changes: Events) -> None:
         """Raises Conflict unless what other runs did to the same thing cancels out, as after they
@@ -239,7 +280,25 @@ class RowWriter(PeerWriter, FilesWriter):
             self._insert(table, scope, values)
         else:
             self._raw_insert(table, number, [values])
+        if table is SESSIONS and is_legacy(row):
+            self._adopt_marks(scope, row, journal=journal)
         return True
+
+    def _adopt_marks(self, scope: Scope, row: Mapping[str, Any], *, journal: bool) -> None:
+        """Stores the marks of progress that version 0.1.0 exported in the row of a session."""
+        number = self.number(scope)
+        for mark in legacy_marks(row, scope, row["id"], at=row["last_activity"]).values():
+            if journal:
+                self.put_progress(mark)
+                continue
+            values = progress_values(mark)
+            self._raw_insert(PROGRESS, number, [values])
+            target = self._target(PROGRESS, values)
+            image = to_json({column: values[column] for column in ("at", "detail", "position")})
+            added = (number, RUN, row["started_at"], ACTOR, MIGRATE, PROGRESS.noun, target)
+            changed = (number, f"{RUN}-{mark.position}", mark.at, *added[3:])
+            self._entries += [(*added, None, None), (*changed, image, image)]
+            self._count(number, 0, 0, 2)
 
     def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
         table = TABLES[noun]
@@ -297,6 +356,13 @@ class RowWriter(PeerWriter, FilesWriter):
 def _unfaded(row: Mapping[str, Any]) -> Any:
     """How sure a memory was when it was last said: what does not change while nobody uses it."""
     return row["confidence"] if row["strength"] is None else row["strength"]
+
+
+def _same_mark(one: Progress | None, other: Progress | None) -> bool:
+    """Whether two marks say the same, whenever they were made."""
+    if one is None or other is None:
+        return one is other
+    return (one.position, one.detail) == (other.position, other.detail)
 
 
 def _begins_session(event: Event) -> bool:

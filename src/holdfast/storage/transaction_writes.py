@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import Conflict, InvalidInput, NotFound, RowDamaged
 from ..text.tokens import index_terms
-from ..types import Edge, Entity, Job, Kind, Memories, Memory, Micros, Scope, Session, Sessions
+from ..types import (
+    Edge,
+    Entity,
+    Job,
+    Kind,
+    Memories,
+    Memory,
+    Micros,
+    Progress,
+    Scope,
+    Session,
+    Sessions,
+)
 from .damage import QUARANTINED
 from .filters import marks
 from .journal import INSERT_MEMORY, PAGE, JournalledRows
+from .progress_table import progress_from, progress_values
 from .schema import (
     EDGES,
     ENTITIES,
     ENTITY_NAMES,
+    LOCAL_SINKS,
     MEMORIES,
     MENTIONS,
     MESSAGES,
     PROFILES,
+    PROGRESS,
     SELECT_MEMORY,
     SESSIONS,
     Rows,
@@ -291,6 +307,38 @@ class NounWriter(JournalledRows):
     def put_session(self, session: Session) -> None:
         self._put(SESSIONS, session.scope, session_values(session))
         self._sessions[session.scope, session.id] = session
+
+    def progress(self, scope: Scope, session: str, sink: str) -> Progress | None:
+        row = self._row(PROGRESS, scope, (session, sink))
+        if row is None:
+            return None
+        return progress_from((self.known(scope), *row.values()), self.scope)
+
+    def put_progress(self, progress: Progress) -> None:
+        values = progress_values(progress)
+        known = self._row(PROGRESS, progress.scope, (progress.session, progress.sink))
+        # Who came no further leaves no entry in the journal.
+        if known is not None and values == {**known, "at": progress.at}:
+            return
+        with self._unless_local(progress.session, progress.sink):
+            self._put(PROGRESS, progress.scope, values)
+
+    def drop_progress(self, scope: Scope, session: str, sink: str) -> None:
+        if self._row(PROGRESS, scope, (session, sink)) is not None:
+            with self._unless_local(session, sink):
+                self._delete(PROGRESS, scope, (session, sink))
+
+    @contextmanager
+    def _unless_local(self, session: str, sink: str) -> Iterator[None]:
+        """Inside, nothing is journalled about the mark of a sink that belongs to this store."""
+        if sink not in LOCAL_SINKS:
+            yield
+            return
+        before, self._unsaid = self._unsaid, (PROGRESS.noun, to_json([session, sink]))
+        try:
+            yield
+        finally:
+            self._unsaid = before
 
     def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
         if self._row(SESSIONS, scope, (session,)) is None:

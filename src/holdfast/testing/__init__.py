@@ -33,6 +33,7 @@ from .messages import MessagesContract
 from .narrowing import FilterContract, ScopesContract
 from .peers import PeersContract
 from .profiles import ProfilesContract
+from .progress import ProgressContract
 from .reading import MemoriesContract
 from .searching import VectorsContract, WordsContract
 from .spend import SpendContract
@@ -49,6 +50,7 @@ class StoreContract(
     EntitiesContract,
     MessagesContract,
     ProfilesContract,
+    ProgressContract,
     FilesContract,
     TransactionContract,
     JournalContract,

@@ -103,9 +103,7 @@ class GraphContract:
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
         write(store, lambda writer: writer.put_session(session))
-        ended = replace(
-            session, last_activity=at(5), ended_at=at(5), end_reason="idle", outcome="ok"
-        )
+        ended = replace(session, last_activity=at(5), ended_at=at(5), end_reason="idle")
         write(store, lambda writer: writer.put_session(ended))
         assert store.sessions([ANN]) == [ended]
         assert write(store, lambda writer: writer.session(ANN, "s")) == ended

@@ -24,7 +24,17 @@ ALL = (ANN, BOB, TEAM)
 START: Micros = 1_700_000_000_000_000
 SECOND: Micros = 1_000_000
 MODEL = "test:model"
-NOUNS = ("session", "message", "memory", "edge", "entity", "entity_name", "mention", "profile")
+NOUNS = (
+    "session",
+    "message",
+    "progress",
+    "memory",
+    "edge",
+    "entity",
+    "entity_name",
+    "mention",
+    "profile",
+)
 
 _numbers = count(1)
 

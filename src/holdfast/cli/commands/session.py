@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ...errors import NotFound
+from ...extraction.progress import FACTS, SUMMARY, covers, marks_of
 from ...text.terminal import counted, plain, shorten
 from .. import output
 from ..app import READING, WRITING, Id, Json, Scope, Store, app, json_time, open_memory, when
@@ -133,10 +134,10 @@ def list_sessions(
     with open_memory(store, scope, make=False) as hf:
         found = hf.sessions(open_only=open_only)[:limit]
         if as_json:
-            output.emit([_session_json(one) for one in found])
+            output.emit([_session_json(hf, one) for one in found])
             return
         rows = [
-            (one.id, one.agent, when(one.started_at), when(one.last_activity), _stands(one))
+            (one.id, one.agent, when(one.started_at), when(one.last_activity), _stands(hf, one))
             for one in found
         ]
         output.table(
@@ -159,7 +160,10 @@ def show_session(
         learned.reverse()
         if as_json:
             output.emit(
-                {**_session_json(known), "memories": [output.memory_json(one) for one in learned]}
+                {
+                    **_session_json(hf, known),
+                    "memories": [output.memory_json(one) for one in learned],
+                }
             )
             return
         output.fields(
@@ -167,7 +171,7 @@ def show_session(
                 ("id", known.id),
                 ("agent", known.agent),
                 ("began", when(known.started_at)),
-                ("is", _stands(known)),
+                ("is", _stands(hf, known)),
             )
         )
         output.memories(learned)
@@ -235,19 +239,21 @@ def _is_of(memory: Memory, session: str) -> bool:
     return session in (memory.session, memory.metadata.get("session"))
 
 
-def _stands(session: Session) -> str:
+def _stands(hf: Holdfast, session: Session) -> str:
     """How a conversation stands, in a few words."""
+    marks = marks_of(hf.store, session)
     if session.ended_at is None:
         stands = "open"
-    elif (session.consolidated_at or -1) < session.last_activity:
+    elif not covers(marks.get(SUMMARY), session):
         stands = f"ended ({session.end_reason or 'ended'}), not learned from yet"
     else:
         stands = f"ended ({session.end_reason or 'ended'}), learned from"
-    failed = session.metadata.get("policy", {}).get("failed")
+    failed = marks[FACTS].detail.get("failed") if FACTS in marks else None
     return f"{stands}; not considered: {failed['error']}" if failed else stands
 
 
-def _session_json(session: Session) -> dict[str, Any]:
+def _session_json(hf: Holdfast, session: Session) -> dict[str, Any]:
+    read = marks_of(hf.store, session).get(SUMMARY)
     return {
         "id": session.id,
         "scope": str(session.scope),
@@ -256,8 +262,7 @@ def _session_json(session: Session) -> dict[str, Any]:
         "last_activity": json_time(session.last_activity),
         "ended_at": json_time(session.ended_at),
         "end_reason": session.end_reason,
-        "learned": session.ended_at is not None
-        and (session.consolidated_at or -1) >= session.last_activity,
-        "outcome": session.outcome,
+        "learned": session.ended_at is not None and covers(read, session),
+        "outcome": read.detail.get("outcome", "") if read else "",
         "metadata": dict(session.metadata),
     }

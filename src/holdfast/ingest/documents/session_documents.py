@@ -15,7 +15,7 @@ from ...errors import InvalidInput, Nothing
 from ...storage.protocol import Writer
 from ...text.reference import BRANCH
 from ...transcripts.base import Cursor, Entry, Transcript
-from ...types import Memories, Memory, Micros, Scope, Session
+from ...types import SUMMARY, Memories, Memory, Micros, Progress, Scope, Session
 from .. import commit
 from ..commit import Draft
 from ..sanitize import guard_data, guard_lines
@@ -78,7 +78,9 @@ def put(writer: Writer, told: SessionDocument, *, at: Micros) -> Changed:
         turns = [_own(writer, turn, copies=told.transcript.copies, at=at) for turn in turns]
         changed = upsert.replace(writer, told.scope, told.id, turns, kind="turn", at=at)
     if known is not None or changed.added:
-        writer.put_session(_session(told, known, at=at))
+        session = _session(told, known, at=at)
+        writer.put_session(session)
+        _mark_as_read(writer, session, at=at)
     return changed + Changed(sessions=(told.id,)) if changed.added or changed.removed else changed
 
 
@@ -206,12 +208,7 @@ def _own_title(told: SessionDocument) -> str:
 
 
 def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Session:
-    """A session that has ended, as far as anybody can tell, and of which conversations need learn
-    nothing more.
-
-    What is worth knowing of it is extracted as records; learning facts from it besides would say
-    everything twice.
-    """
+    """A session that has ended, as far as anybody can tell."""
     transcript = told.transcript
     metadata = dict(known.metadata) if known else {}
     metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
@@ -238,7 +235,18 @@ def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Ses
         agent=transcript.agent,
         ended_at=last,
         end_reason=INDEXED,
-        consolidated_at=last,
-        outcome=(known.outcome if known else "") or INDEXED,
         metadata=metadata,
     )
+
+
+def _mark_as_read(writer: Writer, session: Session, *, at: Micros) -> None:
+    """Records that conversations need learn nothing more from a session.
+
+    What is worth knowing of it is extracted as records; learning facts from it besides would say
+    everything twice.
+    """
+    known = writer.progress(session.scope, session.id, SUMMARY)
+    outcome = (known.detail.get("outcome") if known else "") or INDEXED
+    last = session.last_activity
+    mark = Progress(session.scope, session.id, SUMMARY, last, at, {"outcome": outcome})
+    writer.put_progress(mark)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...extraction.apply import PAGE, demote
 from ...extraction.episodes import EXTRACTED, NO_OUTPUT
-from ...extraction.session_extraction import read_to_its_end
+from ...extraction.progress import SUMMARY, covers, marks_of, read_to_end
 from ...memory import Holdfast
 from ...memory.opened import who_of
 from ...storage.protocol import Filter, Writer
@@ -99,8 +99,10 @@ class Reader:
             if session is None or session.ended_at is None:
                 # What is still going on is never done.
                 return False
-            if (session.consolidated_at or -1) < session.last_activity:
-                writer.put_session(read_to_its_end(session, EXTRACTED if learned else NO_OUTPUT))
+            known = writer.progress(session.scope, session.id, SUMMARY)
+            if not covers(known, session):
+                outcome = EXTRACTED if learned else NO_OUTPUT
+                read_to_end(writer, session, outcome, at=self.hf.clock())
             return True
 
         done = self.hf.write("consolidate", mark)
@@ -112,8 +114,9 @@ class Reader:
         Args:
             session_id: The conversation.
         """
-        session = self.hf.store.session(self.hf.scopes[0], session_id)
-        read = session is not None and (session.consolidated_at or -1) >= session.last_activity
+        store = self.hf.store
+        session = store.session(self.hf.scopes[0], session_id)
+        read = session is not None and covers(marks_of(store, session).get(SUMMARY), session)
         return {"session_id": session_id, "consolidated": read}
 
     def detect_conflicts(

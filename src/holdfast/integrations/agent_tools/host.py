@@ -10,7 +10,7 @@ from typing import Any
 
 from ...context.blocks import join_blocks
 from ...errors import HoldfastError
-from ...extraction.session_extraction import is_unread
+from ...extraction.progress import is_unread
 from ...ingest.session_log import begin
 from ...maintenance import entity_jobs, reflection
 from ...memory import Holdfast
@@ -98,7 +98,7 @@ class Keeper:
         reason.
         """
         session = self.hf.store.session(self.hf.scopes[0], session_id)
-        if session is None or not is_unread(session):
+        if session is None or not is_unread(self.hf.store, session):
             return _consolidated(
                 session_id, skipped=True, summary="There is nothing in it that is yet to be read."
             )

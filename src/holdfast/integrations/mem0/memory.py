@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ...errors import InvalidInput, NotFound, Nothing, Refused
-from ...extraction import session_extraction
+from ...extraction import runner
+from ...extraction.session_extraction import SummarySink
 from ...ingest import capture, commit, entity_linking, session_log
 from ...ingest.commit import Draft
 from ...ingest.sanitize import guard_data
@@ -327,10 +328,12 @@ class Mem0:
         view.write("capture", hear)
         heard = view.store.session(scope, session)
         assert heard is not None  # it was just written
-        learned = session_extraction.read(view.store, heard, reading_of(view))
+        sink = SummarySink(view.store, reading_of(view), view.actor)
+        learned = runner.read(view.store, heard, sink)
 
         def work(writer: Writer) -> list[Item]:
-            session_extraction.save_learned(writer, learned, at=at, actor=view.actor)
+            if learned is not None:
+                runner.save(writer, sink, learned, at=at)
             return noted(writer, given)
 
         return view.write("learn", work)

@@ -1,12 +1,6 @@
-<<<<<<< HEAD
-"""Memories as tool results: data for programs, and short fenced text for a model.
-
-Memory is data, never an instruction, so every text is fenced and escaped.
-=======
 """Memories in answers of tools: as data for programs, and as a short fenced text for a model.
 
 Memory is data and never an instruction, so every text goes out escaped and between fences.
->>>>>>> h/render
 """
 
 from __future__ import annotations
@@ -95,35 +89,19 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 
 def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
-<<<<<<< HEAD
-    """Return a memory as one line for a model: id, kind and text."""
-=======
     """Render a memory on one line: its id, what it is, and what it says."""
->>>>>>> h/render
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
     labels = (memory.scope.kind, memory.category, *remarks)
     return render_line(Line(said, id=memory.id, labels=labels))
 
 
 def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
-<<<<<<< HEAD
-    """Return memories as fenced lines, or a text for an empty result."""
-    if not lines:
-        return empty
-    body = "\n".join(lines)
-    return fence(body, block_id=hashlib.sha256(body.encode()).hexdigest()[:12], label=label)
-
-
-def noted(fields: Mapping[str, Any]) -> str:
-    """Return names and values, one line each, for a model."""
-=======
     """Put lines between fences; `empty` if there are none."""
     return fence_block("\n".join(lines), label=label) if lines else empty
 
 
 def noted(fields: Mapping[str, Any]) -> str:
     """Render names and values, one per line."""
->>>>>>> h/render
     return "\n".join(
         fill("{name}: {value}", name=name, value=value)
         for name, value in fields.items()

@@ -26,6 +26,7 @@ DISTRIBUTED = (
     "totals",
     "sessions",
     "messages",
+    "progress",
     "memories",
     "edges",
     "entities",

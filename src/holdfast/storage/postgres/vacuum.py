@@ -21,6 +21,7 @@ TABLES = (
     "vectors",
     "sessions",
     "messages",
+    "progress",
     "edges",
     "entities",
     "entity_names",

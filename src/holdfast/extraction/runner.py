@@ -1,0 +1,133 @@
+"""The extraction runner: hands the unread turns of a session to a sink, and saves what it found.
+
+Each kind of knowledge is a sink: facts after a reply (`turn_extraction.py`), the summary and what
+waited for the end of a session (`session_extraction.py`), records (`records/session_notes.py`) and
+what a session teaches its project (`projects/stage1.py`). A sink says which sessions it wants, what
+it finds in their turns, and how that is written.
+
+`read` comes before the transaction, because models take their time. `save` is the transaction: it
+looks again at whatever may have changed, applies what was found, and records the progress. So a
+session is read once whoever asks, and a crash at any point leaves it for the next reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from ..errors import Conflict
+from ..storage.protocol import Author, Filter, Store, Writer
+from ..text.reference import BRANCH
+from ..types import Memories, Micros, Progress, Session
+from .progress import Marks, marks_of
+
+Found = TypeVar("Found")
+Done = TypeVar("Done")
+Applied_co = TypeVar("Applied_co", covariant=True)
+
+WENT_ON = "The session went on while it was read. It is read again the next time."
+READ_MEANWHILE = "Somebody else read the session at the same time. It is read again the next time."
+
+
+class Reached(NamedTuple):
+    """How far a sink has come with a session; see `progress.py` for what that means to each."""
+
+    sink: str
+    position: int
+    detail: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction(Generic[Found]):
+    """What a sink found in a session; nothing of it is written yet."""
+
+    session: Session
+    turns: Memories
+    """All turns of the session that may be remembered, in order."""
+    marks: Marks
+    """How far each sink had read it."""
+    found: Found
+
+
+class Sink(Protocol[Found, Applied_co]):
+    """What turns sessions into one kind of knowledge."""
+
+    @property
+    def name(self) -> str:
+        """The sink of its marks."""
+
+    @property
+    def builds_on(self) -> tuple[str, ...]:
+        """Other sinks that must not come further between `read` and `save`."""
+
+    def wants(self, session: Session, marks: Marks) -> bool:
+        """Whether there may be something unread for it in a session."""
+
+    def extract(self, session: Session, turns: Memories, marks: Marks) -> Found | None:
+        """What it finds in turns it has not read; None if there are none. Writes nothing."""
+
+    def is_current(self, read: Session, now: Session) -> bool:
+        """Whether a session that was read is still as it was."""
+
+    def apply(
+        self, writer: Writer, session: Session, extraction: Extraction[Found], *, at: Micros
+    ) -> Applied_co:
+        """Writes what was found, inside the transaction that records the progress."""
+
+    def reached(self, session: Session, extraction: Extraction[Found]) -> list[Reached]:
+        """How far it has come now."""
+
+
+def turns_of(store: Store, session: Session) -> Memories:
+    """The turns of a session that may be remembered, in order; those of abandoned branches taught
+    nothing.
+    """
+    found = store.list(
+        Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest"
+    )
+    held = [turn for turn in found if not turn.metadata.get(BRANCH)]
+    return sorted(held, key=lambda turn: (turn.position or 0, turn.seq))
+
+
+def read(store: Store, session: Session, sink: Sink[Found, Done]) -> Extraction[Found] | None:
+    """Reads what is new in a session for a sink; None if there is nothing. Nothing is written."""
+    marks = marks_of(store, session)
+    if not sink.wants(session, marks):
+        return None
+    turns = turns_of(store, session)
+    found = sink.extract(session, turns, marks)
+    return None if found is None else Extraction(session, turns, marks, found)
+
+
+def save(
+    writer: Writer, sink: Sink[Found, Done], extraction: Extraction[Found], *, at: Micros
+) -> Done | None:
+    """Writes what was found and records the progress. None when somebody else has read the same
+    since: then nothing is written.
+
+    Conflict when the session went on or is gone: what was found may not be true of it any more.
+    """
+    read_ = extraction.session
+    session = writer.session(read_.scope, read_.id)
+    if session is None or not sink.is_current(read_, session):
+        raise Conflict(WENT_ON)
+    marks = extraction.marks
+    if writer.progress(session.scope, session.id, sink.name) != marks.get(sink.name):
+        return None
+    for other in sink.builds_on:
+        if writer.progress(session.scope, session.id, other) != marks.get(other):
+            raise Conflict(READ_MEANWHILE)
+    done = sink.apply(writer, session, extraction, at=at)
+    for reached in sink.reached(session, extraction):
+        sink_, position, detail = reached
+        writer.put_progress(Progress(session.scope, session.id, sink_, position, at, dict(detail)))
+    return done
+
+
+def extract(store: Store, session: Session, sink: Sink[Found, Done], author: Author) -> Done | None:
+    """Reads a session for a sink now and saves what it finds; None if there is nothing to do."""
+    extraction = read(store, session, sink)
+    if extraction is None:
+        return None
+    return store.write(author, lambda writer: save(writer, sink, extraction, at=author.at))

@@ -1,0 +1,66 @@
+"""Marks of progress as version 0.1.0 wrote them: in the row of a session, and so in old journals.
+
+Tables are migrated when a store is opened (`0008_progress.sql`). This is for what comes in later:
+an old run that is undone, and a bundle that 0.1.0 exported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..types import Micros, Progress, Scope
+
+# What the migration writes into the journal; the SQL files say the same.
+RUN = "migrate-0008"
+ACTOR = "holdfast"
+MIGRATE = "migrate"
+
+
+def is_legacy(row: Mapping[str, Any]) -> bool:
+    """Whether an exported session was written by 0.1.0, which always gave it an outcome."""
+    return "outcome" in row
+
+
+def legacy_marks(
+    image: Mapping[str, Any], scope: Scope, session: str, *, at: Micros
+) -> dict[str, Progress]:
+    """The marks in the row of a session, or in a part of it, by sink.
+
+    `at` is when turns were considered, which 0.1.0 did not write down.
+    """
+    metadata = image.get("metadata") or {}
+    if isinstance(metadata, str):
+        metadata = json.loads(metadata)
+    found = {
+        "facts": _considered(metadata.get("policy")),
+        "summary": _read_to_end(image.get("consolidated_at"), image.get("outcome")),
+        "records": _noted(metadata.get("extracted")),
+    }
+    return {
+        sink: Progress(scope, session, sink, mark[0], at if sink == "facts" else mark[0], mark[1])
+        for sink, mark in found.items()
+        if mark is not None
+    }
+
+
+Mark = tuple[int, dict[str, Any]]
+
+
+def _considered(policy: Any) -> Mark | None:
+    if not isinstance(policy, Mapping):
+        return None
+    detail = {key: policy[key] for key in ("failed", "private") if key in policy}
+    return int(policy.get("considered", -1)), detail
+
+
+def _read_to_end(consolidated_at: Any, outcome: Any) -> Mark | None:
+    if consolidated_at is None:
+        return None
+    return int(consolidated_at), {"outcome": outcome} if outcome else {}
+
+
+def _noted(extracted: Any) -> Mark | None:
+    to = extracted.get("to") if isinstance(extracted, Mapping) else None
+    return (int(to[0]), dict(extracted)) if isinstance(to, list) and to else None

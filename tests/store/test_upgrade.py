@@ -1,0 +1,253 @@
+"""Stores that version 0.1.0 wrote open with today's code: every noun, undo, recall, and the marks
+of progress, so that nothing is extracted twice and nothing is left out.
+
+`tests/fixtures/write_0_1_0.py` says what is in them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast.config import Settings
+from holdfast.errors import ModelFailed
+from holdfast.extraction.coding.project_settings import Building
+from holdfast.extraction.job_types import Worker
+from holdfast.extraction.policy import Policy
+from holdfast.extraction.vocabulary import vocabulary
+from holdfast.maintenance import project_build
+from holdfast.memory import Holdfast
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.records.roots import RecordRoot
+from holdfast.records.session_notes import Extractor
+from holdfast.storage.postgres.schema import migrate_tables
+from holdfast.types import DAY
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+# Two days after the last thing that was written.
+LATER = 1_772_453_640_000_000 + 2 * DAY
+UNREAD = ["private", "failed", "continued", "unread", "undone"]
+EVERY = ("active", "held", "proposed", "archived", "superseded")
+
+
+@pytest.fixture
+def old_sqlite(tmp_path):
+    path = tmp_path / "memory.db"
+    path.write_bytes(gzip.decompress((FIXTURES / "holdfast-0.1.0.db.gz").read_bytes()))
+    return path
+
+
+@pytest.fixture
+def old_postgres(postgres_server, postgres_url):
+    """A database with the dump, which `psql` of the same server reads back."""
+    # The roles of a server are not in the dump of a database.
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for role in ("holdfast_app", "holdfast_worker"):
+            with suppress(psycopg.errors.DuplicateObject):
+                connection.execute(f"CREATE ROLE {role} NOLOGIN".encode())
+    subprocess.run(
+        [postgres_server.binaries / "psql", "-q", "-v", "ON_ERROR_STOP=1", postgres_url],
+        input=gzip.decompress((FIXTURES / "holdfast-0.1.0.pg.sql.gz").read_bytes()),
+        check=True,
+        capture_output=True,
+    )
+    migrate_tables(postgres_url)
+    return postgres_url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request):
+    """Where a store of version 0.1.0 is."""
+    return request.getfixturevalue(f"old_{request.param}")
+
+
+@pytest.fixture
+def hf(place):
+    with Holdfast.open(
+        place,
+        scope="user:ann",
+        settings=Settings(embedding_models="none"),
+        clock=lambda: LATER,
+        background=False,
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shop(hf):
+    """The project in the same store."""
+    (scope,) = (one for one in hf.store.scopes() if one.kind == "project")
+    return hf.scoped(scope)
+
+
+def marks(hf, sink):
+    """How far a sink has read each session."""
+    found = hf.store.progress(hf.scopes[0])
+    return {one.session: one for one in found if one.sink == sink}
+
+
+def facts(hf):
+    return [one.content for one in hf.list(kinds=["fact"], statuses=EVERY, limit=None)]
+
+
+def test_every_noun_is_there(hf, shop):
+    assert list(hf.doctor()) == []
+    kinds = hf.store.counts(hf.scopes)
+    assert set(kinds) == {"turn", "fact", "rule", "episode"}
+    assert set(kinds["fact"]) == {"active", "archived", "proposed", "superseded"}
+    assert [one.content for one in hf.proposals()] == ["Ann is allergic to peanuts."]
+    assert hf.about("Robert Smith").entity.type == "person"
+    assert [one.body["content"] for one in hf.messages("learned")] == ["My dog is called Rex."]
+    assert hf.profile()["enabled"] is True
+    assert len(hf.sessions()) == 8
+    assert {(job.kind, job.status) for job in hf.store.jobs()} >= {("project-build", "done")}
+    assert {one.title for one in shop.list(kinds=["fact", "rule"]) if one.title} >= {
+        "Run the tests",
+        "Use Postgres instead of SQLite",
+    }
+
+
+def test_memories_are_recalled(hf):
+    assert hf.recall("What does Ann drink in the morning?")[0].memory.content == (
+        "Ann drinks black tea in the morning."
+    )
+    assert hf.recall("What is her dog called?")[0].memory.content.endswith("Rex")
+
+
+def test_an_export_can_be_imported(hf, tmp_path):
+    lines = list(hf.export())
+    with Holdfast.open(tmp_path / "new.db", scope="user:ann", background=False) as new:
+        new.import_(lines)
+        assert list(new.export()) == lines
+        assert [one.id for one in new.store.unread(new.scopes)] == UNREAD
+
+
+def test_the_four_marks_are_progress_now(hf, shop):
+    assert {name: one.position for name, one in marks(hf, "facts").items()} == {
+        "considered": 1,
+        "continued": 0,
+        "failed": -1,
+        "learned": 2,
+        "private": 2,
+        "undo-me": 0,
+    }
+    assert marks(hf, "facts")["private"].detail == {"private": True}
+    assert marks(hf, "facts")["failed"].detail["failed"]["error"] == "The model is overloaded."
+    assert marks(hf, "summary").keys() == {"continued", "learned", "undo-me"}
+    assert marks(hf, "summary")["learned"].detail == {"outcome": "extracted"}
+    assert marks(shop, "summary").keys() == {"indexed"}
+    assert marks(shop, "records").keys() == {"extracted", "extracted-continued", "indexed"}
+    assert marks(shop, "projects").keys() == {
+        "built",
+        "extracted",
+        "extracted-continued",
+        "indexed",
+    }
+
+
+def test_turns_that_were_considered_are_not_read_again(hf):
+    judged = hf.consider("considered")
+    assert [one.candidate.quote for one in judged] == ["My sister is called Ingrid"]
+    assert hf.consider("considered") == []
+
+
+def test_a_session_that_was_read_is_not_read_again_and_the_others_are(hf):
+    assert [one.id for one in hf.store.unread(hf.scopes)] == UNREAD
+    before = facts(hf)
+    assert hf.learn("learned").new == 0
+    assert facts(hf) == before
+    assert hf.learn().new == 4
+    learned = set(facts(hf)) - set(before)
+    assert {one.split()[-1] for one in learned} == {"violin", "Olav", "Misty", "Volvo"}
+    assert hf.store.unread(hf.scopes) == []
+
+
+def test_what_was_private_stays_so(hf):
+    hf.learn("private")
+    assert not any("debt" in one for one in facts(hf))
+
+
+def test_a_failure_is_still_told_and_tried_again(hf):
+    assert hf.stats()["problems"] == {"session failed": "The model is overloaded."}
+    hf.consider("failed")
+    assert hf.stats()["problems"] == {}
+
+
+def test_a_run_of_the_old_version_can_be_undone_with_its_marks(hf):
+    (run,) = {
+        event.run
+        for event in hf.log(limit=None)
+        if event.verb == "learn" and event.target == '["undo-me"]'
+    }
+    hf.undo(run)
+    assert "undo-me" not in marks(hf, "summary") | marks(hf, "facts")
+    assert not any("Star" in one for one in facts(hf))
+    assert "undo-me" in [one.id for one in hf.store.unread(hf.scopes)]
+    hf.undo()
+    assert marks(hf, "summary")["undo-me"].detail == {"outcome": "extracted"}
+    assert any("Star" in one for one in facts(hf))
+
+
+def test_the_latest_run_is_one_that_somebody_began_and_not_the_upgrade(hf):
+    assert {event.verb for event in hf.undo()} == {"consolidate"}
+
+
+def test_an_episode_that_was_consolidated_is_not_read_again(hf):
+    asked = []
+    hf.consolidate(lambda prompt: asked.append(prompt) or "fact: Saturdays are quiet.")
+    assert "Rolled back on Saturday" in asked[0]
+    assert "Deployed on Friday" not in asked[0]
+
+
+def test_records_are_made_of_what_was_not_read_for_them(shop, tmp_path):
+    root = RecordRoot("project", shop.scopes[0], tmp_path)
+    extractor = Extractor(
+        shop.store, shop.clock, "test", shop.write, {"project": root}, Policy(vocabulary("general"))
+    )
+    sessions = sorted(shop.sessions(), key=lambda one: one.id)
+    done = extractor.run(sessions, plan=False, progress=lambda number, total: None)
+    assert done.skipped == 2, "extracted and indexed"
+    assert {one.session for one in done.notes} == {"built", "built-later", "extracted-continued"}
+    assert not any("small commits" in one.note.quote for one in done.notes)
+    again = extractor.run(sessions, plan=False, progress=lambda number, total: None)
+    assert (again.skipped, again.notes) == (5, [])
+
+
+def test_only_a_session_that_is_new_is_read_for_the_memory_of_the_project(shop, tmp_path):
+    building = Building(tmp_path)
+    worker = Worker(shop.store, Tiers.of(), shop.clock, shop.scopes, name="w", building=building)
+    assert [
+        one.id for one in project_build.plan(shop.store, shop.scopes[0], building, LATER).read
+    ] == ["built-later"]
+    assert project_build.build_memory(worker).read == 1
+    assert project_build.plan(shop.store, shop.scopes[0], building, LATER).read == []
+
+
+def test_purging_a_session_takes_its_marks_along(hf):
+    hf.purge(session="learned")
+    assert "learned" not in marks(hf, "facts") | marks(hf, "summary")
+    assert not any("learned" in event.target for event in hf.log(limit=None))
+
+
+def test_a_store_that_is_synced_knows_what_was_read(hf, tmp_path):
+    other = tmp_path / "other.db"
+    hf.sync(other)
+    with Holdfast.open(other, scope="user:ann", background=False) as twin:
+        for sink in ("facts", "summary"):
+            assert marks(twin, sink) == marks(hf, sink)
+
+
+def test_a_model_that_fails_again_leaves_the_position(hf):
+    def fail(prompt):
+        raise ModelFailed("Still overloaded.")
+
+    hf.consider("considered", complete=fail)
+    assert marks(hf, "facts")["considered"].position == 1
+    assert [one.candidate.quote for one in hf.consider("considered")] == [
+        "My sister is called Ingrid"
+    ]
