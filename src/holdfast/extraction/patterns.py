@@ -30,7 +30,7 @@ from ..text.lazy_regex import NEVER
 from ..text.stopwords import LATIN_LANGUAGES, STOP_WORDS
 from ..types import Kind
 
-_CODES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
+_CODES = ("en", "de", "es", "fr")
 _WORD = re.compile(r"[^\W\d_]+")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -155,9 +155,9 @@ def languages_of(text: str) -> list[Language]:
     most = max(votes.values())
     # Too short to tell: "Odio madrugar".
     if not most:
-        return [language(code) for code in _CODES.values()]
+        return [language(code) for code in _CODES]
     return [
-        language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES
+        language(code) for code in LATIN_LANGUAGES if votes[code] == most and code in _CODES
     ]
 
 

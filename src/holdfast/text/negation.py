@@ -145,9 +145,8 @@ def small_words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def _small_words(language: str) -> frozenset[str]:
-    return frozenset(
-        map(fold_word, STOP_WORDS[language] | STOP_WORDS["russian"] | STOP_WORDS["unspaced"])
-    )
+    told_by_script = (words for code, words in STOP_WORDS.items() if code not in LATIN_LANGUAGES)
+    return frozenset(map(fold_word, STOP_WORDS[language].union(*told_by_script)))
 
 
 # Words that turn the sense round
