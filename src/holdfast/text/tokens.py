@@ -359,7 +359,7 @@ class _Stemmer(Protocol):
 
 
 def _stem(word: str, language: str) -> str:
-    """The stem of a word by the Snowball stemmer of this name; the word itself where there is none."""
+    """The stem of a word by the Snowball stemmer of this name; without one, the word itself."""
     if not language:
         return word
     stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
