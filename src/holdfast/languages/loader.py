@@ -65,6 +65,12 @@ def words_of_all(section: str, key: str) -> frozenset[str]:
     return frozenset().union(*(each.words(section, key) for each in languages()))
 
 
+def patterns_of_all(section: str, key: str) -> str:
+    """One pattern for what the patterns of any language under this key fit, broken lines joined."""
+    found = ("".join(table.get(key, "").splitlines()) for _, table in in_every_language(section))
+    return "|".join(filter(None, found)) or "(?!)"
+
+
 def _head(code: str) -> Language:
     source = _source(code)
     head = _parsed(source[: next(_headers(source, 0), (len(source), ""))[0]], "")
@@ -134,9 +140,8 @@ def _plain(text: str) -> dict[str, Any] | None:
         key, _, value = line.partition(" = ")
         if value.isdecimal():
             values[key] = int(value)
-        elif value == '"""':
-            words = list(iter(lambda: next(lines, '"""'), '"""'))
-            values[key] = "".join(f"{each}\n" for each in words)
+        elif value in ('"""', "'''"):
+            values[key] = "".join(f"{each}\n" for each in iter(lines.__next__, value))
         elif value[:1] == value[-1:] == '"' and value.count('"') == 2:
             values[key] = value[1:-1]
         elif value[:3] == value[-3:] == "'''" and len(value) >= 6:

@@ -347,7 +347,8 @@ def spans(text: str, now: int) -> list[Span]:
     """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones
     count from.
 
-    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", 1_700_000_000_000_000)]
+    >>> now = 1_700_000_000_000_000
+    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", now)]
     ['7 May 2023', 'last week']
     """
     plain = _plain(text)
