@@ -1,4 +1,4 @@
-"""Language files: found by listing the folder, and read one section at a time.
+"""LanguageData files: found by listing the folder, and read one section at a time.
 
 A file begins with a head (`name`, `script`, `rank`, `stemmer`); sections follow, in any order. All
 tables of a section stand together: `[requests]`, then `[requests.parts]`.
@@ -19,17 +19,22 @@ LAST_RANK = 99
 """Rank of a language whose file does not say one."""
 
 
-class Language(NamedTuple):
+class LanguageData(NamedTuple):
     """One language: its code, and the head of its file."""
 
     code: str
     name: str
     script: str
-    """Writing system: latin, cyrillic, han, kana or another one."""
+    """Writing system, one of `scripts.py`."""
     stemmer: str
     """Snowball stemmer for its words; empty where the script alone tells it, or there is none."""
     rank: int
     """Languages are tried in this order; where two fit a text equally well, the lower one wins."""
+
+    @property
+    def spaced(self) -> bool:
+        """Whether words are written apart."""
+        return self.script not in ("han", "kana")
 
     def section(self, name: str) -> Mapping[str, Any]:
         """The tables of a section; empty where the file has none of that name."""
@@ -41,19 +46,19 @@ class Language(NamedTuple):
 
 
 @cache
-def languages() -> tuple[Language, ...]:
+def languages() -> tuple[LanguageData, ...]:
     """Every language that has a file, by rank."""
     found = [_head(path.stem) for path in FOLDER.glob("*.toml")]
     return tuple(sorted(found, key=lambda each: (each.rank, each.code)))
 
 
 @cache
-def language(code: str) -> Language:
+def language(code: str) -> LanguageData:
     """The language of this code. Raises KeyError if it has no file."""
     return {each.code: each for each in languages()}[code]
 
 
-def in_every_language(section: str) -> Iterator[tuple[Language, Mapping[str, Any]]]:
+def in_every_language(section: str) -> Iterator[tuple[LanguageData, Mapping[str, Any]]]:
     """Each language that has this section, by rank, with its tables."""
     for each in languages():
         if table := each.section(section):
@@ -71,10 +76,10 @@ def patterns_of_all(section: str, key: str) -> str:
     return "|".join(filter(None, found)) or "(?!)"
 
 
-def _head(code: str) -> Language:
+def _head(code: str) -> LanguageData:
     source = _source(code)
     head = _parsed(source[: next(_headers(source, 0), (len(source), ""))[0]], "")
-    return Language(
+    return LanguageData(
         code=code,
         name=head["name"],
         script=head["script"],
