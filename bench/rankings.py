@@ -46,7 +46,7 @@ def by_words(documents: Sequence[str], *, any_of: bool, tuned: bool = False) -> 
     tokenizer = "porter unicode61" if tuned else "unicode61"
     index.execute(f"CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = '{tokenizer}')")
     index.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", enumerate(documents))
-    ignored = STOP_WORDS["english"] if tuned else frozenset()
+    ignored = STOP_WORDS["en"] if tuned else frozenset()
 
     def rank(question: str) -> Ranking:
         words = [

@@ -20,10 +20,8 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -218,7 +216,8 @@ def _toml(code: str) -> None:
     else:
         file = _file("vocabulary.toml", code)
         # The folder that it may name.
-        copytree(str(files("holdfast.extraction") / "policy_cues"), file.with_name("cues"))
+        file.with_name("cues").mkdir()
+        file.with_name("cues").joinpath("en.toml").write_text("[control]\nthis = 'forget this'\n")
         vocabulary(str(file))
 
 

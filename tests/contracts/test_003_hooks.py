@@ -269,7 +269,142 @@ def test_a_broken_record_does_not_keep_the_others_from_being_told(here):
 
 def test_a_broken_project_file_is_answered(here):
     (here.folder / ".holdfast/project.yaml").write_text(
-        "        in late("SessionStart", here.folder, "claude-code", slow="inject.taught")["systemMessage"]
+        "<<<<<<< HEAD\nid: a\n=======\nid: b\n>>>>>>> x\n"
+    )
+    assert ask("SessionStart", claude_code("SessionStart", here.folder))[:3] == (0, "{}", "")
+    assert entries()[0]["error"].startswith("InvalidInput")
+
+
+# In time
+
+
+def test_a_database_that_is_locked_is_not_waited_for(here):
+    with Locked(config.default_store()):
+        answered = ask("SessionStart", codex("SessionStart", here.folder), seconds=2)
+    told = context(answered, "SessionStart")
+    assert "Memory did not answer in time" in told and "pnpm" not in told
+    assert entries()[0]["outcome"] == "late"
+
+
+class Locked:
+    """While this holds a store, nobody else can so much as read it."""
+
+    def __init__(self, file: Path) -> None:
+        self._connection = apsw.Connection(str(file))
+
+    def __enter__(self) -> None:
+        for sql in (
+            "PRAGMA locking_mode = EXCLUSIVE",
+            "BEGIN EXCLUSIVE",
+            "UPDATE meta SET value = value",
+        ):
+            self._connection.execute(sql)
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b'{"session_id": "abc", "prompt": "never'], ids=["nothing", "half"]
+)
+def test_a_host_that_never_closes_its_end_gets_the_empty_answer(said):
+    with held_open("SessionStart", said) as process:
+        assert process.stdout.read() == b"{}"
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_host_that_never_closes_its_end_is_heard_when_it_has_said_all(here):
+    said = json.dumps(claude_code("SessionStart", here.folder)).encode()
+    with held_open("SessionStart", said, seconds=PATIENCE) as process:
+        assert b"pnpm" in process.stdout.read()
+
+
+def held_open(event: str, said: bytes, *, seconds: float | None = None) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        command(event, seconds=seconds),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    process.stdin.write(said)
+    process.stdin.flush()
+    return process
+
+
+LATE = """
+import threading
+from holdfast.coding_agents.hooks import deadline, handler, inject
+from holdfast.retrieval import recall
+begun = threading.Event()
+
+def over_when_it_has_begun(self, seconds):
+    threading.Thread(target=lambda: (begun.wait(), self._give_late()), daemon=True).start()
+
+def slow(*_, **__):
+    begun.set()
+    threading.Event().wait()
+
+deadline.Answer.watch = over_when_it_has_begun
+{slow} = slow
+handler.main(["{event}", "--tool", "{tool}"])
+"""
+
+
+def late(event: str, folder: Path, tool: str, *, slow: str) -> dict:
+    """What a host is told when the time is over as soon as a step, the `slow` one, has begun."""
+    script = LATE.format(slow=slow, event=event, tool=tool)
+    said = json.dumps(HOSTS[tool](event, folder, prompt="Which provider for payments?")).encode()
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=said,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert entries()[0]["outcome"] == "late"
+    return json.loads(done.stdout)
+
+
+@both
+def test_a_prompt_whose_recall_is_late_is_told_what_stands_and_that_it_was_late(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="recall.recall")["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    for line in (
+        "Every public function",
+        "Use pnpm",
+        "make release",
+        "Keep answers short",
+        "did not answer in time",
+    ):
+        assert line in told["additionalContext"]
+    # Nothing of it is learned from a transcript.
+    assert strip_fences(told["additionalContext"])[0].strip() == ""
+
+
+@both
+def test_a_session_that_starts_late_is_told_what_stands(here, tool):
+    told = late("SessionStart", here.folder, tool, slow="inject.taught")["hookSpecificOutput"]
+    assert (
+        "Use pnpm" in told["additionalContext"]
+        and "did not answer in time" in told["additionalContext"]
+    )
+
+
+@both
+def test_where_not_even_the_store_could_be_opened_in_time_that_is_said(here, tool):
+    told = late("UserPromptSubmit", here.folder, tool, slow="inject.open_store")[
+        "hookSpecificOutput"
+    ]
+    assert (
+        "did not answer in time" in told["additionalContext"]
+        and "pnpm" not in told["additionalContext"]
+    )
+
+
+def test_the_person_is_told_of_a_late_hook_by_the_tool_that_shows_messages(here):
+    assert (
+        "Holdfast was late"
+        in late("SessionStart", here.folder, "claude-code", slow="inject.taught")["systemMessage"]
     )
     assert list(late("SessionStart", here.folder, "codex", slow="inject.taught")) == [
         "hookSpecificOutput"

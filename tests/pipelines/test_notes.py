@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from importlib.resources import files
 
 import pytest
@@ -28,6 +27,7 @@ from holdfast.extraction.coding.shell_commands import (
     purpose,
     wraps,
 )
+from holdfast.languages import language
 from holdfast.text.spoken_commands import LANGUAGES
 from holdfast.types import Memory, Scope
 
@@ -477,9 +477,7 @@ def test_any_session_is_read_and_every_note_rests_on_its_words(said):
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_knows_the_same_cues(code):
-    english, cues = (
-        tomllib.loads((NOTES / "cues" / f"{name}.toml").read_text("utf-8")) for name in ("en", code)
-    )
+    english, cues = (language(name).section("coding") for name in ("en", code))
     for table in (
         "decided",
         "proposal",

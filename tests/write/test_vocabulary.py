@@ -48,7 +48,7 @@ def test_the_couch_has_its_seven_categories_and_predicates():
 
 @pytest.mark.parametrize("words", [GENERAL, COUCH], ids=lambda words: words.name)
 def test_every_language_has_every_cue(words):
-    assert {cues.language for cues in words.cues} == LANGUAGES
+    assert {cues.language for cues in words.cues} >= LANGUAGES
     for cues in words.cues:
         assert all(
             pattern.pattern != "(?!)" for pattern in (*cues.control.values(), *cues.words.values())

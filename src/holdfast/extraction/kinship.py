@@ -6,49 +6,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..languages import patterns_of_all, words_of_all
 from .patterns import Language
 from .third_person import TITLES_OF_KIN
-from .verb_forms import words
 
 # A name, and how a list of them goes on: "Francis, Michael, and Rachel".
 _NAME = r"[A-ZÀ-ÞА-ЯЁ][\w'’-]+(?: [A-ZÀ-ÞА-ЯЁ][\w'’-]+)*"
-_NEXT = re.compile(rf"(?:,? (?:and|und|y|e|et|и) |, ){_NAME}(?!['’]s\b)")
-_JOINT = re.compile(r"^(?:,? (?:and|und|y|e|et|и) |, )")
+_AND = "|".join(sorted(words_of_all("kin", "joint")))
+_NEXT = re.compile(rf"(?:,? (?:{_AND}) |, ){_NAME}(?!['’]s\b)")
+_JOINT = re.compile(rf"^(?:,? (?:{_AND}) |, )")
 
 # Words for more than one person. Most of them end in s; "boss" and "fils" are one person each.
 _SEVERAL = re.compile(
-    r"(?!.*(?:ss|fils)$)(?:.*s|children|kinder\w?|eltern|söhne\w?|töchter\w?|geschwister\w?|brüder\w?|schwestern"
-    r"|freunde\w?|freundinnen|kollegen|дет\w+|родител\w+|брать\w+|с[её]стры|друз\w+|сыновь\w+|дочери)",
-    re.IGNORECASE,
+    rf"(?!.*(?:ss|fils)$)(?:.*s|{patterns_of_all('kin', 'several')})", re.IGNORECASE
 )
 # Words with a capital that stand after "my brother" and are no name: days, months, feasts,
 # languages.
-_NO_NAMES = words(
-    """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december christmas easter thanksgiving halloween hanukkah diwali english german french
-    spanish italian russian chinese japanese korean portuguese dutch arabic latin greek hebrew hindi turkish polish ok
-    okay thanks please facebook google whatsapp instagram netflix
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag januar februar märz mai juni juli oktober
-    dezember weihnachten ostern deutsch englisch französisch spanisch geld blumen bescheid
-    lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre
-    octubre noviembre diciembre navidad pascua
-    lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril juin juillet août septembre octobre
-    novembre décembre noël pâques
-    понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье
-    """
-)
+_NO_NAMES = words_of_all("kin", "no_names")
 _NO_NAME = re.compile(r"I['’]|(?:[A-Z]{2,4}|[A-Z]\w*\d\w*)$")  # "I'll", "CEO", "PS5"
 # After these the next name may be what somebody gets: "I bought my son Lego sets". An article after
 # it says that it is not: "I gave my sister Ines a book".
-_GIVES = re.compile(
-    r"\b(?:buy|bought|give|gave|get|got|getting|giving|buying|make|made|cook|cooked|teach|taught|teaching|lend|lent|owe"
-    r"|owed|order|ordered|bring|brought|send|sent|read)\s+$",
-    re.IGNORECASE,
-)
-_THING_NEXT = re.compile(
-    r"\s+(?:an?|the|some|my|our|his|her|their|this|that|to|two|three|\d+)\b", re.IGNORECASE
-)
+_GIVES = re.compile(rf"\b(?:{patterns_of_all('kin', 'gives')})\s+$", re.IGNORECASE)
+_THING_NEXT = re.compile(rf"\s+(?:{patterns_of_all('kin', 'thing_next')})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

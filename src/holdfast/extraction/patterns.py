@@ -1,6 +1,6 @@
-"""What the extractor knows of each language: words and patterns, kept as data in `cues/`.
+"""What the extractor knows of each language: the section `extraction` of its language file.
 
-A cue file holds
+The section holds
 - `guards`: what makes a sentence, or all that follows it, not worth keeping;
 - `joints`: words between clauses. After a hard one another thought begins, a soft one lists, a
   reason belongs to what it explains; none of them joins when what it `unless_followed` names comes
@@ -19,22 +19,19 @@ Every pattern is matched against one sentence, never a whole turn, so none can t
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from .. import languages as files
+from ..languages import SCRIPTS, LanguageData
 from ..text.lazy_regex import NEVER
-from ..text.stopwords import LATIN_LANGUAGES, STOP_WORDS
+from ..text.stopwords import STOP_WORDS
 from ..types import Kind
 
-_CODES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
 _WORD = re.compile(r"[^\W\d_]+")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LETTERS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()}
 # Enough to tell a language; more only cost time.
 _WORDS_TO_TELL = 80
 _PLAIN = str.maketrans("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn")
@@ -145,32 +142,28 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def languages_of(text: str) -> list[Language]:
     """The languages whose cues to go by, likeliest first; none for a language without cues."""
-    if _KANA.search(text):
-        return [language("ja")]
-    if _HAN.search(text):
-        return [language("zh")]
-    if _CYRILLIC.search(text):
-        return [language("ru")]
-    votes = _votes(text)
-    most = max(votes.values())
-    # Too short to tell: "Odio madrugar".
-    if not most:
-        return [language(code) for code in _CODES.values()]
-    return [
-        language(_CODES[name]) for name in LATIN_LANGUAGES if votes[name] == most and name in _CODES
-    ]
+    script = next((one for one, letters in _LETTERS.items() if letters.search(text)), "latin")
+    written = [each for each in files.languages() if each.script == script]
+    known = [each for each in written if each.section("extraction")]
+    if len(written) > 1:
+        votes = _votes(text, written)
+        most = max(votes.values())
+        # Without any vote the text is too short to tell: "Odio madrugar".
+        known = [each for each in known if votes[each.code] == most]
+    return [language(each.code) for each in known]
 
 
-def _votes(text: str) -> dict[str, int]:
+def _votes(text: str, candidates: Sequence[LanguageData]) -> dict[str, int]:
+    """By language, how many of its stop words a text begins with."""
     words = _WORD.findall(text[: _WORDS_TO_TELL * 10].lower().translate(_PLAIN))[:_WORDS_TO_TELL]
-    return {name: sum(map(STOP_WORDS[name].__contains__, words)) for name in LATIN_LANGUAGES}
+    return {each.code: sum(map(STOP_WORDS[each.code].__contains__, words)) for each in candidates}
 
 
 @cache
 def language(code: str) -> Language:
-    """The language of this code, its cue file read once."""
-    cues = tomllib.loads((files(__package__) / "cues" / f"{code}.toml").read_text("utf-8"))
-    spaced = cues.get("spaced", True)
+    """The language of this code, its section read once."""
+    data = files.language(code)
+    cues = data.section("extraction")
     kin: dict[str, str] = cues.get("kin", {})
     pieces = {"kin": _any_of(kin), **cues.get("pieces", {})}
 
@@ -184,9 +177,9 @@ def language(code: str) -> Language:
         code=code,
         subject=cues.get("subject", ""),
         retold=cues.get("retold", False),
-        spaced=spaced,
+        spaced=data.spaced,
         guards={name: pattern(text) for name, text in cues["guards"].items()},
-        boundary=_boundary(joints, spaced),
+        boundary=_boundary(joints, data.spaced),
         hard=frozenset(joints.get("hard", ())),
         reason=frozenset(joints.get("reason", ())),
         soft=frozenset(joints.get("soft", ())),
@@ -207,7 +200,7 @@ def language(code: str) -> Language:
 
 
 def statement_of(cue: Mapping[str, Any], pieces: Mapping[str, str]) -> Statement:
-    """The statement that a table of a cue file describes."""
+    """The statement that a table of a section describes."""
     patterns: dict[str, str] = {
         part: expanded(cue[part], pieces) for part in ("opens", "needs", "unless") if part in cue
     }

@@ -1,7 +1,7 @@
 """The extractor that needs no model: rules find what a turn says that lasts.
 
 A turn is reduced to its author's own words (`speech`), each sentence is cut into clauses, and a
-clause is kept when it opens like one of the statements its language knows (`languages`, `cues/`)
+clause is kept when it opens like one of the statements its language knows (`patterns`)
 and nothing speaks against it: a question, a condition, a joke, a wish for this moment, somebody
 else's opinion. When in doubt it is left out: a wrong memory costs more than a missed one.
 """

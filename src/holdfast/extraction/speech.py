@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..languages import patterns_of_all
 from ..text.fences import strip_echoes
 from ..text.pasted_text import own_prose
 from .policy import PEOPLE
@@ -24,15 +25,11 @@ _THOUGHT = re.compile(
 _HIDDEN = "\ufffc"
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”»]*(?=\s|\Z)|[。！？]+[」』）]?|\n+")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|sra|vs|etc|e\.g|i\.e|z\.\s?b|bzw|ca|approx|no|nr|inkl|evtl|usw|p\.\s?ej|т\.\s?е|г|ул"
-    r"|fr|hr|jr|inc|ltd|fig)|\b[A-ZÀ-ÞА-Я])\.$",
-    re.IGNORECASE,
+    rf"(?:\b(?:{patterns_of_all('speech', 'abbreviations')})|\b[A-ZÀ-ÞА-Я])\.$", re.IGNORECASE
 )
 _ORDINAL = re.compile(r"(?:\A|\s)\d{1,2}\.$")
-_MONTH_NEXT = re.compile(
-    r"\s(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez|klasse|stock|semester|geburtstag)",
-    re.IGNORECASE,
-)
+# What an ordinal with a full stop may stand before: "3. Mai", "2. Klasse".
+_MONTH_NEXT = re.compile(rf"\s(?:{patterns_of_all('speech', 'after_ordinal')})", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)])\s+")
 _CLAUSE_GOES_ON = re.compile(r"[a-zà-ÿа-я(]")
 

@@ -17,8 +17,8 @@ or gives the path of your own. It holds
 - `cues`: a folder with cue files of your own, beside the file, instead of ours.
 
 A **cue file** holds the words of one language by which people speak of remembering, of this moment,
-of themselves. All files of a script are tried on a text of that script, so no language has to be
-guessed.
+of themselves. Ours are the sections `policy` of the language files. All cues of a script are tried
+on a text of that script, so no language has to be guessed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
+from ..languages import SCRIPTS, in_every_language
 from ..text.lazy_regex import NEVER
 from ..text.memory_requests import MemoryRequest, read_request
 from ..types import Triple
@@ -54,11 +55,10 @@ REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _STRAIGHT = str.maketrans("’‘ʼ", "'''")
 SENTENCES = re.compile(r"(?<=[.!?…;。！？；\n])\s*")
+# Japanese may be all kanji.
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
-    "latin": re.compile(r"[a-zà-ÿ]", re.IGNORECASE),
-    "cyrillic": re.compile(r"[\u0400-\u04ff]"),
-    "han": re.compile(r"[\u3400-\u9fff]"),
-    "kana": re.compile(r"[\u3040-\u30ff\u3400-\u9fff]"),  # Japanese may be all kanji
+    **{script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()},
+    "kana": re.compile(f"[{SCRIPTS['kana']}{SCRIPTS['han']}]"),
 }
 # Characters; also keeps the pattern from trying for long.
 _LONGEST_SMALL_TALK = 120
@@ -251,9 +251,8 @@ def vocabulary(name: str) -> Vocabulary:
     known = sorted(
         one.name.removesuffix(".toml") for one in shipped.iterdir() if one.name.endswith(".toml")
     )
-    own_cues = files(__package__) / "policy_cues"
     if name in known:
-        return _vocabulary(_toml(shipped / f"{name}.toml"), name, own_cues)
+        return _vocabulary(_toml(shipped / f"{name}.toml"), name, _shipped_cues())
     if not name.endswith(".toml"):
         raise InvalidInput(
             f"There is no vocabulary {name!r}. Use one of: {', '.join(known)}, or the path of "
@@ -262,12 +261,11 @@ def vocabulary(name: str) -> Vocabulary:
         )
     file = Path(name).expanduser()
     data = _toml(file)
-    return _vocabulary(
-        data, file.stem, file.parent / str(data["cues"]) if "cues" in data else own_cues
-    )
+    cues = _all_cues(file.parent / str(data["cues"])) if "cues" in data else _shipped_cues()
+    return _vocabulary(data, file.stem, cues)
 
 
-def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabulary:
+def _vocabulary(data: dict[str, Any], name: str, cues: tuple[Cues, ...]) -> Vocabulary:
     _refuse_others(data, _KEYS, f"the vocabulary {name!r}")
     categories = _table(data, "categories", name)
     if not categories:
@@ -315,8 +313,16 @@ def _vocabulary(data: dict[str, Any], name: str, cues: Traversable) -> Vocabular
             for category, words in _table(data, "recognised", name).items()
         },
         retires=superseded == "retires",
-        cues=_all_cues(cues),
+        cues=cues,
         own_cues="cues" in data,
+    )
+
+
+def _shipped_cues() -> tuple[Cues, ...]:
+    """The cues of every language file that has some."""
+    return tuple(
+        _cues({"script": each.script, **table}, f"{each.code}.toml")
+        for each, table in in_every_language("policy")
     )
 
 
@@ -334,12 +340,10 @@ def _all_cues(folder: Traversable) -> tuple[Cues, ...]:
         raise InvalidInput(
             f"There is no cue file in {folder}. Put one .toml file for each language there."
         )
-    return tuple(_cues(one) for one in found)
+    return tuple(_cues(_toml(one), one.name) for one in found)
 
 
-def _cues(file: Traversable) -> Cues:
-    data = _toml(file)
-    name = file.name
+def _cues(data: Mapping[str, Any], name: str) -> Cues:
     _refuse_others(data, frozenset(("script", "control", "cues", "arc")), f"the cue file {name}")
     script = data.get("script", "latin")
     if script not in _SCRIPTS:

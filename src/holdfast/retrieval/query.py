@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from ..languages import languages, patterns_of_all
 from ..text.lazy_regex import later
 from ..text.time_expressions import Span, spans
 from ..text.tokens import index_terms, lone_letters, query_terms
@@ -23,79 +24,19 @@ from .personal_questions import asks_of_somebody, personal_terms
 _SHORTEST_NICKNAME = 3
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 
-# The person who asks, in the languages whose stop words we know.
+# The person who asks.
 _FIRST_PERSON = later(
-    r"(?<![\w'])(?:i|i'm|i've|i'd|my|mine|me|myself|ich|mein\w{0,2}|mich|mir|je|j'\w+|mon|mes|moi|yo|mi|mis|conmigo"
-    r"|io|mio|mia|miei|eu|meu|minha|ik|mijn|я|мой|моя|мои|мне|меня|мою|私|僕|俺|我|나|내)(?!\w)",
-    re.IGNORECASE,
+    rf"(?<![\w'])(?:{patterns_of_all('questions', 'first_person')})(?!\w)", re.IGNORECASE
 )
 # What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me
 # what you …". A request is none: "can you suggest", "what would you recommend", "hast du einen
 # Tipp". So verbs stand in the past, or after "did".
-_SAID = (
-    r"said|told|mentioned|suggested|recommended|proposed|advised|gave|given|provided|listed|explained|described|showed"
-    r"|shown|wrote|written|generated|created|shared|helped|claimed|pointed|answered|compared|outlined|came up"
-)
 _SAID_BY_ASSISTANT = later(
-    r"\byou(?:['’]d|['’]ve| had| "
-    rf"have)?\s+(?:\w+ly\s+|already\s+|once\s+|just\s+|also\s+)?(?:{_SAID})\b"
-    r"|\bdid you\b(?!\s+know\b)"
-    rf"|\b(?:had|have|haven['’]t|hadn['’]t) you\s+(?:\w+\s+){{0,2}}?(?:{_SAID})\b"
-    r"|\b(?:was|were|in|from|of|with|about|on|to|by|per|follow\w*|tried|used|liked|remember) "
-    r"your\s+"
-    r"(?:\w+\s+)?(?:advice|suggestion|recommendation|answer|list|explanation|response|reply)"
-    r"|\byour (?:last|previous|earlier|first|original) (?:\w+\s+)?"
-    r"(?:advice|suggestion|recommendation|answer|list|explanation|response|reply|message)"
-    r"|\b(?:previous|last|earlier) (?:conversation|chat|discussion)"
-    r"|\bwe(?:['’]ve| have| had| "
-    r"were)?\s+(?:discuss(?:ed|ing)|talk(?:ed|ing)|chatt(?:ed|ing)|spoke)\b"
-    r"|\bdid we (?:discuss|talk|chat|speak)"
-    # "Remind me which hotel it was", but neither "remind me to call" nor "remind me where I live".
-    r"|\bremind "
-    r"me\b(?!\s+(?:to|tomorrow|later|in|at|on|every|when)\b)(?!.*\b(?:i|my|mine|i['’]m|i['’]ve)\b)"
-    r"|\b(?:hast|hattest) "
-    r"du\b.{0,80}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt"
-    r"|geschrieben|gegeben|geraten|gemeint|beschrieben)\b"
-    r"|\bdu\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|erzählt|erklärt|genannt|gezeigt|geraten)"
-    r" (?:hast|hattest)|\bdu (?:gesagt|empfohlen|vorgeschlagen|sagtest|meintest|empfahlst)\b"
-    r"|\b(?:sagtest|meintest|empfahlst) du\b"
-    r"|\b(?:as-tu|avais-tu|avez-vous|tu (?:m['’])?(?:as|avais)|vous (?:m['’])?avez)\b.{0,60}"
-    r"\b(?:dit|conseillé|recommandé|suggéré|proposé|expliqué|mentionné|donné|montré|écrit)"
-    r"|\b(?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|mencionaste|propusiste"
-    r"|me (?:diste|mostraste|contaste))\b"
-    r"|\b(?:ты|вы)\s+(?:\w+\s+){0,2}?(?:сказал|говорил|рассказал|посоветовал|советовал|рекомендовал|порекомендовал"
-    r"|предложил|предлагал|объяснил|упомянул|упоминал|назвал|показал|написал)[аи]?\b"
-    r"|你(?:之前|刚才|上次|以前|曾经)?(?:跟我|给我|向我)?(?:说|推荐|建议|提到|告诉|提)(?:过|了)"
-    r"|你(?:之前|刚才|上次|以前|曾经)(?:跟我|给我|向我)?(?:说|推荐|建议|提到|告诉)"
-    r"|(?:さっき|前に|以前|この前).{0,16}(?:言って|言った|勧めて|勧めた|教えて|提案して|提案した|おすすめして)",
-    re.IGNORECASE | re.DOTALL,
+    patterns_of_all("questions", "told_by_assistant"), re.IGNORECASE | re.DOTALL
 )
-# Questions for a time and for a number, and the terms by which a passage tells one.
-_ASKS_WHEN = re.compile(
-    r"\bwhen\b|\bwhat (?:date|day|year|month|time)\b|\bhow long\b|\bwann\b|\bwie "
-    r"lange\b|\bcu[aá]ndo\b|\bquand\b"
-    r"|\bquando\b|\bwanneer\b|когда|何時|いつ|什么时候|언제",
-    re.IGNORECASE,
-)
-_ASKS_NUMBER = re.compile(
-    r"\bhow (?:many|much|old|often)\b|\bwie "
-    r"?(?:viele?|oft)\b|\bcu[aá]nt[oa]s?\b|\bcombien\b|\bquant[eio]s?\b"
-    r"|\bhoeveel\b|сколько|いくつ|多少|몇",
-    re.IGNORECASE,
-)
-_TIME_WORDS = """
-    yesterday today tomorrow last next ago week weekend month year morning night since recently just
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december gestern heute morgen woche monat jahr letzte letzten seit ayer hoy mañana
-    semana mes año pasado hier aujourd'hui semaine mois année dernier dernière вчера сегодня завтра неделю месяц год
-    昨 明 月 週 周 年
-"""
-_NUMBER_WORDS = """
-    one two three four five six seven eight nine ten eleven twelve once twice couple dozen hundred thousand
-    eins zwei drei vier fünf sechs sieben acht neun zehn uno dos tres cuatro cinco seis siete ocho nueve diez
-    deux trois quatre cinq sept huit neuf dix один два три четыре пять шесть семь восемь девять десять
-    一 二 三 四 五 六 七 八 九 十
-"""
+# Questions for a time and for a number; an answer has terms that tell one.
+_ASKS_WHEN = later(patterns_of_all("questions", "when"), re.IGNORECASE)
+_ASKS_NUMBER = later(patterns_of_all("questions", "number"), re.IGNORECASE)
 # Whoever is named is usually also who "she" is.
 _OWN_PRONOUNS = (
     (later(r"\b(?:her|his|their)\b(?=\s+\w)"), "my"),
@@ -166,12 +107,17 @@ def _telling(text: str) -> frozenset[str]:
 
 @cache
 def _time_terms() -> frozenset[str]:
-    return frozenset(index_terms(f"{_TIME_WORDS} {' '.join(map(str, range(1950, 2051)))}"))
+    return _terms_of("time_words", range(1950, 2051))
 
 
 @cache
 def _number_terms() -> frozenset[str]:
-    return frozenset(index_terms(f"{_NUMBER_WORDS} {' '.join(map(str, range(101)))}"))
+    return _terms_of("number_words", range(101))
+
+
+def _terms_of(key: str, numbers: range) -> frozenset[str]:
+    words = (str(each.section("questions").get(key, "")) for each in languages())
+    return frozenset(index_terms(" ".join((*words, *map(str, numbers)))))
 
 
 def _roles(text: str) -> frozenset[str]:

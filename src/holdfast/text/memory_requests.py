@@ -1,13 +1,13 @@
 """What somebody asks of a memory, in their own words and anywhere in a message.
 
-`control.py` knows whole utterances that are commands; this reads sentences. It takes a message
-apart into sentences and clauses, leaves out what is not the speaker's own prose (quotations, code,
-text to be translated), strips courtesies from the beginning of each clause, and compares the rest
-with a small grammar: a verb of keeping or forgetting, a negation, what it is about (this
-conversation, the last message, a topic), and from when on.
+`spoken_commands.py` knows whole utterances that are commands; this reads sentences. It takes a
+message apart into sentences and clauses, leaves out what is not the speaker's own prose
+(quotations, code, text to be translated), strips courtesies from the beginning of each clause, and
+compares the rest with a small grammar: a verb of keeping or forgetting, a negation, what it is
+about (this conversation, the last message, a topic), and from when on.
 
-The grammar is data, in the table `asked` of `control_cues/`, one file a language:
-- `script`: the writing that a text must have for the language to be tried;
+The grammar is data, in the section `requests` of each language file. A language is tried on texts
+that have letters of its script. The section holds
 - `trigger`: some word of every request; a text without one is not read at all;
 - `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
 - `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
@@ -33,14 +33,13 @@ The grammar is data, in the table `asked` of `control_cues/`, one file a languag
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, get_args
 
+from ..languages import SCRIPTS, in_every_language, language
 from .lazy_regex import later
 
 Kind = Literal[
@@ -51,7 +50,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 follows.
 """
 
-LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
+LANGUAGES = tuple(each.code for each, _ in in_every_language("requests"))
 # Characters: longer texts are pasted rather than said.
 LONGEST = 4_000
 # Characters, which also bounds what a pattern can cost.
@@ -59,12 +58,7 @@ LONGEST_SENTENCE = 600
 # Characters of what is to be remembered; a topic to forget is far shorter.
 LONGEST_TOPIC = 300
 
-_SCRIPTS: Mapping[str, re.Pattern[str]] = {
-    "latin": re.compile(r"[a-z]", re.IGNORECASE),
-    "cyrillic": re.compile(r"[\u0400-\u04ff]"),
-    "han": re.compile(r"[\u3400-\u9fff]"),
-    "kana": re.compile(r"[\u3040-\u30ff]"),
-}
+_SCRIPTS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()}
 _KANA = _SCRIPTS["kana"]
 _PLAIN = str.maketrans(
     {"’": "'", "‘": "'", "´": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "，": ",", "：": ":"}
@@ -122,7 +116,7 @@ class _Grammar:
 
     def reads(self, text: str) -> bool:
         """Whether a text may be of this language and has a word for memory in it."""
-        if self.code == "zh" and _KANA.search(text):
+        if self.script is _SCRIPTS["han"] and _KANA.search(text):
             return False  # kanji among kana are Japanese
         return bool(self.script.search(text)) and bool(
             self.trigger.search(_folded(text) if self.fold else text)
@@ -422,9 +416,8 @@ def _grammars() -> tuple[_Grammar, ...]:
 
 
 def _load(code: str) -> _Grammar:
-    cues = tomllib.loads(
-        files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8")
-    )["asked"]
+    data = language(code)
+    cues = data.section("requests")
     parts = _expanded(cues["parts"])
 
     def compiled(pattern: str) -> re.Pattern[str]:
@@ -432,7 +425,7 @@ def _load(code: str) -> _Grammar:
 
     kinds: Mapping[str, Any] = cues["kinds"]
     if wrong := set(kinds) ^ set(KINDS):
-        raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
+        raise ValueError(f"{code}.toml, section requests: {', '.join(sorted(wrong))}")
     spelling = {
         wrong: right
         for right, slips in cues.get("spelling", {}).items()
@@ -440,7 +433,7 @@ def _load(code: str) -> _Grammar:
     }
     return _Grammar(
         code=code,
-        script=_SCRIPTS[cues["script"]],
+        script=_SCRIPTS[data.script],
         trigger=compiled(cues["trigger"]),
         nothing=compiled(cues["nothing"]),
         idle=compiled(cues["idle"]),

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..languages import in_every_language, languages, words_of_all
 from .lazy_regex import later
-from .negation_words import CALENDAR_WORDS, HARMLESS, NUMBER_WORDS, OPPOSITES, WEIGHTY
 from .stopwords import LATIN_LANGUAGES, STOP_WORDS
 from .tokens import index_terms
 
@@ -31,7 +31,7 @@ class Particulars:
     """The kinds of words whose presence alone makes another statement: a negation, a restriction, a
     doubt…
     """
-    poles: Mapping[int, frozenset[int]]
+    poles: Mapping[str, frozenset[int]]
     """By opposite, the sides that are named."""
     figures: frozenset[str]
     """Numbers, weekdays, months and times of day, each written in one way."""
@@ -137,17 +137,19 @@ def small_words(text: str) -> frozenset[str]:
     """The stop words, folded, of the language whose stop words a text uses most, and of scripts but
     the Latin.
     """
+    return _small_words(language_of(text))
+
+
+def language_of(text: str) -> str:
+    """The code of the language, among those in Latin letters, whose stop words a text uses most."""
     words = {fold_word(word) for word in _LETTERS.findall(text[:2000])}
-    return _small_words(
-        max(LATIN_LANGUAGES, key=lambda language: len(words & STOP_WORDS[language]))
-    )
+    return max(LATIN_LANGUAGES, key=lambda language: len(words & STOP_WORDS[language]))
 
 
 @lru_cache(maxsize=16)
 def _small_words(language: str) -> frozenset[str]:
-    return frozenset(
-        map(fold_word, STOP_WORDS[language] | STOP_WORDS["russian"] | STOP_WORDS["unspaced"])
-    )
+    told_by_script = (words for code, words in STOP_WORDS.items() if code not in LATIN_LANGUAGES)
+    return frozenset(map(fold_word, STOP_WORDS[language].union(*told_by_script)))
 
 
 # Words that turn the sense round
@@ -162,16 +164,31 @@ def _lexicon(entries: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {word: frozenset(found) for word, found in meanings.items()}
 
 
+def _weighty() -> Iterator[tuple[str, str]]:
+    for _, kinds in in_every_language("negation"):
+        yield from ((kind, words) for kind, words in kinds.items() if kind != _HARMLESS)
+
+
 def _opposites() -> Iterator[tuple[str, str]]:
-    lines = re.sub(r"\n +", " ", OPPOSITES).strip().splitlines()
-    for number, line in enumerate(lines):
-        for side, words in enumerate(line.split("|")):
-            yield f"{number}/{side}", words
+    """Texts that name different sides of an opposite, and none in common, make two statements. `|`
+    stands between the sides; a language that has no word for one has `-`.
+    """
+    for _, opposites in in_every_language("opposites"):
+        for name, sides in opposites.items():
+            for side, words in enumerate(sides.split("|")):
+                yield f"{name}/{side}", words.replace("-", "")
+
+
+# Words without spaces around them that hold one of the others and mean nothing of the kind.
+_HARMLESS = "harmless"
 
 
 @lru_cache(maxsize=1)  # made when first needed: most commands never compare texts
 def _kinds() -> dict[str, frozenset[str]]:
-    return _lexicon(WEIGHTY.items())
+    """By word, the kinds that it is of. A text that has a word of a kind and a text that has none
+    make two statements.
+    """
+    return _lexicon(_weighty())
 
 
 @lru_cache(maxsize=1)
@@ -182,7 +199,8 @@ def _poles() -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=1)
 def _sense_word() -> re.Pattern[str]:
     """A word; or where there are no spaces, the longest one that is listed."""
-    listed = {word for word in (*_kinds(), *_poles(), *HARMLESS.split()) if _NO_SPACES.search(word)}
+    harmless = words_of_all("negation", _HARMLESS)
+    listed = {word for word in (*_kinds(), *_poles(), *harmless) if _NO_SPACES.search(word)}
     return re.compile(
         "|".join([*sorted(listed, key=lambda word: (-len(word), word)), _WORD.pattern])
     )
@@ -191,7 +209,7 @@ def _sense_word() -> re.Pattern[str]:
 _USED_TO = later(r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )(?<!get )\bused to\b", re.IGNORECASE)
 
 
-def _senses(text: str) -> tuple[frozenset[str], dict[int, frozenset[int]]]:
+def _senses(text: str) -> tuple[frozenset[str], dict[str, frozenset[int]]]:
     """Which kinds of weighty words a text has, and which sides of which opposites."""
     words = set(_sense_words(text))
     weighty = _kinds()
@@ -199,12 +217,12 @@ def _senses(text: str) -> tuple[frozenset[str], dict[int, frozenset[int]]]:
     kinds = {kind for word in words & weighty.keys() for kind in weighty[word]}
     if _USED_TO.search(text):
         kinds.add("past")
-    sides: dict[int, set[int]] = {}
+    sides: dict[str, set[int]] = {}
     for word in words & poles.keys():
         for meaning in poles[word]:
-            number, _, side = meaning.partition("/")
-            sides.setdefault(int(number), set()).add(int(side))
-    return frozenset(kinds), {number: frozenset(named) for number, named in sides.items()}
+            name, _, side = meaning.partition("/")
+            sides.setdefault(name, set()).add(int(side))
+    return frozenset(kinds), {name: frozenset(named) for name, named in sides.items()}
 
 
 def _sense_words(text: str) -> list[str]:
@@ -236,39 +254,26 @@ def _forms(text: str) -> Iterator[str]:
 _JAPANESE_PAST = ("た", "だった", "でした")
 
 
-def _opposed(ours: Mapping[int, frozenset[int]], theirs: Mapping[int, frozenset[int]]) -> bool:
-    return any(ours[number].isdisjoint(theirs[number]) for number in ours.keys() & theirs.keys())
+def _opposed(ours: Mapping[str, frozenset[int]], theirs: Mapping[str, frozenset[int]]) -> bool:
+    return any(ours[name].isdisjoint(theirs[name]) for name in ours.keys() & theirs.keys())
 
 
 # Figures
 
 _DATE = later(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
+_OCLOCK = "|".join(sorted(words_of_all("figures", "clock")))
 _CLOCK = later(
-    r"(?<![\d.:])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])(?:\s*([ap])\.?m\b\.?|\s*uhr\b)?",
+    r"(?<![\d.:])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])"
+    rf"(?:\s*([ap])\.?m\b\.?|\s*(?:{_OCLOCK})\b)?",
     re.IGNORECASE,
 )
-_HOUR = later(r"(?<![\d.:])(\d{1,2})\s*(?:([ap])\.?m\b\.?|uhr\b)", re.IGNORECASE)
+_HOUR = later(rf"(?<![\d.:])(\d{{1,2}})\s*(?:([ap])\.?m\b\.?|(?:{_OCLOCK})\b)", re.IGNORECASE)
 _WEEKDAY = later(r"(?:星期|礼拜|禮拜|周|週)([一二三四五六日天])|([月火水木金土日])曜")
 _CHINESE_DAYS = "日一二三四五六天"
 _JAPANESE_DAYS = "日月火水木金土"
 _WEEKDAYS = ("@sun", "@mon", "@tue", "@wed", "@thu", "@fri", "@sat")
 _NUMBER = later(r"(\d+(?:[.,]\d+)*)(st\b|nd\b|rd\b|th\b)?")
 _GROUPED = later(r"\d{1,3}(?:,\d{3})+")
-
-
-def _labelled(text: str) -> dict[str, str]:
-    lines = map(str.split, text.strip().splitlines())
-    return {fold_word(word): label for label, *words in lines for word in words}
-
-
-@lru_cache(maxsize=1)
-def _numbers() -> dict[str, str]:
-    return _labelled(NUMBER_WORDS)
-
-
-@lru_cache(maxsize=1)
-def _calendar() -> dict[str, str]:
-    return _labelled(CALENDAR_WORDS)
 
 
 _MONTHS = [
@@ -285,8 +290,36 @@ _MONTHS = [
     "@nov",
     "@dec",
 ]
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> dict[str, str]:
+    """By word, the number that it stands for; `#` marks ordinals."""
+    return dict(labelled("figures", "numbers"))
+
+
+def labelled(section: str, key: str) -> Iterator[tuple[str, str]]:
+    """Each word, folded, of lists such as `2=two|twice 3=three`, with what its group stands for."""
+    for _, table in in_every_language(section):
+        for group in table.get(key, "").split():
+            label, _, words = group.partition("=")
+            yield from ((fold_word(word), label) for word in words.split("|"))
+
+
+@lru_cache(maxsize=1)
+def _calendar() -> dict[str, str]:
+    """By word, the weekday or month that it names."""
+    found: dict[str, str] = {}
+    for key, labels in (("weekdays", (*_WEEKDAYS[1:], _WEEKDAYS[0])), ("months", _MONTHS)):
+        for each in languages():
+            names = each.section("figures").get(key) or each.section("time").get(key, "")
+            for label, words in zip(labels, names.split(), strict=False):
+                found.update((fold_word(word), label) for word in words.split("|") if word != "-")
+    return found
+
+
 # Months only when they are capitalised.
-_ALSO_VERBS = ("may", "march")
+_ALSO_VERBS = words_of_all("time", "unsure_months")
 
 
 def _take_moments(text: str) -> tuple[str, frozenset[str]]:

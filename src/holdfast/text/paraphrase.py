@@ -15,8 +15,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from . import paraphrase_words as lists
-from .negation import UNSPACED, fold_word, is_figure, is_weighty, legible, particulars, small_words
+from ..languages import in_every_language, languages, patterns_of_all, words_of_all
+from .negation import (
+    UNSPACED,
+    fold_word,
+    is_figure,
+    is_weighty,
+    labelled,
+    language_of,
+    legible,
+    particulars,
+    small_words,
+)
 from .tokens import index_terms
 
 
@@ -45,7 +55,7 @@ class Wording:
 def wording(text: str) -> Wording:
     """The wording of a text. Any text is legal."""
     plain = legible(text)
-    notes = _Notes(small_words(plain))
+    notes = _Notes(small_words(plain), language_of(plain))
     for match in _PIECE.finditer(plain):
         notes.take(match)
     notes.end_enumeration()
@@ -208,7 +218,7 @@ _KANJI_BEFORE = re.compile("[\u3400-\u9fff]\\Z")
 class _Notes:
     """What is noted while a text is read from its beginning to its end."""
 
-    def __init__(self, stops: frozenset[str]) -> None:
+    def __init__(self, stops: frozenset[str], language: str) -> None:
         self.terms: set[str] = set()
         self.light: set[str] = set()
         self.leads: dict[str, str] = {}
@@ -217,7 +227,7 @@ class _Notes:
         self.present: set[str] = set()
         self.enumerations: set[frozenset[str]] = set()
         self._stops = stops
-        self._past_form = next((form for word, form in _PAST_BY_LANGUAGE if word in stops), _PAST)
+        self._past_form = _PAST_BY_LANGUAGE.get(language, _PAST)
         self._order: list[str] = []
         self._times: Counter[str] = Counter()
         self._lead = ""  # the small word just before
@@ -335,7 +345,7 @@ def _term(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _same_words() -> dict[str, str]:
-    return {_stem(word): _stem(first) for word, first in _by_first(lists.SAME_WORDS)}
+    return {_stem(word): _stem(first) for word, first in _by_first("same_words")}
 
 
 def _stem(word: str) -> str:
@@ -345,44 +355,52 @@ def _stem(word: str) -> str:
     return stem[:-1] if len(stem) > 5 and stem.endswith("ll") else stem  # travelling, traveling
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(map(fold_word, text.split()))
+def _words(key: str) -> frozenset[str]:
+    return frozenset(map(fold_word, words_of_all("paraphrase", key)))
 
 
-def _by_first(text: str) -> Iterator[tuple[str, str]]:
-    """Each word of a table with the first one of its line."""
-    for line in text.strip().splitlines():
-        first, *others = map(fold_word, line.split())
-        yield first, first
-        yield from ((other, first) for other in others)
+def _by_first(key: str) -> Iterator[tuple[str, str]]:
+    """Each word of lists such as `begin|began|begun` with the first one of its group."""
+    for _, table in in_every_language("paraphrase"):
+        for group in table.get(key, "").split():
+            first, *others = map(fold_word, group.split("|"))
+            yield first, first
+            yield from ((other, first) for other in others)
 
 
-_LIGHT = _words(lists.LIGHT)
-_JOINING = _words(lists.JOINING)
-_AGENT = _words(lists.AGENT)
-_AUXILIARIES = _words(lists.AUXILIARIES)
-_AFTER_AUXILIARIES = _words(lists.AFTER_AUXILIARIES)
-_UNPLACED = _words(lists.UNPLACED) | _AUXILIARIES
-_NO_STOP_WORDS = frozenset(lists.NO_STOP_WORDS.split())
-_PREPOSITIONS = dict(_by_first(lists.PREPOSITIONS))
-_IRREGULAR = {form: verb for form, verb in _by_first(lists.IRREGULAR_VERBS) if form != verb}
+# What one text may say and another leave out without saying anything else.
+_LIGHT = _words("light")
+_JOINING = _words("joining")
+# Whom a passive names after these did what it tells.
+_AGENT = _words("agent")
+_AUXILIARIES = _words("auxiliaries")
+_AFTER_AUXILIARIES = _words("after_auxiliaries")
+# Articles and auxiliaries come and go, so they have no place in the order of words.
+_UNPLACED = _words("unplaced") | _AUXILIARIES
+# They only look like stop words once their accents are gone, or are stop words of a question only.
+_NO_STOP_WORDS = words_of_all("paraphrase", "no_stop_words")
+# Prepositions of two groups before the same word relate it in two ways.
+_PREPOSITIONS = dict(labelled("paraphrase", "prepositions"))
+_IRREGULAR = {form: verb for form, verb in _by_first("irregular_verbs") if form != verb}
 
-_PAST = re.compile(r"\w{2}ed$|[а-я]{2}(?:л|ла|ло|ли)(?:сь|ся)?$")
-_PAST_BY_LANGUAGE = (  # told by a stop word that only this language has
-    ("nicht", re.compile(r"\w{2}ten?$")),
-    ("dans", re.compile(r"é(?:e|s|es)?$")),
-    ("pero", re.compile(r"ó$")),
-)
-_PRESENT = re.compile(r"^(?!\w*ing$)[a-z]+$|[а-я](?:ет|ит|ют|ут|ат|ят)(?:ся)?$")
+_PAST = re.compile(patterns_of_all("paraphrase", "past"))
+# Languages whose past has forms that would mean something else in the others.
+_PAST_BY_LANGUAGE = {
+    each.code: re.compile(form)
+    for each in languages()
+    if (form := each.section("paraphrase").get("own_past"))
+}
+_PRESENT = re.compile(patterns_of_all("paraphrase", "present"))
 
 
-def _any_of(*texts: str) -> str:
-    words = [word for text in texts for word in text.split()]
+def _any_of(*keys: str) -> str:
+    words = [word for key in keys for word in words_of_all("paraphrase", key)]
     return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
-_GRAMMAR = re.compile(f"(?:{_any_of(lists.PARTICLES, lists.INFLECTIONS)})*")
+# Japanese grammar, as it is written in hiragana; the last ones end a word that begins with a kanji.
+_GRAMMAR = re.compile(f"(?:{_any_of('particles', 'inflections')})*")
 _AFTER_KANJI = re.compile(
-    f"[{_HIRAGANA}]{{0,2}}(?:{_any_of(lists.PARTICLES, lists.INFLECTIONS, lists.KANJI_ENDINGS)})*"
+    f"[{_HIRAGANA}]{{0,2}}(?:{_any_of('particles', 'inflections', 'kanji_endings')})*"
 )
 _GRAMMAR_PIECE = re.compile("でした|です|ました|ません|ます|ください|[はがをにでとへもの]")

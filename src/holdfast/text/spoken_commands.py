@@ -3,32 +3,32 @@
 Only a whole utterance is a command, courtesies left aside: "forget about the old flat" is one, "I
 can't forget about him" and "forget it, let's talk about tea" are not. A command that is missed is
 answered by whoever is talked to; one that is seen where none was meant takes the word out of
-somebody's mouth. So the cues, which are data in `control_cues/`, are many and narrow. What is not
-to be remembered at all is the write policy's business, and so are the cues for it.
+somebody's mouth. So the cues, which are data, are many and narrow. What is not to be remembered at
+all is the write policy's business, and so are the cues for it.
 
-A cue file holds
+The section `commands` of a language file holds
 - `before`, `requests`, `after`: courtesies around a command. A question is a command only if it
   begins as a request;
 - `unnamed`, `passing`: what "forget about …" may not be about (pronouns, talk), and what makes an
   utterance one about now ("forget about the report for today");
 - `dismiss`: "forget it", which is no command at all;
 - `say`: short answers to what memory asks back;
-- `commands`: the utterances, each a pattern for the whole of it. `about` and `said` are what it is
+- `utterances`: the commands, each a pattern for the whole of it. `about` and `said` are what it is
   about, `number` is one of a list, `facts`, `sessions` and `rules` are which list.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, get_args
 
-LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja")
+from ..languages import LanguageData, in_every_language
+
+LANGUAGES = tuple(each.code for each, _ in in_every_language("commands"))
 # Characters: whoever says more than that says more than a command.
 LONGEST = 300
 LONGEST_SUBJECT = 60  # characters after "forget about"
@@ -52,7 +52,7 @@ Name = Literal[
     "resume",
 ]
 READ: tuple[Name, ...] = ("forget_last", "forget_session", "pause", "resume")
-"""Commands that have no cues here: `asked.py` reads them."""
+"""Commands that have no cues here: `memory_requests.py` reads them."""
 NAMES: tuple[Name, ...] = tuple(name for name in get_args(Name) if name not in READ)
 # Commands that are questions by nature.
 ASKED = frozenset(("status", "list"))
@@ -196,19 +196,14 @@ def _plain(text: str) -> str:
 
 @cache
 def _languages() -> tuple[_Language, ...]:
-    return tuple(_load(code) for code in LANGUAGES)
+    return tuple(_load(data, cues) for data, cues in in_every_language("commands"))
 
 
-def _load(code: str) -> _Language:
-    cues = tomllib.loads(
-        files(__package__).joinpath("control_cues", f"{code}.toml").read_text("utf-8")
-    )
-    begins, ends = (
-        (r"\b[ ,:]*", r"[ ,]+") if cues.get("spaced", True) else (r"[ ,:、]*", r"[ ,、]*")
-    )
-    commands: Mapping[str, Any] = cues["commands"]
+def _load(data: LanguageData, cues: Mapping[str, Any]) -> _Language:
+    begins, ends = (r"\b[ ,:]*", r"[ ,]+") if data.spaced else (r"[ ,:、]*", r"[ ,、]*")
+    commands: Mapping[str, Any] = cues["utterances"]
     if wrong := set(commands) ^ set(NAMES):
-        raise ValueError(f"control_cues/{code}.toml: {', '.join(sorted(wrong))}")
+        raise ValueError(f"{data.code}.toml, section commands: {', '.join(sorted(wrong))}")
     return _Language(
         before=_compiled(rf"(?:{cues['before']}){begins}"),
         requests=_compiled(rf"(?:{cues['requests']}){begins}"),

@@ -13,11 +13,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..types import DAY
 from .lazy_regex import later
 from .time_parts import Parts, is_an_end
+from .time_words import any_of, full_month_names, listed, meanings, numbered
 
 # Year 1: where "before …" starts.
 BEGINNING = -62_135_596_800_000_000
@@ -49,128 +50,36 @@ class _Found(NamedTuple):
 
 
 _Days = tuple[date, date] | None
-_Value = TypeVar("_Value", int, str)
-
-
-def _numbered(names: str) -> dict[str, int]:
-    """`"a|b c"` -> {a: 1, b: 1, c: 2}: the words of a place share its number."""
-    return {
-        word: place for place, words in enumerate(names.split(), 1) for word in words.split("|")
-    }
-
-
-_MONTHS = {
-    **_numbered(
-        "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug"
-        " september|sept|sep october|oct november|nov december|dec"
-    ),
-    **_numbered(
-        "januar|janner februar marz|maerz april mai juni juli august september oktober "
-        "november dezember"
-    ),
-    **_numbered(
-        "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre "
-        "noviembre diciembre"
-    ),
-    **_numbered(
-        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"
-    ),
-}
-_WEEKDAYS = {
-    **_numbered(
-        "monday|mon tuesday|tue|tues wednesday|wed thursday|thu|thurs friday|fri saturday|sat "
-        "sunday|sun"
-    ),
-    **_numbered("montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"),
-    **_numbered("lunes martes miercoles jueves viernes sabado domingo"),
-    **_numbered("lundi mardi mercredi jeudi vendredi samedi dimanche"),
-}
-_SEASONS = {
-    "spring": 3,
-    "summer": 6,
-    "fall": 9,
-    "autumn": 9,
-    "winter": 12,
-    "fruhling": 3,
-    "sommer": 6,
-    "herbst": 9,
-    "primavera": 3,
-    "verano": 6,
-    "otono": 9,
-    "invierno": 12,
-    "printemps": 3,
-    "automne": 9,
-    "hiver": 12,
-}
-_NUMBERS = {
-    **_numbered(
-        "a|an|one|ein|einem|einer|un|una|une|uno two|zwei|dos|deux|couple "
-        "three|drei|tres|trois|few|several"
-        " four|vier|cuatro|quatre five|funf|cinco|cinq six|sechs|seis "
-        "seven|sieben|siete|sept"
-        " eight|acht|ocho|huit nine|neun|nueve|neuf ten|zehn|diez|dix eleven|elf|once "
-        "twelve|zwolf|doce|douze"
-    ),
-}
-
-
-def _meaning(words: str, value: _Value) -> dict[str, _Value]:
-    """Every word of `words` means `value`; `_` stands for a space inside one."""
-    return {word.replace("_", " "): value for word in words.split()}
-
-
-_UNITS = {
-    **_meaning("day days tag tage tagen dia dias jour jours", "day"),
-    **_meaning("week weeks woche wochen semana semanas semaine semaines", "week"),
-    **_meaning(
-        "weekend weekends wochenende week-end week-ends fin_de_semana fines_de_semana", "weekend"
-    ),
-    **_meaning("month months monat monate monaten mes meses mois", "month"),
-    **_meaning("quarter quarters quartal trimestre", "quarter"),
-    **_meaning("year years jahr jahre jahren ano anos an ans annee annees", "year"),
-}
+_MONTHS = numbered("months")
+_WEEKDAYS = numbered("weekdays")
+_SEASONS = {word: 3 * place for word, place in numbered("seasons").items()}
+_NUMBERS = numbered("numbers")
+_UNITS = meanings("day", "week", "weekend", "month", "quarter", "year")
 _DAY_WORDS = {
-    **_meaning("today tonight this_morning this_afternoon heute hoy aujourd'hui", 0),
-    **_meaning("yesterday last_night gestern ayer", -1),
-    **_meaning("day_before_yesterday vorgestern anteayer avant-hier", -2),
-    **_meaning("tomorrow demain", 1),
+    word: {"today": 0, "yesterday": -1, "before_yesterday": -2, "tomorrow": 1}[key]
+    for word, key in meanings("today", "yesterday", "before_yesterday", "tomorrow").items()
 }
 _STEPS = {
-    **_meaning("last past previous letzte letzten letzter letztes vergangene vergangenen", -1),
-    **_meaning("pasado pasada dernier derniere", -1),
-    **_meaning("this current diese diesen dieser dieses este esta ce cet cette", 0),
-    **_meaning(
-        "next coming nachste nachsten nachster nachstes proximo proxima prochain prochaine", 1
-    ),
+    word: {"previous": -1, "current": 0, "following": 1}[key]
+    for word, key in meanings("previous", "current", "following").items()
 }
 
 
-def _any(words: dict[str, int] | dict[str, str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+def _any(key: str) -> str:
+    return any_of(listed(key))
 
 
-_MONTH = _any(_MONTHS)
-_WEEKDAY = _any(_WEEKDAYS)
-_SEASON = _any(_SEASONS)
-_NUMBER = rf"\d{{1,3}}|{_any(_NUMBERS)}"
-_UNIT = _any(_UNITS)
-_STEP = _any(_STEPS)
+_MONTH = any_of(_MONTHS)
+_MONTH_NAME = any_of(full_month_names())
+_UNSURE_MONTH = _any("unsure_months")
+_UNSURE_MONTH_RANGE = "|".join(listed("unsure_month_range"))
+_WEEKDAY = any_of(_WEEKDAYS)
+_SEASON = any_of(_SEASONS)
+_NUMBER = rf"\d{{1,3}}|{any_of(_NUMBERS)}"
+_UNIT = any_of(_UNITS)
+_STEP = any_of(_STEPS)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
-_MONTH_NAME = (
-    "|".join(name for name in _MONTH.split("|") if len(name) > 3 and name != "march") + "|mai"
-)
-_GERMAN = later(r"\b(?:der|die|das|den|dem|ist|ich|wir|wo|was|wer|und|gibt|hat|haben|war|nicht)\b")
-_BEFORE_A_MONTH = (
-    r"(?:in|of|by|since|during|until|till|before|after|between|from|around|early|mid|late|every)"
-)
-_BEFORE_A_NAME = (
-    r"(?:in|on|of|by|since|during|until|till|before|after|between|and|from|to|through|around|early|mid|late|every"
-    r"|im|am|seit|vor|nach|bis|zwischen|und|en|el|desde|hasta|entre|y|de|du|depuis|avant|apres|le|au|et"
-    r"|von|anfang|mitte|ende|debut|fin)"
-)
-
-
 _PARTS = Parts(_NUMBERS, _UNITS, _WEEKDAYS)
 
 
@@ -258,9 +167,11 @@ def _day_word(match: re.Match[str], today: date) -> _Days:
     return that_day, that_day
 
 
-def _french_yesterday(match: re.Match[str], today: date) -> _Days:
-    """`hier`, unless the question is German, where it means "here"."""
-    if _GERMAN.search(match.string):
+def _unsure_yesterday(match: re.Match[str], today: date) -> _Days:
+    """A word for yesterday, unless the question is in a language where it means something else:
+    `hier` is "here" in German.
+    """
+    if _OTHERWISE.search(match.string):
         return None
     return today - timedelta(days=1), today - timedelta(days=1)
 
@@ -338,8 +249,11 @@ def _season_in_part(match: re.Match[str], today: date) -> _Days:
     return days if days and _PARTS.before(match.string[: match.start("season")], *days) else None
 
 
-_OF_YEAR = rf"(?:,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR}))?"
-_ORDINAL = r"(?:st|nd|rd|th|\.|er)?"
+_OTHERWISE = later(rf"\b(?:{_any('unsure_unless')})\b")
+_OF_YEAR = rf"(?:,?\s+(?:(?:{_any('year_of')})\s+)?(?P<year>{_YEAR}))?"
+_OF = rf"(?:(?:{_any('date_of')})\s+)?"
+_THE = rf"(?:(?:{_any('articles')})\s+)?"
+_ORDINAL = rf"(?:{_any('ordinals')})?"
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
     (later(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
     for pattern, days_of, year_given in (
@@ -351,7 +265,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
         (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
         (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
         (
-            rf"(?P<day>{_DAY}){_ORDINAL}\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\.?{_OF_YEAR}",
+            rf"(?P<day>{_DAY}){_ORDINAL}\s+{_OF}(?P<month>{_MONTH})\.?{_OF_YEAR}",
             _dated,
             False,
         ),
@@ -360,44 +274,50 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], boo
             _dated,
             False,
         ),
-        (rf"(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _month_of_year, True),
-        (rf"(?:{_any(_DAY_WORDS)})", _day_word, True),
-        (r"hier", _french_yesterday, True),
-        (rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:ago|back|earlier)", _ago, True),
-        (rf"(?:vor|hace|il y a)\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
+        (rf"(?P<month>{_MONTH})\.?,?\s+{_OF}(?P<year>{_YEAR})", _month_of_year, True),
+        (rf"(?:{any_of(_DAY_WORDS)})", _day_word, True),
+        (rf"(?:{_any('unsure_yesterday')})", _unsure_yesterday, True),
         (
-            rf"(?:last|past|previous|letzten|vergangenen|ultimos|ultimas|derniers|dernieres)\s+(?P<count>{_NUMBER})"
+            rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:{_any('ago_after')})",
+            _ago,
+            True,
+        ),
+        (rf"(?:{_any('ago_before')})\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
+        (
+            rf"(?:{_any('last_few')})\s+(?P<count>{_NUMBER})"
             rf"(?:\s+of)?\s+(?P<unit>{_UNIT})",
             _past,
             True,
         ),
         (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
         (
-            rf"(?:la|el|le|les|l')\s*(?P<unit>{_UNIT})\s+(?P<step>pasad[oa]|derniere?|prochaine?|proxim[oa])",
+            rf"(?:{_any('step_articles')})\s*(?P<unit>{_UNIT})\s+(?P<step>{_any('step_after')})",
             _stepped,
             True,
         ),
         (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
         (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
-        (rf"(?P<season>{_SEASON})\s+(?:of\s+|de\s+)?(?P<year>{_YEAR})", _season, True),
-        (rf"(?<=in the )(?P<season>{_SEASON})", _season, False),
-        (rf"(?<=in )(?P<season>{_SEASON})", _season, False),
+        (rf"(?P<season>{_SEASON})\s+{_OF}(?P<year>{_YEAR})", _season, True),
+        *(
+            (rf"(?<={phrase} )(?P<season>{_SEASON})", _season, False)
+            for phrase in listed("before_season")
+        ),
         (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
         (rf"(?P<year>{_YEAR})", _whole_year, True),
-        (rf"{_BEFORE_A_NAME}\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
-        (rf"(?:d'|mi-)(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:{_any('before_month')})\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
+        (rf"(?:{_any('joined_to_month')})(?P<month>{_MONTH_NAME})", _month_alone, False),
         (
-            rf"(?:of|in|during|im|vom|des|de|del|du)\s+(?:(?:the|la|el|le)\s+)?(?P<season>{_SEASON})",
+            rf"(?:{_any('before_season_part')})\s+{_THE}(?P<season>{_SEASON})",
             _season_in_part,
             False,
         ),
+        (rf"(?:{_UNSURE_MONTH_RANGE})\s+(?P<month>{_UNSURE_MONTH})", _month_alone, False),
         (
-            r"(?:between|from)\s+\w+\s+(?:and|to|through)\s+(?P<month>may|march)",
+            rf"(?:{_any('before_unsure_month')})\s+(?P<month>{_UNSURE_MONTH})",
             _month_alone,
             False,
         ),
-        (rf"{_BEFORE_A_MONTH}\s+(?P<month>may|march)", _month_alone, False),
-        (rf"(?:on|since|by|am|seit|le|el)\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
+        (rf"(?:{_any('before_weekday')})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
     )
 )
 # A question without a digit or the first word of one of these has no time in it: most stop here.
@@ -409,34 +329,26 @@ _HINTS = frozenset(
         *_MONTHS,
         *_WEEKDAYS,
         *_SEASONS,
-        "ago",
-        "back",
-        "earlier",
-        "vor",
-        "hace",
-        "il",
-        "hier",
+        *listed("ago_after"),
+        *listed("ago_before"),
+        *listed("unsure_yesterday"),
     )
 )
 _WORD = re.compile(r"\d|\w+")
-_ARTICLE = r"(?:the\s+|el\s+|le\s+|dem\s+)?"
-_UNTIL = later(
-    r"\b(?:before|until|till|prior to|up to|earlier than|vor|bis|antes "
-    rf"del?|hasta|avant)\s+{_ARTICLE}$"
-)
-_FROM = later(rf"\b(?:after|later than|nach|despues del?|apres)\s+{_ARTICLE}$")
-_SINCE = later(rf"\b(?:since|starting|seit|ab|desde|depuis)\s+{_ARTICLE}$")
-_RANGE_WORD = later(rf"\b(?:between|from|zwischen|von|vom|entre|desde|de|du)\s+{_ARTICLE}$")
-_RANGE_JOINT = later(
-    rf"\s*(?:and|to|until|till|through|und|bis|bis zum|y|hasta|a|et|au|-|–)?\s*{_ARTICLE}"
-)
+_ARTICLE = rf"(?:(?:{_any('range_articles')})\s+)?"
+_UNTIL = later(rf"\b(?:{_any('until')})\s+{_ARTICLE}$")
+_FROM = later(rf"\b(?:{_any('after')})\s+{_ARTICLE}$")
+_SINCE = later(rf"\b(?:{_any('since')})\s+{_ARTICLE}$")
+_RANGE_WORD = later(rf"\b(?:{_any('range_from')})\s+{_ARTICLE}$")
+_RANGE_JOINT = later(rf"\s*(?:{_any('range_to')}|-|–)?\s*{_ARTICLE}")
 
 
 def spans(text: str, now: int) -> list[Span]:
     """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones
     count from.
 
-    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", 1_700_000_000_000_000)]
+    >>> now = 1_700_000_000_000_000
+    >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", now)]
     ['7 May 2023', 'last week']
     """
     plain = _plain(text)
@@ -528,7 +440,7 @@ def _joined(plain: str, found: list[_Found]) -> list[_Found]:
 
 def _is_range(plain: str, first: _Found, second: _Found) -> bool:
     joint = plain[first.end : second.start]
-    dash = joint.strip() in ("-", "–", "to", "through", "bis")
+    dash = joint.strip() in ("-", "–", *listed("range_dash"))
     return bool(_RANGE_JOINT.fullmatch(joint)) and (
         dash or bool(_RANGE_WORD.search(plain[: first.start]))
     )

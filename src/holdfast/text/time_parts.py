@@ -8,36 +8,24 @@ import re
 from datetime import date, timedelta
 
 from .lazy_regex import later
+from .time_words import any_of, listed, meanings
 
-_FIRST = r"first|erste[nrsm]?|primer[ao]?s?|premiers?|premieres?"
-_LAST = r"last|final|letzte[nrsm]?|ultim[ao]s?|derniers?|dernieres?"
+_FIRST = any_of(listed("first"))
+_LAST = any_of(listed("final"))
 _ORDINALS = {
-    **dict.fromkeys(
-        ("second", "2nd", "zweite", "zweiten", "segunda", "segundo", "deuxieme", "seconde"), 2
-    ),
-    **dict.fromkeys(("third", "3rd", "dritte", "dritten", "tercera", "tercer", "troisieme"), 3),
-    **dict.fromkeys(("fourth", "4th", "vierte", "vierten", "cuarta", "quatrieme"), 4),
+    word: {"second": 2, "third": 3, "fourth": 4}[key]
+    for word, key in meanings("second", "third", "fourth").items()
 }
-_HALVES = r"half|halfte|mitad|moitie"
+_HALVES = any_of(listed("half"))
 _STAGES = {
-    **dict.fromkeys(
-        (
-            "beginning",
-            "start",
-            "anfang",
-            "principios",
-            "comienzos",
-            "inicios",
-            "principio",
-            "debut",
-        ),
-        0,
-    ),
-    **dict.fromkeys(("middle", "mitte", "mediados", "milieu", "mi"), 1),
-    **dict.fromkeys(("end", "ende", "finales", "fines", "final", "fin"), 2),
+    word: {"beginning": 0, "middle": 1, "end": 2}[key]
+    for word, key in meanings("beginning", "middle", "end").items()
 }
 # What joins a part and the whole: "of", "im", "de la"; after "Ende" and "fin" nothing need.
-_OF = r"(?:\s+(?:of|in|im|vom|von|des|der|de|del|du|en)(?:\s+(?:the|la|le|el|l'))?\s+|\s+d'|\s+de\s+l')"
+_OF = (
+    rf"(?:\s+(?:{any_of(listed('part_of'))})(?:\s+(?:{any_of(listed('articles'))}))?\s+"
+    rf"|\s+(?:{any_of(listed('part_of_joined'))}))"
+)
 _LENGTHS = {
     "day": 1,
     "weekday": 1,
@@ -49,9 +37,9 @@ _LENGTHS = {
 }
 _MONTHS_OF_YEAR = 12
 # "the first days of May"
-_DAYS = ("days", "tage", "tagen", "dias", "jours")
+_DAYS = frozenset(listed("days"))
 _A_FEW = 3
-_AT_ITS_END = re.compile(r"(?:end|ende|finales|fines|final|fin)\b")
+_AT_ITS_END = later(rf"(?:{any_of(listed('end'))})\b")
 
 
 class Parts:
@@ -65,13 +53,13 @@ class Parts:
         self.numbers = numbers
         self.units = units
         self.weekdays = weekdays
-        number = rf"\d{{1,2}}|{_any(numbers)}"
-        unit = rf"{_any(units)}|{_any(weekdays)}|{_HALVES}"
-        edge = rf"(?P<first>{_FIRST})|(?P<last>{_LAST})|(?P<ordinal>{_any(_ORDINALS)})"
+        number = rf"\d{{1,2}}|{any_of(numbers)}"
+        unit = rf"{any_of(units)}|{any_of(weekdays)}|{_HALVES}"
+        edge = rf"(?P<first>{_FIRST})|(?P<last>{_LAST})|(?P<ordinal>{any_of(_ORDINALS)})"
         before = rf"(?:(?P<before>{number})\s+)?"
         after = rf"(?:\s+(?P<count>{number})(?:\s+of)?)?"
         self._part = later(rf"(?<!\w){before}(?:{edge}){after}\s+(?P<unit>{unit}){_OF}$")
-        self._stage = later(rf"(?<!\w)(?P<stage>{_any(_STAGES)})(?:{_OF}|\s+|-)$")
+        self._stage = later(rf"(?<!\w)(?P<stage>{any_of(_STAGES)})(?:{_OF}|\s+|-)$")
 
     def before(self, text: str, first: date, last: date) -> tuple[int, date, date] | None:
         """Where a part of [first, last] is named at the end of `text`, and its days; None where
@@ -116,10 +104,6 @@ class Parts:
 def is_an_end(words: str) -> bool:
     """Whether a time is named by its end: "until the end of June" goes on to the last of June."""
     return bool(_AT_ITS_END.match(words))
-
-
-def _any(words: dict[str, int] | dict[str, str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
 def _size(unit: str, first: date, last: date) -> int:

@@ -20,8 +20,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Protocol
 
+from ..languages import words_of_all
 from .lazy_regex import later
-from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STOP_WORDS, TOLD_BY_ACCENT
+from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STEMMERS, STOP_WORDS, TOLD_BY_ACCENT
 
 # Longer words are keys, hashes or noise: their beginning identifies them.
 LONGEST_TERM = 64
@@ -62,10 +63,17 @@ _INVISIBLE = dict.fromkeys(
     [0xAD, 0x640, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)]
 )
 
-_CONTRACTION = later(rf"[{_APOSTROPHES}](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
+
+def _any_of(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+
+
+# Pronouns and articles that an apostrophe joins to a word: "she's", "l'amour".
+_CONTRACTION = later(
+    rf"[{_APOSTROPHES}](?:{_any_of(words_of_all('stopwords', 'contractions'))})$", re.IGNORECASE
+)
 _ELISION = later(
-    rf"^(?:[ldjmtsnc]|qu|jusqu|lorsqu|puisqu|dell|all|nell|sull|dall|quest)[{_APOSTROPHES}](?=\w\w)",
-    re.IGNORECASE,
+    rf"^(?:{_any_of(words_of_all('stopwords', 'elisions'))})[{_APOSTROPHES}](?=\w\w)", re.IGNORECASE
 )
 _APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 _CAMEL = later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
@@ -121,8 +129,8 @@ class _IfEnglish(dict[str, Any]):
         if len(self) > _TOKENS_KEPT:
             self.clear()
         word = _surface(token)
-        foreign = word in _LATIN_STOPS and word not in STOP_WORDS["english"]
-        self[token] = terms = None if foreign else _terms(token, "english")
+        foreign = word in _LATIN_STOPS and word not in STOP_WORDS["en"]
+        self[token] = terms = None if foreign else _terms(token, "en")
         return terms
 
 
@@ -225,12 +233,12 @@ def _language(tokens: list[str]) -> str:
     """The language whose stop words the text uses most; English unless another one clearly wins."""
     beginning = tokens[:_DETECTION_TOKENS]
     if None not in map(_IF_ENGLISH.__getitem__, beginning):
-        return "english"
+        return "en"
     words = {_surface(token) for token in beginning}
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
     best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
-    clear = hits[best] > hits["english"] and words & _DISTINCTIVE[best]
-    return best if clear else "english"
+    clear = hits[best] > hits["en"] and words & _DISTINCTIVE[best]
+    return best if clear else "en"
 
 
 @lru_cache(maxsize=16)
@@ -249,7 +257,7 @@ def _carries_grammar(token: str, language: str) -> bool:
     if not accented or not surface.isascii():
         return True
     return (
-        language != "english"
+        language != "en"
         and surface in STOP_WORDS[language]
         and token.casefold() not in TOLD_BY_ACCENT
     )
@@ -319,9 +327,9 @@ def _stems(word: str, language: str) -> tuple[str, ...]:
         own = _script_language(folded)
         return (_stem(folded, own) if own else folded,)
     english = _english_stem(folded)
-    if language == "english":
+    if language == "en":
         return (english,)
-    foreign = _fold(_stem(word.casefold(), language))
+    foreign = _fold(_stem(word.casefold(), STEMMERS[language]))
     return (english, foreign) if foreign != english else (english,)
 
 
@@ -351,6 +359,9 @@ class _Stemmer(Protocol):
 
 
 def _stem(word: str, language: str) -> str:
+    """The stem of a word by the Snowball stemmer of this name; without one, the word itself."""
+    if not language:
+        return word
     stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
         # A fifth of the start-up time, and only writing and recall need it.

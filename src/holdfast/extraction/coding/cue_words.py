@@ -1,7 +1,7 @@
-"""What the note finder knows of each language: words and patterns, kept as data in `cues/`.
+"""What the note finder knows of each language: the section `coding` of its language file.
 
-A cue file holds
-- `statement`: how decisions, principles and preferences are said, as `..languages` describes; what
+The section holds
+- `statement`: how decisions, principles and preferences are said, as `..patterns` describes; what
   conversations always know of standing instructions and decisions is added to them;
 - `decided`: `opening` is what comes before what was decided, `because` begins a reason, `following`
   one that is a sentence of its own, `over` stands between what was chosen and what was not;
@@ -24,13 +24,12 @@ A cue file holds
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from ... import languages as files
 from ...text.lazy_regex import NEVER
 from ..patterns import Language, Statement, compiled, expanded, language, languages_of, statement_of
 
@@ -73,7 +72,8 @@ class Words:
 
 def words_of(text: str) -> list[Words]:
     """The words of the languages that a text may be in, likeliest first."""
-    return [words(each.code) for each in languages_of(text)]
+    known = (each.code for each in languages_of(text))
+    return [words(code) for code in known if files.language(code).section("coding")]
 
 
 def spoken(text: str) -> list[Language]:
@@ -85,8 +85,8 @@ def spoken(text: str) -> list[Language]:
 
 @cache
 def words(code: str) -> Words:
-    """The words of the language of this code, its cue file read once."""
-    cues = tomllib.loads((files(__package__) / "cues" / f"{code}.toml").read_text("utf-8"))
+    """The words of the language of this code, its section read once."""
+    cues = files.language(code).section("coding")
     pieces = cues.get("pieces", {})
     patterns = {
         f"{table}.{name}": compiled(expanded(text, pieces))

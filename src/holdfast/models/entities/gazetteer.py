@@ -1,4 +1,6 @@
-"""The lists of names and telling words that ship beside this file, read on first use."""
+"""Lists of names and telling words, read on first use: `names.txt`, and the sections `entities` of
+the language files, whose entries are added to the list of the same name (`works_at`: "works at").
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from ...languages import in_every_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,12 @@ def _sections() -> dict[str, list[str]]:
     for part in f"\n{(files(__package__) / 'names.txt').read_text('utf-8')}".split("\n[")[1:]:
         title, _, body = part.partition("]\n")
         text = " ".join("," if line.startswith("#") else line for line in body.splitlines())
-        sections[title] = [
-            entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry
-        ]
+        sections[title] = _entries(text)
+    for _, lists in in_every_language("entities"):
+        for key, text in lists.items():
+            sections.setdefault(key.replace("_", " "), []).extend(_entries(text))
     return sections
+
+
+def _entries(text: str) -> list[str]:
+    return [entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
+from ...languages import languages
 from .base import EntityMatch, EntityType, compiled, resolve
 
 # A URL may hold anything else, so it is the surest; a date is only digits, which may be something
@@ -187,47 +188,18 @@ def _tagged(
 _DIGIT = r"\d"
 
 
-def _numbered(*languages: str) -> dict[str, int]:
+def _month_names() -> dict[str, int]:
     """The months of each language by name; names of one month are joined by `|`."""
+    tables = (each.section("dates") or each.section("time") for each in languages())
     return {
         name: number
-        for months in languages
-        for number, names in enumerate(months.split(), 1)
+        for table in tables
+        for number, names in enumerate(table.get("months", "").split(), 1)
         for name in names.split("|")
     }
 
 
-_MONTHS = _numbered(
-    "january|jan february|feb march|mar april|apr may june|jun july|jul august|aug "
-    "september|sept|sep october|oct "
-    "november|nov december|dec",
-    "januar|jänner|jan februar|feb märz|mär|maerz april|apr mai juni|jun juli|jul august|aug "
-    "september|sep "
-    "oktober|okt november|nov dezember|dez",
-    "janvier|janv février|fevrier|févr mars avril|avr mai juin juillet|juil août|aout "
-    "septembre|sept octobre|oct "
-    "novembre|nov décembre|decembre|déc",
-    "enero|ene febrero|feb marzo|mar abril|abr mayo|may junio|jun julio|jul agosto|ago "
-    "septiembre|setiembre|sep "
-    "octubre|oct noviembre|nov diciembre|dic",
-    "gennaio|gen febbraio|feb marzo|mar aprile|apr maggio|mag giugno|giu luglio|lug agosto|ago "
-    "settembre|set "
-    "ottobre|ott novembre|nov dicembre|dic",
-    "janeiro|jan fevereiro|fev março|marco|mar abril|abr maio|mai junho|jun julho|jul agosto|ago "
-    "setembro|set "
-    "outubro|out novembro|nov dezembro|dez",
-    "januari februari maart april mei juni juli augustus september oktober november december",
-    (
-        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
-        "listopada "
-        "grudnia"
-    ),
-    "января|январь|янв февраля|февраль|фев марта|март|мар апреля|апрель|апр мая|май июня|июнь "
-    "июля|июль "
-    "августа|август|авг сентября|сентябрь|сен|сент октября|октябрь|окт ноября|ноябрь|ноя "
-    "декабря|декабрь|дек",
-    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
-)
+_MONTHS = _month_names()
 # Ordinary words besides: a number behind them makes them a month only if a capital or a year says
 # so.
 _WORDS_TOO = frozenset(
