@@ -25,7 +25,7 @@ from holdfast.replication.copy import NOUNS, copy_store
 from holdfast.storage import SQLiteStore, Store
 from holdfast.storage.postgres import PostgresStore
 from holdfast.testing.scene import ANN, BOB, TEAM, fact, put, put_one, set_status, unit, write
-from holdfast.types import Entity, Scope, Triple
+from holdfast.types import Entity, Progress, Scope, Triple
 
 Opener = Callable[[str], Store]
 KINDS = ("sqlite", "postgres")
@@ -87,6 +87,7 @@ def live(hf: Holdfast, clock: Any) -> None:
     scope = hf.scopes[0]
 
     def meet(writer: Any) -> None:
+        writer.put_progress(Progress(scope, "s1", "facts", 2, clock.now))
         writer.put_entity(
             Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend")
         )

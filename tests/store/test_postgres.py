@@ -60,7 +60,7 @@ from holdfast.testing.scene import (
     write,
 )
 from holdfast.testing.searching import VectorsContract, vectorised
-from holdfast.types import Memory, Scope, Session
+from holdfast.types import Memory, Progress, Scope, Session
 from servers import PostgresServer, empty_tables, plain_binaries, start_server
 
 TABLES = [
@@ -157,6 +157,8 @@ def shared(postgres_server: PostgresServer) -> Iterator[tuple[str, int, int]]:
         for scope in (ANN, BOB):
             populate(store, scope)
             store.enqueue(scope, "tidy", "k", watermark=1)
+            mark = Progress(scope, "s", "facts", 1, START)
+            write(store, lambda writer, mark=mark: writer.put_progress(mark))
             profile = {"scope": str(scope), "settings": {"of": scope.key}}
             write(
                 store, lambda writer, row=profile: writer.restore_row("profile", row, journal=True)
