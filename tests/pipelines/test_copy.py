@@ -306,7 +306,7 @@ def test_a_copy_killed_in_the_middle_goes_on(
         [sys.executable, "-c", script, source.location, place], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
-    for _ in range(4):  # into the memories; it is not asked to wait, so wherever it is by now
+    for _ in range(5):  # into the memories; it is not asked to wait, so wherever it is by now
         assert child.stdout.readline()
     child.kill()
     child.stdout.close()
