@@ -135,8 +135,8 @@ ALONE = {
     "server": "from holdfast.server.app import create_app",
     "mcp,server": "from holdfast.server.mcp.http import create_app",
     "agent": (
-        "from holdfast.agents.runner import RoleAgent; from holdfast.agents import chat, "
-        "daemon; chat.app"
+        "from holdfast.agents.runner import RoleAgent; from holdfast.agents import tui, "
+        "daemon; tui.app"
     ),
     "postgres": "from holdfast.storage.postgres import PostgresStore",
     "llm": "from holdfast.integrations.pydantic_ai import HoldfastMemory\n"
