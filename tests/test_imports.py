@@ -34,8 +34,10 @@ def test_the_version_is_printed_without_loading_anything_heavy():
     assert loaded(code, HEAVY) == []
 
 
+@pytest.mark.parametrize("models", ["static", Settings().embedding_models])
+@pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n1"], ["--limit=1"]], ids=" ".join)
 def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(
-    tmp_path,
+    tmp_path, models, options
 ):
     """A command that agents run at every step: what it need not load makes most of how long it
     takes.
@@ -44,12 +46,10 @@ def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_
     with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="static")) as hf:
         hf.remember("Drinks green tea every morning")
         hf.reembed()
-    command = (
-        f"sys.argv = ['holdfast', 'recall', 'green tea', '--store', {path!r}, '--scope', "
-        "'user:ann']"
-    )
+    words = ["holdfast", "recall", "green tea", "--store", path, "--scope", "user:ann", *options]
+    command = f"sys.argv = {words!r}"
     main = "exec('try: main()\\nexcept SystemExit as end: assert not end.code')"
-    quick = "import os, sys; os.environ['HOLDFAST_EMBEDDING_MODELS'] = 'static'"
+    quick = f"import os, sys; os.environ['HOLDFAST_EMBEDDING_MODELS'] = {models!r}"
     code = f"{quick}; {command}; from holdfast.cli import main; "
     slow = ("asyncio", "dataclasses", "inspect", "logging", "pydantic")
     ours = (

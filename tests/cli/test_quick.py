@@ -11,7 +11,8 @@ from typer.main import get_command
 
 from holdfast.cli import app as app_
 from holdfast.cli import main
-from holdfast.cli.fast_path import answered, understood
+from holdfast.cli.fast_mcp import mcp
+from holdfast.cli.fast_path import SHORT_OPTIONS, answered, understood
 from holdfast.cli.fast_recall import recall
 
 PLAIN = (
@@ -33,13 +34,22 @@ PLAIN = (
     ],
     ["--store", "x.db", "--scope", "user:ann", "--scope", "project", "tea", "--json"],
     ["tea", "--format", "prompt"],
+    ["tea", "-n", "3"],
+    ["-n3", "tea"],
+    ["tea", "--limit=3", "--tag=hot=very"],
+    ["1+1=2"],
 )
 DOUBTFUL = (
     ["--help"],
     ["-h"],
-    ["tea", "-n", "3"],
-    ["tea", "--limit=3"],
     ["tea", "--limit", "0"],
+    ["tea", "-n", "0"],
+    ["tea", "-n=3"],
+    ["tea", "-n"],
+    ["tea", "-n", "3", "--limit", "4"],
+    ["--why=tea"],
+    ["--colour=red"],
+    ["tea", "--tag", "-n3"],
     ["tea", "--limit", "many"],
     ["tea", "--limit"],
     ["tea", "--kind", "--why"],
@@ -58,9 +68,9 @@ modules.
 """
 
 
-def parser() -> Any:
+def parser(name: str = "recall") -> Any:
     app_.load_commands()
-    return get_command(app_.app).commands["recall"]  # type: ignore[attr-defined]
+    return get_command(app_.app).commands[name]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("words", PLAIN, ids=" ".join)
@@ -88,6 +98,18 @@ def test_what_is_not_plain_is_left_to_the_parser(words: list[str]) -> None:
 def test_every_option_of_the_parser_is_known() -> None:
     options = {OTHERWISE.get(option.name, option.name) for option in parser().params}
     assert options - {"help"} == set(recall.__annotations__) - {"return"}
+
+
+@pytest.mark.parametrize(("name", "command"), [("recall", recall), ("mcp", mcp)])
+def test_every_short_option_of_the_parser_works_on_the_fast_path(name: str, command: Any) -> None:
+    for option in parser(name).params:
+        short = [word for word in option.opts if len(word) == 2 and word.startswith("-")]
+        long = [word for word in option.opts if word.startswith("--")]
+        for word in short:
+            if option.name != "help":
+                assert SHORT_OPTIONS[word] in long
+                value = [] if option.is_flag else ["1"]
+                assert understood(command, [word, *value]) is not None
 
 
 def test_other_commands_are_not_answered() -> None:

@@ -1,9 +1,7 @@
-"""The commands that agents run at every step, answered without the library that parses all the
-others.
+"""Run the commands that agents start at every step without loading typer.
 
-Loading that library takes longer than such a command does. Only plain ways to write it are
-understood here; everything else, asking for help and mistakes among it, is left to the library,
-which reads it as always.
+Importing typer and building its parser takes longer than a recall. This module understands valid
+options, long and short; it leaves everything else (help, mistakes, abbreviations) to typer.
 """
 
 from __future__ import annotations
@@ -15,9 +13,12 @@ from typing import Any
 
 from .exit_codes import outcome
 
+# The short options of the commands below. A test compares them with those of the full parser.
+SHORT_OPTIONS = {"-n": "--limit"}
+
 
 def answered(words: Sequence[str]) -> int | None:
-    """The exit code of a command that was answered; None for one that was not understood."""
+    """Run the command and return its exit code; None if the full parser has to read it."""
     command = _command(words[0]) if words else None
     options = understood(command, words[1:]) if command else None
     return None if command is None or options is None else outcome(lambda: command(**options))
@@ -25,9 +26,9 @@ def answered(words: Sequence[str]) -> int | None:
 
 def _command(name: str) -> Callable[..., Any] | None:
     if name == "recall":
-        # Nothing is worth collecting in so short a life,.
+        # The process ends before garbage collection pays off,
         gc.disable()
-        # Nor at its end, when Python would look through all there is.
+        # and freezing keeps Python from walking all objects at exit.
         atexit.register(gc.freeze)
         from .fast_recall import recall
 
@@ -40,12 +41,13 @@ def _command(name: str) -> Callable[..., Any] | None:
 
 
 def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments that words on the command line stand for, by the types of a command's
-    parameters; None if unsure.
+    """Parse `words` into keyword arguments, by the annotations of `command`; None if unsure.
 
     >>> def find(text: str, *, limit: int | None, tag: list[str] | None, why: bool) -> None: ...
     >>> understood(find, ["tea", "--limit", "3", "--tag", "hot", "--tag", "green", "--why"])
     {'text': 'tea', 'limit': 3, 'tag': ['hot', 'green'], 'why': True}
+    >>> understood(find, ["tea", "-n3"])
+    {'text': 'tea', 'limit': 3}
     >>> understood(find, ["tea", "--limit", "three"])
     """
     typed = {name: type_ for name, type_ in command.__annotations__.items() if name != "return"}
@@ -58,20 +60,31 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
     given: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
-        name, type_ = known.get(word, (argument, "str"))
-        value = (
-            True
-            if type_ == "bool"
-            else _value(type_, word if name == argument else next(rest, "-"))
-        )
+        option, attached = _split_option(word)
+        name, type_ = known.get(option, (argument, "str"))
+        value: Any
+        if option not in known:
+            value = _value("str", word)
+        elif type_ == "bool":
+            value = True if attached is None else None
+        else:
+            value = _value(type_, next(rest, "-") if attached is None else attached)
         if name is None or value is None or (name in given and not isinstance(value, list)):
             return None
         given[name] = [*given.get(name, ()), *value] if isinstance(value, list) else value
     return given
 
 
+def _split_option(word: str) -> tuple[str, str | None]:
+    """The long name of the option that `word` is, and the value attached to it, if there is one."""
+    if word[:2] in SHORT_OPTIONS:
+        return SHORT_OPTIONS[word[:2]], word[2:] or None
+    option, equals, value = word.partition("=")
+    return option, value if equals else None
+
+
 def _value(type_: str, word: str) -> Any:
-    """A word as the type wants it; None where the library should have a look."""
+    """`word` converted to the type; None if the full parser has to judge it."""
     if word.startswith("-"):
         return None
     if type_.startswith("int"):
