@@ -87,7 +87,7 @@ async def use_every_verb(path):
         assert (await hf.rename_entity("robert", "Rob")).name == "Rob"
         assert len((await hf.about("Rob")).memories) == 1
         assert (await hf.decay()).faded == 0
-        assert await hf.write("look", lambda writer: writer.memory(tea.scope, "nobody")) is None
+        assert await hf.write("look", lambda tx: tx.memory(tea.scope, "nobody")) is None
         assert await hf.reflect() is not None
         assert len(await hf.evict(kinds=["episode"], keep=0)) == 1
         assert (await hf.why("green tea", expect=tea.id)).recalled

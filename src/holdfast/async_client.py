@@ -34,7 +34,7 @@ from .replication import bundle
 from .replication import sync as sync_
 from .retrieval import explain as why_
 from .retrieval import provenance as decision_
-from .storage import Findings, Writer
+from .storage import Findings, Transaction
 from .storage.protocol import WAIT, Entities, Jobs, Places
 from .types import (
     IDLE_MINUTES,
@@ -296,7 +296,7 @@ class AsyncHoldfast:
         """
         return await to_thread(self._holdfast.expire_proposals, days)
 
-    async def write(self, verb: str, work: Callable[[Writer], T]) -> T:
+    async def write(self, verb: str, work: Callable[[Transaction], T]) -> T:
         """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
         takes them back.
         """

@@ -318,7 +318,7 @@ def test_what_it_was_learned_from_goes_with_it(talk, hf, clock):
     fact = hf.remember("The user's sister Anna lives in Porto")
     hf.write(
         "link",
-        lambda writer: writer.link(Edge(hf.scopes[0], fact.id, turn.id, "derived_from", clock())),
+        lambda tx: tx.link(Edge(hf.scopes[0], fact.id, turn.id, "derived_from", clock())),
     )
     say(talk, "forget about Anna")
     assert "1 message" in say(talk, "yes")

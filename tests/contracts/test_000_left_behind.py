@@ -72,9 +72,7 @@ def test_an_import_of_version_0_1_0_left_no_note_and_is_known_by_its_memories(
     role = write_role()
     cli("memory", "import-db", usual, role)
     memory = memory_of(role)
-    memory.hf.write(
-        "test", lambda writer: writer.drop_files(memory.scope, "initrunner", [str(usual)])
-    )
+    memory.hf.write("test", lambda tx: tx.drop_files(memory.scope, "initrunner", [str(usual)]))
     assert memory.left_behind == ""
 
 
@@ -150,7 +148,7 @@ def test_a_consolidated_episode_is_exported_with_the_six_keys_of_the_seed(
     memory = memory_of(role)
     memory.remember("episodic", "Deployed v2.", metadata={"trigger_type": "cron"})
     (episode,) = memory.hf.list()
-    memory.hf.write("test", lambda writer: writer.change(episode, consolidated_at=clock.now))
+    memory.hf.write("test", lambda tx: tx.change(episode, consolidated_at=clock.now))
     memory.close()
     (record,) = json.loads(cli("memory", "export", role, "-o", "-").out)
     assert set(record) == SIX

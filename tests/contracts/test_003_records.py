@@ -395,7 +395,7 @@ def linked(scope, source, target):
     """Somebody notes that one record supersedes another."""
     with Holdfast.open(scope=scope, background=False) as hf:
         edge = Edge(hf.scopes[0], source, target, "supersedes", hf.clock())
-        hf.write("link", lambda writer: writer.link(edge))
+        hf.write("link", lambda tx: tx.link(edge))
 
 
 def test_archived_records_are_not_recalled_and_keep_their_file(repo):

@@ -25,7 +25,7 @@ from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.memory import Holdfast
 from holdfast.records.roots import RecordRoot
-from holdfast.storage.protocol import KnownFile, Writer
+from holdfast.storage.protocol import KnownFile, Transaction
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 
 HOLDING = Path(__file__).parent / "holding.py"
@@ -188,15 +188,15 @@ def _(hf: Holdfast, word: str) -> Said:
     one = hf.get(remembered(hf, word))
     going = hf.get(remembered(hf, f"{word} was here"))
 
-    def work(writer: Writer) -> None:
-        writer.change(one, title=word, status="held", status_reason=word, metadata={"said": word})
-        writer.link(Edge(one.scope, one.id, going.id, "conflicts_with", 0, f"because of {word}"))
-        writer.put_entity(
+    def work(tx: Transaction) -> None:
+        tx.change(one, title=word, status="held", status_reason=word, metadata={"said": word})
+        tx.link(Edge(one.scope, one.id, going.id, "conflicts_with", 0, f"because of {word}"))
+        tx.put_entity(
             Entity("ent_x", one.scope, word, "person", 0, (f"{word} junior",), f"lives with {word}")
         )
-        writer.mention(one.scope, entity="ent_x", memory=one.id)
-        writer.put_files(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
-        writer.remove(going)
+        tx.mention(one.scope, entity="ent_x", memory=one.id)
+        tx.put_files(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
+        tx.remove(going)
 
     hf.write("change", work)
     return (one.id, going.id), {}
@@ -361,7 +361,7 @@ def _(hf: Holdfast, word: str) -> Said:
 
 @way("set_profile", "profile")
 def _(hf: Holdfast, word: str) -> Said:
-    hf.write("profile", lambda writer: writer.put_profile(hf.scopes[0], {"called": word}))
+    hf.write("profile", lambda tx: tx.put_profile(hf.scopes[0], {"called": word}))
     return (), {"owner": True}
 
 
@@ -549,7 +549,7 @@ def verbs(thing: type) -> set[str]:
 
 def test_every_verb_says_how_it_writes_or_that_it_only_reads():
     assert verbs(Holdfast) == WAYS.keys() | READING
-    assert verbs(Writer) == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
+    assert verbs(Transaction) == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
     assert WAYS.keys() >= set(WRITERS.values())
 
 

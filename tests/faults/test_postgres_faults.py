@@ -30,7 +30,7 @@ from holdfast.errors import Conflict, StoreBusy, StoreError, StoreReadOnly
 from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
-from holdfast.storage import Filter, Writer
+from holdfast.storage import Filter, Transaction
 from holdfast.storage.postgres import PostgresStore, connections, replica, scoped_session
 from holdfast.testing.scene import (
     ANN,
@@ -488,9 +488,9 @@ class TestLostAnswers:
     ) -> None:
         made: list[int] = []
 
-        def work(writer: Writer) -> Memory:
+        def work(tx: Transaction) -> Memory:
             made.append(1)
-            return writer.add(one)
+            return tx.add(one)
 
         one = turn("hello", "s", 0)
         proxy.cut = cut
@@ -531,8 +531,8 @@ class TestLostAnswers:
         proxy.cut = cut
         together(
             far,
-            lambda writer: writer.add(fact("output")),
-            lambda writer: writer.finish(job),
+            lambda tx: tx.add(fact("output")),
+            lambda tx: tx.finish(job),
             when=at(1),
         )
         assert proxy.cuts == 5
@@ -612,12 +612,12 @@ class TestLocks:
         def crossing(first: Scope, second: Scope) -> int:
             tries = []
 
-            def work(writer: Writer) -> None:
+            def work(tx: Transaction) -> None:
                 tries.append(1)
-                writer.add(fact(f"{first} first", scope=first))
+                tx.add(fact(f"{first} first", scope=first))
                 if len(tries) == 1:
                     both_hold_one.wait(SOON)
-                writer.add(fact(f"{first} second", scope=second))
+                tx.add(fact(f"{first} second", scope=second))
 
             write(store, work)
             return len(tries)
@@ -633,8 +633,8 @@ class TestLocks:
         put(store, fact("a"), fact("b", scope=BOB))
         holds, release = threading.Event(), threading.Event()
 
-        def hold(writer: Writer) -> None:
-            writer.add(fact("held"))
+        def hold(tx: Transaction) -> None:
+            tx.add(fact("held"))
             holds.set()
             release.wait(SOON)
 
@@ -858,10 +858,10 @@ class TestForks:
         put(store, fact("before"), fact("before", scope=BOB))
         own = fact("child", scope=BOB)
 
-        def work(writer: Writer) -> Any:
-            writer.add(fact("parent"))
+        def work(tx: Transaction) -> Any:
+            tx.add(fact("parent"))
             seen = in_child(lambda: (listed(store), put(store, own))[0])
-            writer.add(fact("parent too"))
+            tx.add(fact("parent too"))
             return seen
 
         assert write(store, work) == ["before"]
@@ -894,8 +894,8 @@ class TestForks:
         """It unwinds through the store and ends as programs do, with all their clean-up."""
         parent = os.getpid()
 
-        def work(writer: Writer) -> int:
-            writer.add(fact("parent"))
+        def work(tx: Transaction) -> int:
+            tx.add(fact("parent"))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
@@ -1093,7 +1093,7 @@ class TestReplicas:
         made: list[int] = []
         with paused(standby):
             proxy.cut = cut
-            write(store, lambda writer: (made.append(1), writer.add(turn("hello", "s", 0))))
+            write(store, lambda tx: (made.append(1), tx.add(turn("hello", "s", 0))))
             assert (proxy.cuts, len(made)) == (1, tries)
             assert listed(store) == ["before", "also before", "hello"]
         store.close()

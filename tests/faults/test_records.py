@@ -30,8 +30,8 @@ class Deadly(SQLiteStore):
     deadly = False
 
     def write(self, author, work):
-        def then_die(writer):
-            result = work(writer)
+        def then_die(tx):
+            result = work(tx)
             if self.deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
             return result

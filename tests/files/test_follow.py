@@ -38,7 +38,7 @@ def test_a_changed_text_is_found_by_its_new_words_and_keeps_its_links(shop):
     hf = shop.open()
     hf.write(
         "link",
-        lambda writer: writer.link(Edge(shop.place.scope, "rec_pnpm", "rec_yarn", "supersedes", 1)),
+        lambda tx: tx.link(Edge(shop.place.scope, "rec_pnpm", "rec_yarn", "supersedes", 1)),
     )
     shop.record("pnpm", "Use bun.")
     assert shop.follow().changed == ["rec_pnpm"]
@@ -410,8 +410,8 @@ def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeyp
     shop.record("b", "Use rum.")
     hf, other = shop.open(), SQLiteStore(shop.store, clock=shop.clock)
 
-    def hold(writer):
-        writer.put_profile(shop.own.scope, {"enabled": True})
+    def hold(tx):
+        tx.put_profile(shop.own.scope, {"enabled": True})
         assert contents(hf, "tea") == ["Use tea."]
 
     other.write(Author("x", "run_x", 1, "profile"), hold)

@@ -201,7 +201,7 @@ def test_an_expiry_can_be_taken_back(shop, clock):
 def test_reclassifying_keeps_id_and_links(shop):
     hf = shop.open()
     one, two = (hf.add_record(text, category="decisions") for text in ("Use tea.", "Use rum."))
-    hf.write("link", lambda writer: writer.link(Edge(one.scope, one.id, two.id, "supersedes", 1)))
+    hf.write("link", lambda tx: tx.link(Edge(one.scope, one.id, two.id, "supersedes", 1)))
     moved = hf.reclassify(one.id, "procedures")
     assert (moved.id, moved.kind, file_of(hf, moved).parent.name) == (one.id, "rule", "procedures")
     assert [edge.target for edge in hf.links(one.id)] == [two.id]
@@ -286,9 +286,9 @@ def test_an_editor_that_saves_while_the_transaction_runs_is_not_written_over(sho
     hf = shop.open()
     record = hf.get("rec_a")
 
-    def work(writer):
+    def work(tx):
         shop.write("decisions/a.md", THEIRS + "saved just now\n")
-        return writer.change(record, title="Rum")
+        return tx.change(record, title="Rum")
 
     with pytest.raises(Conflict):
         hf.write("x", work)
@@ -314,9 +314,9 @@ def test_a_transaction_that_fails_leaves_the_files_as_they_were(shop):
     one, two = hf.get("rec_a"), hf.get("rec_b")
     shop.write("decisions/b.md", "changed")
 
-    def work(writer):
-        writer.change(one, title="Rum")
-        writer.remove(two)
+    def work(tx):
+        tx.change(one, title="Rum")
+        tx.remove(two)
 
     with pytest.raises(Conflict):
         hf.write("x", work)

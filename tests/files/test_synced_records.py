@@ -102,9 +102,7 @@ def test_a_row_from_elsewhere_cannot_name_a_file_outside_its_place(machines, tmp
     here, there = one.open(), two.open()
     record = here.add_record("Likes tea.", category="preferences", place="assistant")
     outside = {**record.metadata, "file": "records/../../../evil.md"}
-    here._files.bare.write(
-        author_of(here, "x"), lambda writer: writer.change(record, metadata=outside)
-    )
+    here._files.bare.write(author_of(here, "x"), lambda tx: tx.change(record, metadata=outside))
     there.sync(one.store)
     assert there.scoped(two.own.scope).get(record.id).content == "Likes tea."
     assert not list(tmp_path.rglob("evil.md"))

@@ -63,7 +63,7 @@ def lived_in(hf, clock):
 def log(hf, session, *bodies):
     """Appends messages to a session."""
     author = Author("t", "run_log", hf.clock(), "log")
-    return hf.store.write(author, lambda writer: writer.add_messages(hf.scopes[0], session, bodies))
+    return hf.store.write(author, lambda tx: tx.add_messages(hf.scopes[0], session, bodies))
 
 
 def again(hf, fresh, **options):
@@ -85,8 +85,8 @@ class LostOnce:
         self._store = store
 
     def write(self, author, work):
-        def and_lose(writer):
-            work(writer)
+        def and_lose(tx):
+            work(tx)
             raise ConnectionError
 
         with pytest.raises(ConnectionError):

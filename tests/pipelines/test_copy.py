@@ -86,25 +86,21 @@ def live(hf: Holdfast, clock: Any) -> None:
     hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
     scope = hf.scopes[0]
 
-    def meet(writer: Any) -> None:
-        writer.put_progress(Progress(scope, "s1", "facts", 2, clock.now))
-        writer.put_entity(
-            Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend")
-        )
+    def meet(tx: Any) -> None:
+        tx.put_progress(Progress(scope, "s1", "facts", 2, clock.now))
+        tx.put_entity(Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend"))
         for memory in (tea, rule):
-            writer.mention(scope, entity="e1", memory=memory.id)
+            tx.mention(scope, entity="e1", memory=memory.id)
 
     write(hf.store, meet)
     write(
         hf.store,
-        lambda writer: writer.restore_many("profile", scope, [{"settings": {"tone": "dry"}}]),
+        lambda tx: tx.restore_many("profile", scope, [{"settings": {"tone": "dry"}}]),
     )
     for text in ("Line one", "Noted"):
         write(
             hf.store,
-            lambda writer, text=text: writer.add_messages(
-                scope, "s1", [{"é": text, "parts": [1, {}]}]
-            ),
+            lambda tx, text=text: tx.add_messages(scope, "s1", [{"é": text, "parts": [1, {}]}]),
         )
     hf.recall("tea")
     hf.store.add_vectors([scope], "second:model", {m.seq: unit(m.seq, 8) for m in hf.list(limit=2)})
@@ -371,7 +367,7 @@ def test_other_data_in_a_late_table_is_found_before_anything_is_written(
 ) -> None:
     target = empty("sqlite")
     event = {"run": "r", "at": 1, "actor": "a", "verb": "v", "noun": "memory", "target": "t"}
-    write(target, lambda writer: writer.restore_many("event", ANN, [event]))
+    write(target, lambda tx: tx.restore_many("event", ANN, [event]))
     with pytest.raises(Conflict, match="its event t r"):
         copy_store(source, target)
     assert list(target.rows("memory", ANN)) == []

@@ -180,7 +180,7 @@ def test_a_plan_has_each_fact_that_decays_once_and_the_oldest_first(hf, clock):
     kept = hf.remember("Likes juice", decay_rate=0.1)
     hf.store.write(
         Author("ann", "run_1", clock.now, "protect"),
-        lambda writer: writer.change(kept, protected=True),
+        lambda tx: tx.change(kept, protected=True),
     )
     hf.remember("Knows Ann")
     assert [one.memory.id for one in plan(hf.store, hf.scopes, clock.now)] == [

@@ -284,9 +284,7 @@ def test_a_changed_file_keeps_the_ids_and_links_of_what_is_the_same(project, ind
     hf = index.hf
     first, *_, last = hf.list(limit=None)[::-1]
     fact = hf.remember("Restart the queue")
-    hf.write(
-        "link", lambda writer: writer.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1))
-    )
+    hf.write("link", lambda tx: tx.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1)))
     hf.archive(first.id)
     parts[1] = (
         "# Part 1\n\nSomething else altogether, said in one line more than before.\n\nAnd here it "
@@ -482,7 +480,7 @@ def test_what_others_keep_with_a_session_stays_there(project, index):
     index(file)
     (session,) = index.hf.sessions()
     marked = replace(session, metadata={**session.metadata, "extracted": 1})
-    index.hf.write("mark", lambda writer: writer.put_session(marked))
+    index.hf.write("mark", lambda tx: tx.put_session(marked))
     with file.open("a") as more:
         more.write(line(1, "Two."))
     index()

@@ -60,8 +60,8 @@ def read(hf, session, extractor):
     return runner.read(hf.store, session, SummarySink(hf.store, by(extractor)))
 
 
-def save(hf, writer, found):
-    return runner.save(writer, SummarySink(hf.store, by(Told())), found, at=hf.clock())
+def save(hf, tx, found):
+    return runner.save(tx, SummarySink(hf.store, by(Told())), found, at=hf.clock())
 
 
 def mark(hf, session):
@@ -174,7 +174,7 @@ def test_a_session_that_goes_on_while_it_is_read_is_read_again(hf):
     hf.clock.forward(seconds=1)
     hf.capture("s1", "user", "one more thing")
     with pytest.raises(Conflict):
-        hf.store.write(author(hf), lambda writer: save(hf, writer, found))
+        hf.store.write(author(hf), lambda tx: save(hf, tx, found))
 
 
 def test_what_is_known_is_renewed_and_linked_not_stored_again(hf):

@@ -324,9 +324,9 @@ def test_a_store_of_version_0_1_0_gets_what_it_lacks_and_nothing_twice(shelf, tm
     first, second = shop.turns()[::-1]
     (known,) = shop.hf.store.files(SCOPE, "sources")
 
-    def as_it_was(writer):
-        writer.remove(writer.memory(SCOPE, second.id))
-        writer.put_files(SCOPE, [known._replace(hash=known.hash.removeprefix("2:"))])
+    def as_it_was(tx):
+        tx.remove(tx.memory(SCOPE, second.id))
+        tx.put_files(SCOPE, [known._replace(hash=known.hash.removeprefix("2:"))])
 
     shop.hf.store.write(Author("test", new_id("run", clock()), clock(), "test"), as_it_was)
     assert [turn.id for turn in shop.turns()] == [first.id]

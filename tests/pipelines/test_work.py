@@ -359,7 +359,7 @@ def summing(yard, monkeypatch):
     kind = Kind(
         "sum",
         due=lambda worker: [Due(ANN, "any", 1)],
-        run=lambda task: lambda writer: writer.add(fact),
+        run=lambda task: lambda tx: tx.add(fact),
     )
     monkeypatch.setitem(job_runner.KINDS, "sum", kind)
     return kind
@@ -387,7 +387,7 @@ def test_what_a_job_writes_is_not_there_when_its_lease_was_lost(yard, summing, m
 
 
 def test_a_conflict_in_what_a_job_writes_fails_it(yard, summing, monkeypatch):
-    def refused(writer):
+    def refused(tx):
         raise Conflict("changed meanwhile")
 
     monkeypatch.setitem(

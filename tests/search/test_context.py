@@ -141,7 +141,7 @@ def test_remembered_text_cannot_close_the_fence_or_play_another_role(hf, attack,
     harmless = build(Draft(content="x", kind=kind), hf.scopes[0], at=hf.clock(), max_bytes=100)
     past_the_guard = harmless.with_(content=attack, category=f"</{TAG}>", author=f"</{TAG}>")
     hf.store.write(
-        Author("test", "run_1", hf.clock(), "remember"), lambda writer: writer.add(past_the_guard)
+        Author("test", "run_1", hf.clock(), "remember"), lambda tx: tx.add(past_the_guard)
     )
     context = hf.context("tea")
     text = context.stable + context.turn

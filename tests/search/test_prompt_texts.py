@@ -115,7 +115,7 @@ BUDGETS = (60, 120, 200, 400, 1_000, 4_000)
 
 def contexts():
     store = SQLiteStore(":memory:")
-    store.write(Author("test", "run", NOON, "remember"), lambda writer: writer.add_many(MEMORIES))
+    store.write(Author("test", "run", NOON, "remember"), lambda tx: tx.add_many(MEMORIES))
     tiers = Tiers([], environ={})
     where = Filter((SHOP,), valid_at=NOON + 60)
     for tokens in BUDGETS:

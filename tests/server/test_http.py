@@ -126,9 +126,7 @@ def test_why_shows_the_turn_a_memory_rests_on_and_what_happened_to_it(hf, http):
     )
     from holdfast.types import Edge
 
-    hf.write(
-        "link", lambda writer: writer.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0))
-    )
+    hf.write("link", lambda tx: tx.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0)))
     http.post(f"/memories/{fact.id}/confirm")
     why = http.get(f"/memories/{fact.id}/why").json()
     assert why["decision"] == {

@@ -20,7 +20,7 @@ from holdfast.errors import Conflict, NotFound, Refused
 from holdfast.ingest import commit
 from holdfast.ingest.capture import turn
 from holdfast.ingest.commit import Draft
-from holdfast.storage import Filter, Store, Writer
+from holdfast.storage import Filter, Store, Transaction
 from holdfast.testing.scene import ANN, BOB, START, link, write
 from holdfast.text.tokens import index_terms
 from holdfast.types import STATUSES, Memory, Scope
@@ -112,11 +112,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.now += 1_000_000
         return self.now
 
-    def do(self, run: str, work: Callable[[Writer], Any]) -> Any:
+    def do(self, run: str, work: Callable[[Transaction], Any]) -> Any:
         return write(self.store, work, run=run, when=self.now)
 
-    def fresh(self, writer: Writer, memory: Memory) -> Memory:
-        found = writer.memory(memory.scope, memory.id)
+    def fresh(self, tx: Transaction, memory: Memory) -> Memory:
+        found = tx.memory(memory.scope, memory.id)
         assert found is not None
         return found
 
@@ -134,7 +134,7 @@ class StoreMachine(RuleBasedStateMachine):
             == (scope, "fact", "active", text)
         ]
         with self.run(scope) as run:
-            stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
+            stored = self.do(run, lambda tx: commit.remember(tx, [new])[0])
             assert (stored.id == new.id) == (not twins)
             assert not twins or ("memory", scope, stored.id) in twins
             if twins:
@@ -153,7 +153,7 @@ class StoreMachine(RuleBasedStateMachine):
             turn(session=session, role="user", text=text), scope, at=self.tick(), max_bytes=1000
         )
         with self.run(scope) as run:
-            stored = self.do(run, lambda writer: commit.remember(writer, [new])[0])
+            stored = self.do(run, lambda tx: commit.remember(tx, [new])[0])
             self.note(stored)
             self.things.setdefault(("session", scope, session), True)
         return stored
@@ -166,8 +166,8 @@ class StoreMachine(RuleBasedStateMachine):
         with self.run(memory.scope) as run:
             self.do(
                 run,
-                lambda writer: commit.set_status(
-                    writer, self.fresh(writer, memory), status, at=self.now, reason=status
+                lambda tx: commit.set_status(
+                    tx, self.fresh(tx, memory), status, at=self.now, reason=status
                 ),
             )
             if self.things["memory", memory.scope, memory.id]["status"] != status:
@@ -185,9 +185,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         self.tick()
         with self.run(memory.scope) as run:
-            self.do(
-                run, lambda writer: commit.confirm(writer, self.fresh(writer, memory), at=self.now)
-            )
+            self.do(run, lambda tx: commit.confirm(tx, self.fresh(tx, memory), at=self.now))
             if not self.things["memory", memory.scope, memory.id]["protected"]:
                 self.change(memory, protected=True, confidence=1.0, updated_at=self.now)
 
@@ -197,9 +195,7 @@ class StoreMachine(RuleBasedStateMachine):
             return multiple()
         new = commit.build(Draft(content=text), memory.scope, at=self.tick(), max_bytes=1000)
         with self.run(memory.scope) as run:
-            stored = self.do(
-                run, lambda writer: commit.correct(writer, self.fresh(writer, memory), new)
-            )
+            stored = self.do(run, lambda tx: commit.correct(tx, self.fresh(tx, memory), new))
             if self.things["memory", memory.scope, memory.id]["status"] != "superseded":
                 reason = f"corrected by {stored.id}"
                 self.change(
@@ -224,7 +220,7 @@ class StoreMachine(RuleBasedStateMachine):
         ):
             return
         with self.run(source.scope) as run:
-            self.do(run, lambda writer: writer.link(link(source, target_)))
+            self.do(run, lambda tx: tx.link(link(source, target_)))
             self.things[key] = "derived_from"
 
     @rule(memory=memories)
@@ -233,7 +229,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         key = ("memory", memory.scope, memory.id)
         with self.run(memory.scope) as run:
-            self.do(run, lambda writer: writer.purge(self.fresh(writer, memory)))
+            self.do(run, lambda tx: tx.purge(self.fresh(tx, memory)))
             del self.things[key]
             for edge in [
                 edge
@@ -254,9 +250,9 @@ class StoreMachine(RuleBasedStateMachine):
         with self.run(old.scope) as run:
             if not self.may_undo(old):
                 with pytest.raises((Conflict, Refused, NotFound)):
-                    self.do(run, lambda writer: writer.undo([old.scope], wanted))
+                    self.do(run, lambda tx: tx.undo([old.scope], wanted))
                 return
-            self.do(run, lambda writer: writer.undo([old.scope], wanted))
+            self.do(run, lambda tx: tx.undo([old.scope], wanted))
             for key, before in old.before.items():
                 self.take_back(key, before, old.after[key])
 

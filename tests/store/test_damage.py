@@ -137,7 +137,7 @@ def fill(hf: Holdfast) -> str:
         metadata={"mode": "run"},
     )
     read = Progress(hf.scopes[0], "s1", SUMMARY, 0, 0, {"outcome": "no_output"})
-    hf.write("learn", lambda writer: writer.put_progress(read))
+    hf.write("learn", lambda tx: tx.put_progress(read))
     tea = hf.remember(
         "Ines Ferreira drinks green tea in Porto",
         title="tea",

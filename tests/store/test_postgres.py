@@ -158,11 +158,9 @@ def shared(postgres_server: PostgresServer) -> Iterator[tuple[str, int, int]]:
             populate(store, scope)
             store.enqueue(scope, "tidy", "k", watermark=1)
             mark = Progress(scope, "s", "facts", 1, START)
-            write(store, lambda writer, mark=mark: writer.put_progress(mark))
+            write(store, lambda tx, mark=mark: tx.put_progress(mark))
             profile = {"scope": str(scope), "settings": {"of": scope.key}}
-            write(
-                store, lambda writer, row=profile: writer.restore_row("profile", row, journal=True)
-            )
+            write(store, lambda tx, row=profile: tx.restore_row("profile", row, journal=True))
         ann, bob = store.numbers([ANN, BOB])
         store.close()
         yield url, ann, bob
@@ -423,11 +421,11 @@ class TestIsolation:
             store.read((ann,), "SELECT no_such_column FROM memories")
         assert nothing_is_left()
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda writer: (writer.memory(ANN, 1), 1 // 0))
+            write(store, lambda tx: (tx.memory(ANN, 1), 1 // 0))
         assert nothing_is_left()
         next(store.stream((ann,), "SELECT * FROM memories", ())), next(store.rows("memory", BOB))
         assert nothing_is_left()
-        write(store, lambda writer: writer.memory(BOB, 1))
+        write(store, lambda tx: tx.memory(BOB, 1))
         assert nothing_is_left()
         store.close()
 
@@ -706,7 +704,7 @@ class TestSettingUp:
     ) -> None:
         old = PostgresStore(postgres_url)
         put(old, fact("tea"))
-        write(old, lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        write(old, lambda tx: tx.put_session(Session("s", ANN, START, START)))
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -731,7 +729,7 @@ class TestSettingUp:
         schema.migrate_tables(postgres_url)
         store = PostgresStore(postgres_url)
         assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
-        assert write(store, lambda writer: writer.add_messages(ANN, "s", [{"n": 1}])) == 1
+        assert write(store, lambda tx: tx.add_messages(ANN, "s", [{"n": 1}])) == 1
         assert list(store.check()) == []
         store.close()
         assert (schema.status(postgres_url).rows or {})["message"] == 1
@@ -1020,7 +1018,7 @@ class TestWithoutVectorType:
         for one in (other, file):
             first, second, third, *_ = one.list(Filter((ANN,)), order="oldest")
             set_status(one, first, "archived")
-            write(one, lambda writer, gone=second: writer.remove(gone), run="gone")
+            write(one, lambda tx, gone=second: tx.remove(gone), run="gone")
             change(one, third, title="renamed")
             new = put_one(
                 one, Memory("fact_new", ANN, "fact", "a new boat", at(1), at(1), event_time=at(1))
@@ -1028,7 +1026,7 @@ class TestWithoutVectorType:
             one.add_vectors([ANN], MODEL, {new.seq: unit(1001), third.seq: unit(1002)})
         assert differing(store, file) == []
         for one in (other, file):
-            write(one, lambda writer: writer.undo([ANN], "gone"))
+            write(one, lambda tx: tx.undo([ANN], "gone"))
             one.drop_vectors(MODEL, [BOB])
         assert differing(store, file) == []
         for each in (store, other, file):
@@ -1319,9 +1317,9 @@ class TestManyAtOnce:
         def come_and_go(store: PostgresStore) -> None:
             try:
                 for n, one in enumerate(stored):
-                    write(store, lambda writer, one=one: writer.remove(one), run=f"remove {n}")
+                    write(store, lambda tx, one=one: tx.remove(one), run=f"remove {n}")
                     if n % 2:
-                        write(store, lambda writer, n=n: writer.undo([ANN], f"remove {n}"))
+                        write(store, lambda tx, n=n: tx.undo([ANN], f"remove {n}"))
                     put(store, fact(f"new {n}"))
             finally:
                 done.set()
@@ -1465,7 +1463,7 @@ class TestErrors:
                 store.scopes,
                 lambda: store.read((), "SELECT nonsense"),
                 lambda: put(store, fact("a\0b")),
-                lambda: write(store, lambda writer: writer.execute("SELECT 1/0")),
+                lambda: write(store, lambda tx: tx.execute("SELECT 1/0")),
             ]
             told_ = [told(raised)]
             for call in calls:
@@ -1596,12 +1594,12 @@ class TestErrors:
     def test_a_transaction_that_only_appended_messages_is_told_from_another_with_its_number(
         self, store: PostgresStore, postgres_store_url: str
     ) -> None:
-        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
         traces: list[connections.Trace | None] = []
 
-        def work(writer: Any) -> None:
-            writer.add_messages(ANN, "s", [{"n": 1}, {"n": 2}])
-            traces.append(writer.trace(store._sight(())))
+        def work(tx: Any) -> None:
+            tx.add_messages(ANN, "s", [{"n": 1}, {"n": 2}])
+            traces.append(tx.trace(store._sight(())))
 
         write(store, work, when=at(1))
         ((transaction,),) = query(

@@ -23,7 +23,7 @@ import apsw
 import pytest
 
 from holdfast.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew
-from holdfast.storage import Filter, SQLiteStore, Writer
+from holdfast.storage import Filter, SQLiteStore, Transaction
 from holdfast.storage.migrations_runner import migrations
 from holdfast.storage.sqlite.connection import APPLICATION_ID, status
 from holdfast.testing.scene import (
@@ -203,7 +203,7 @@ class TestCreation:
         filled(path, 3)
         write(
             old := SQLiteStore(path),
-            lambda writer: writer.put_session(Session("s", ANN, START, START)),
+            lambda tx: tx.put_session(Session("s", ANN, START, START)),
         )
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
@@ -223,7 +223,7 @@ class TestCreation:
         assert looked_at.rows is not None and "message" not in looked_at.rows
         store = SQLiteStore(path)
         assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
-        assert write(store, lambda writer: writer.add_messages(ANN, "s", [{"n": 1}])) == 1
+        assert write(store, lambda tx: tx.add_messages(ANN, "s", [{"n": 1}])) == 1
         assert list(store.check()) == []
         store.close()
         looked_at = status(path)
@@ -563,14 +563,14 @@ class TestManyAtOnce:
     def test_a_child_forked_in_the_middle_of_a_write_can_write(self, store: SQLiteStore) -> None:
         put(store, fact("before"))
 
-        def work(writer: Writer) -> None:
-            writer.add(fact("parent"))
+        def work(tx: Transaction) -> None:
+            tx.add(fact("parent"))
             assert in_child(lambda: listed(store)) == ["before"]
 
         write(store, work)
         assert listed(store) == ["before", "parent"]
 
-        def hold(writer: Writer) -> Any:
+        def hold(tx: Transaction) -> Any:
             return in_child(lambda: (store._check_open(), store._lock.acquire(timeout=1))[1])
 
         assert write(store, hold) is True
@@ -674,13 +674,13 @@ def scene(store: SQLiteStore) -> None:
     vectors = vectorised(store, 12)
     one, two, *rest = store.get([ANN], list(vectors))
 
-    def work(writer: Writer) -> None:
-        writer.link(link(one, two))
-        writer.put_session(Session("s", ANN, START, START))
-        writer.put_entity(Entity("e", ANN, "Joanna", "person", START, ("Jo",)))
-        writer.mention(ANN, entity="e", memory=one.id)
-        writer.add(turn("she said tea", "s", 0))
-        writer.add(fact("tea of bob", scope=BOB))
+    def work(tx: Transaction) -> None:
+        tx.link(link(one, two))
+        tx.put_session(Session("s", ANN, START, START))
+        tx.put_entity(Entity("e", ANN, "Joanna", "person", START, ("Jo",)))
+        tx.mention(ANN, entity="e", memory=one.id)
+        tx.add(turn("she said tea", "s", 0))
+        tx.add(fact("tea of bob", scope=BOB))
 
     write(store, work)
     set_status(store, rest[0], "archived")

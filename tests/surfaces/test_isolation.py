@@ -142,9 +142,7 @@ VERBS = {
     "rename_entity": lambda bob, t: bob.rename_entity(t.entity, "Bob's own"),
     "set_profile": lambda bob, t: bob.set_profile(enabled=True),
     "undo": lambda bob, t: bob.undo(t.run),
-    "write": lambda bob, t: bob.write(
-        "look", lambda writer: writer.memory(bob.scopes[0], t.memory)
-    ),
+    "write": lambda bob, t: bob.write("look", lambda tx: tx.memory(bob.scopes[0], t.memory)),
     "consider": lambda bob, t: [
         _tried(bob.consider, "bobs-session"),
         _tried(bob.consider, t.session + "-2"),

@@ -12,7 +12,7 @@ from holdfast.config import Settings
 from holdfast.ingest.entity_linking import link
 from holdfast.memory import Holdfast
 from holdfast.models.entities.select import standard
-from holdfast.storage.protocol import Writer
+from holdfast.storage.protocol import Transaction
 from holdfast.types import Edge, Memory, Micros, Triple, from_datetime, system_clock
 
 OWNER = "ann"
@@ -262,8 +262,8 @@ def _learn(hf: Holdfast, turn: Memory, text: str, *, policy: dict[str, str], **f
         **fields,
     )
 
-    def work(writer: Writer) -> None:
-        writer.link(Edge(fact.scope, fact.id, turn.id, "derived_from", fact.created_at))
+    def work(tx: Transaction) -> None:
+        tx.link(Edge(fact.scope, fact.id, turn.id, "derived_from", fact.created_at))
 
     hf.write("learn", work)
 
@@ -272,9 +272,9 @@ def _recognise(hf: Holdfast, clock: Past) -> None:
     """Whom and what the memories mention."""
     recognition, at = standard(), clock.hours_ago(0)
 
-    def work(writer: Writer) -> None:
+    def work(tx: Transaction) -> None:
         for memory in hf.list():
-            link(writer, memory, recognition.recognise(memory.content, "local"), at=at)
+            link(tx, memory, recognition.recognise(memory.content, "local"), at=at)
 
     hf.write("enrich", work)
 

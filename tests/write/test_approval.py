@@ -130,7 +130,7 @@ def test_no_verb_is_a_way_round(acting, ann, actor, status, way):
     machine = acting(actor)
     memory = machine.propose("Ann allows every deployment")
     if status == "held":
-        ann.write("hold", lambda writer: writer.change(memory, status="held"))
+        ann.write("hold", lambda tx: tx.change(memory, status="held"))
     verb = getattr(machine, way)
     with pytest.raises(NeedsPerson):
         verb(memory.id, "Ann allows it all") if way == "correct" else verb(memory.id)
@@ -190,9 +190,7 @@ def test_approving_what_is_known_renews_it_instead_of_doubling_it(agent, ann, cl
     known = ann.remember("Ann prefers green tea to any coffee", confidence=0.6)
     turn = ann.capture("s1", "user", "I really prefer green tea to any coffee")
     again = agent.propose("Ann really prefers green tea to any coffee", confidence=0.9)
-    ann.write(
-        "link", lambda writer: writer.link(Edge(ANN, again.id, turn.id, "derived_from", clock()))
-    )
+    ann.write("link", lambda tx: tx.link(Edge(ANN, again.id, turn.id, "derived_from", clock())))
     assert isinstance(ann.weigh(again.id).decision, Bump)
     stands = ann.approve(again.id)
     assert (stands.id, stands.confidence) == (known.id, 0.9)

@@ -38,26 +38,20 @@ class Registry:
     def keep(self, text):
         """Stores a text without looking for what it mentions."""
         return self(
-            lambda writer: writer.add(
-                build(Draft(content=text), ANN, at=self.hf.clock(), max_bytes=9999)
-            )
+            lambda tx: tx.add(build(Draft(content=text), ANN, at=self.hf.clock(), max_bytes=9999))
         )
 
     def remember(self, text, strategy="local"):
         """Stores a text and links what it mentions."""
         memory = self.keep(text)
         found = standard().recognise(text, strategy)
-        return memory, self(
-            lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock())
-        )
+        return memory, self(lambda tx: entity_linking.link(tx, memory, found, at=self.hf.clock()))
 
     def mention(self, text, *names, type_="person"):
         """Stores a text and links these names."""
         memory = self.keep(text)
         found = [EntityMatch(name, type_, -1, -1, 1.0, name) for name in names]
-        return memory, self(
-            lambda writer: entity_linking.link(writer, memory, found, at=self.hf.clock())
-        )
+        return memory, self(lambda tx: entity_linking.link(tx, memory, found, at=self.hf.clock()))
 
     def named(self, name):
         """The one entity that goes by a folded name."""
@@ -106,9 +100,7 @@ class TestLink:
             EntityMatch("BOB", "person", 0, 3, 1.0, "Bobby"),
             EntityMatch("Bobby", "person", -1, -1, 1.0, "Bobby"),
         ]
-        linked = registry(
-            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
-        )
+        linked = registry(lambda tx: entity_linking.link(tx, memory, found, at=registry.hf.clock()))
         assert [(one.name, set(one.aliases)) for one in linked] == [("bob", {"@bob", "Bobby"})]
         assert registry.all() == [("bob", "person", 2)]
 
@@ -123,28 +115,20 @@ class TestLink:
         ]
         found = [EntityMatch(name, type_, -1, -1, 1.0, name) for name, type_ in odd]
         found.append(EntityMatch("a\0b\ud800", "person", -1, -1, 1.0, "y" * 5000))
-        linked = registry(
-            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
-        )
+        linked = registry(lambda tx: entity_linking.link(tx, memory, found, at=registry.hf.clock()))
         assert [(one.name, one.aliases) for one in linked] == [("a\ufffdb\ufffd", ())]
 
     def test_linking_again_changes_nothing(self, registry):
         memory, linked = registry.remember("@bob shipped #apollo", "fast")
         found = standard().recognise(memory.content)
-        again = registry(
-            lambda writer: entity_linking.link(writer, memory, found, at=registry.hf.clock())
-        )
+        again = registry(lambda tx: entity_linking.link(tx, memory, found, at=registry.hf.clock()))
         assert again == linked
         assert registry.store.events([ANN], run=registry.run) == []
 
     def test_a_memory_that_is_not_there_cannot_mention(self, registry):
         memory = registry.keep("@bob").with_(id="fact_nobody")
         with pytest.raises(NotFound):
-            registry(
-                lambda writer: entity_linking.link(
-                    writer, memory, standard().recognise("@bob"), at=1
-                )
-            )
+            registry(lambda tx: entity_linking.link(tx, memory, standard().recognise("@bob"), at=1))
         assert registry.all() == []
 
     def test_undo_takes_links_and_new_entities_back(self, registry):
@@ -162,7 +146,7 @@ class TestMerge:
 
     def test_names_and_mentions_move_to_the_one_that_is_kept(self, registry):
         keep, other = self.two(registry)
-        merged = registry(lambda writer: entity_linking.merge(writer, keep, [other, other, keep]))
+        merged = registry(lambda tx: entity_linking.merge(tx, keep, [other, other, keep]))
         assert (merged.id, merged.name, merged.aliases) == (keep.id, "Robert Smith", ("Bob",))
         assert registry.all() == [("Robert Smith", "person", 3)]
         registry.mention("Bob again", "Bob")
@@ -171,7 +155,7 @@ class TestMerge:
     def test_merging_is_undone_exactly(self, registry):
         keep, other = self.two(registry)
         before = registry.store.entities([ANN])
-        registry(lambda writer: entity_linking.merge(writer, keep, [other]))
+        registry(lambda tx: entity_linking.merge(tx, keep, [other]))
         merge = registry.run
         registry.mention("Bob after the merge", "Bob")
         registry.hf.undo(merge)
@@ -186,26 +170,23 @@ class TestMerge:
 
     def test_a_summary_is_not_lost(self, registry):
         keep, other = self.two(registry)
-        registry(lambda writer: writer.put_entity(replace(other, summary="a friend")))
-        assert (
-            registry(lambda writer: entity_linking.merge(writer, keep, [other])).summary
-            == "a friend"
-        )
+        registry(lambda tx: tx.put_entity(replace(other, summary="a friend")))
+        assert registry(lambda tx: entity_linking.merge(tx, keep, [other])).summary == "a friend"
 
     def test_entities_of_two_scopes_stay_apart(self, registry):
         keep, other = self.two(registry)
         with pytest.raises(InvalidInput):
             registry(
-                lambda writer: entity_linking.merge(
-                    writer, keep, [replace(other, scope=Scope("user", "bob"))]
+                lambda tx: entity_linking.merge(
+                    tx, keep, [replace(other, scope=Scope("user", "bob"))]
                 )
             )
 
     def test_who_is_gone_cannot_be_merged(self, registry):
         keep, other = self.two(registry)
-        registry(lambda writer: entity_linking.merge(writer, keep, [other]))
+        registry(lambda tx: entity_linking.merge(tx, keep, [other]))
         with pytest.raises(NotFound):
-            registry(lambda writer: entity_linking.merge(writer, keep, [other]))
+            registry(lambda tx: entity_linking.merge(tx, keep, [other]))
 
 
 class TestSplit:
@@ -220,15 +201,13 @@ class TestSplit:
         ):
             registry.mention(text, "Ann")
         entity = registry.named("ann")
-        registry(lambda writer: writer.put_entity(replace(entity, aliases=("Ann Lee", "@annie"))))
+        registry(lambda tx: tx.put_entity(replace(entity, aliases=("Ann Lee", "@annie"))))
         return entity
 
     def test_names_become_an_entity_with_the_memories_that_contain_them(self, registry):
         old = self.one(registry)
         new = registry(
-            lambda writer: entity_linking.split(
-                writer, old, ["ann lee", "@ANNIE"], at=registry.hf.clock()
-            )
+            lambda tx: entity_linking.split(tx, old, ["ann lee", "@ANNIE"], at=registry.hf.clock())
         )
         assert (new.name, new.type, new.aliases) == ("Ann Lee", "person", ("@annie",))
         assert registry.told(new) == [
@@ -243,21 +222,15 @@ class TestSplit:
     def test_splitting_is_undone(self, registry):
         old = self.one(registry)
         before = registry.store.entities([ANN])
-        registry(
-            lambda writer: entity_linking.split(writer, old, ["Ann Lee"], at=registry.hf.clock())
-        )
+        registry(lambda tx: entity_linking.split(tx, old, ["Ann Lee"], at=registry.hf.clock()))
         registry.hf.undo(registry.run)
         assert registry.store.entities([ANN]) == before
 
     def test_names_in_scripts_without_spaces_are_found_inside_words(self, registry):
         memory, _ = registry.mention("昨日田中さんに会いました", "佐藤")
-        registry(
-            lambda writer: writer.put_entity(replace(registry.named("佐藤"), aliases=("田中",)))
-        )
+        registry(lambda tx: tx.put_entity(replace(registry.named("佐藤"), aliases=("田中",))))
         old = registry.named("佐藤")
-        new = registry(
-            lambda writer: entity_linking.split(writer, old, ["田中"], at=registry.hf.clock())
-        )
+        new = registry(lambda tx: entity_linking.split(tx, old, ["田中"], at=registry.hf.clock()))
         assert registry.told(new) == [memory.content]
         assert registry.told(old) == []
 
@@ -268,40 +241,34 @@ class TestSplit:
         old = self.one(registry)
         before = registry.all()
         with pytest.raises(error):
-            registry(
-                lambda writer: entity_linking.split(writer, old, names, at=registry.hf.clock())
-            )
+            registry(lambda tx: entity_linking.split(tx, old, names, at=registry.hf.clock()))
         assert registry.all() == before
 
     def test_a_name_that_another_entity_has_cannot_be_split_off(self, registry):
         old = self.one(registry)
         (lee,) = registry.mention("the other", "Lee Ann")[1]
-        registry(lambda writer: entity_linking.rename(writer, lee, "ann lee"))
+        registry(lambda tx: entity_linking.rename(tx, lee, "ann lee"))
         with pytest.raises(Conflict, match="Merge"):
-            registry(
-                lambda writer: entity_linking.split(
-                    writer, old, ["Ann Lee"], at=registry.hf.clock()
-                )
-            )
+            registry(lambda tx: entity_linking.split(tx, old, ["Ann Lee"], at=registry.hf.clock()))
 
 
 class TestRename:
     def test_the_old_name_stays_as_an_alias(self, registry):
         (bob,) = registry.remember("@bob is here", "fast")[1]
-        renamed = registry(lambda writer: entity_linking.rename(writer, bob, "  Bob  Smith "))
+        renamed = registry(lambda tx: entity_linking.rename(tx, bob, "  Bob  Smith "))
         assert (renamed.id, renamed.name, renamed.aliases) == (bob.id, "Bob Smith", ("@bob", "bob"))
         registry.remember("@bob left", "fast")
         assert registry.all() == [("Bob Smith", "person", 2)]
 
     def test_another_case_is_no_other_name(self, registry):
         (ivan,) = registry.mention("x", "иван")[1]
-        renamed = registry(lambda writer: entity_linking.rename(writer, ivan, "Иван"))
+        renamed = registry(lambda tx: entity_linking.rename(tx, ivan, "Иван"))
         assert (renamed.name, renamed.aliases) == ("Иван", ())
 
     def test_a_type_may_change_with_it(self, registry):
         (apollo,) = registry.mention("x", "Apollo")[1]
         assert (
-            registry(lambda writer: entity_linking.rename(writer, apollo, "Apollo", "project")).type
+            registry(lambda tx: entity_linking.rename(tx, apollo, "Apollo", "project")).type
             == "project"
         )
         registry.hf.undo(registry.run)
@@ -310,7 +277,7 @@ class TestRename:
     def test_aliases_that_came_meanwhile_are_kept(self, registry):
         (bob,) = registry.mention("x", "bob")[1]
         registry.remember("@bob", "fast")
-        assert registry(lambda writer: entity_linking.rename(writer, bob, "Rob")).aliases == (
+        assert registry(lambda tx: entity_linking.rename(tx, bob, "Rob")).aliases == (
             "@bob",
             "bob",
         )
@@ -319,17 +286,16 @@ class TestRename:
     def test_a_name_must_be_one(self, registry, name):
         (bob,) = registry.mention("x", "bob")[1]
         with pytest.raises(Exception, match=r"name|limit"):
-            registry(lambda writer: entity_linking.rename(writer, bob, name))
+            registry(lambda tx: entity_linking.rename(tx, bob, name))
         assert registry.all() == [("bob", "person", 1)]
 
     def test_unknown_types_and_names_of_others_are_refused(self, registry):
         (bob,) = registry.mention("x", "bob")[1]
         registry.mention("y", "Rob")
         with pytest.raises(InvalidInput):
-            registry(lambda writer: entity_linking.rename(writer, bob, "Bob", "date"))
+            registry(lambda tx: entity_linking.rename(tx, bob, "Bob", "date"))
         with pytest.raises(Conflict, match="Merge"):
-            registry(lambda writer: entity_linking.rename(writer, bob, "ROB"))
+            registry(lambda tx: entity_linking.rename(tx, bob, "ROB"))
         assert (
-            registry(lambda writer: entity_linking.rename(writer, bob, "ROB", "project")).type
-            == "project"
+            registry(lambda tx: entity_linking.rename(tx, bob, "ROB", "project")).type == "project"
         )

@@ -70,9 +70,7 @@ def made(opened, state, actor, *, put_away=False):
         author = Author("worker:w", "run_upkeep", ann.clock(), "decay")
         ann.store.write(
             author,
-            lambda writer: commit.set_status(
-                writer, memory, "faded", at=author.at, reason="unused"
-            ),
+            lambda tx: commit.set_status(tx, memory, "faded", at=author.at, reason="unused"),
         )
     return memory, ann.last_run or other.last_run
 
@@ -261,11 +259,11 @@ def test_a_transaction_of_an_agents_own_changes_nothing_that_a_person_confirmed(
     agent, ann = acting("agent:helper"), acting("cli:ann")
     tea = ann.confirm(ann.remember(WORDS).id)
     ways = [
-        lambda writer: writer.change(tea, protected=False),
-        lambda writer: writer.change(tea, status="archived"),
-        lambda writer: writer.change(tea, valid_until=1),
-        lambda writer: writer.remove(tea),
-        lambda writer: commit.rewrite(writer, tea, tea.with_(content=OTHERS)),
+        lambda tx: tx.change(tea, protected=False),
+        lambda tx: tx.change(tea, status="archived"),
+        lambda tx: tx.change(tea, valid_until=1),
+        lambda tx: tx.remove(tea),
+        lambda tx: commit.rewrite(tx, tea, tea.with_(content=OTHERS)),
     ]
     for way in ways:
         with pytest.raises(NeedsPerson):

@@ -431,8 +431,8 @@ class RoleMemory:
         # signatures are not.
         self.hf.write(
             "append",
-            lambda writer: append(
-                writer, scope, session, messages, at=at, agent=name, metadata={"mode": mode}
+            lambda tx: append(
+                tx, scope, session, messages, at=at, agent=name, metadata={"mode": mode}
             ),
         )
 

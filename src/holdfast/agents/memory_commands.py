@@ -25,7 +25,7 @@ from ..extraction.vocabulary import vocabulary
 from ..ingest import capture, commit
 from ..ingest.commit import Draft
 from ..memory import Holdfast
-from ..storage.protocol import Writer, rests_on
+from ..storage.protocol import Transaction, rests_on
 from ..text.spoken_commands import Command, Name, answer
 from ..text.terminal import counted, shorten
 from ..types import DAY, Kind, Memories, Memory, Session
@@ -322,9 +322,7 @@ class Control:
         )
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
         decision = approval.decided(self._hf.store, new, at=at)
-        stored = self._hf.write(
-            "remember", lambda writer: approval.admit(writer, new, decision, at=at)
-        )
+        stored = self._hf.write("remember", lambda tx: approval.admit(tx, new, decision, at=at))
         self._run = self._hf.last_run
         memory.keep_within_caps(new.layer)
         memory.embed()
@@ -521,7 +519,7 @@ class Control:
         at = self._its().clock()
         told = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             begun = Session(
                 self._session,
                 memory.scope,
@@ -530,9 +528,9 @@ class Control:
                 memory.role.name,
                 metadata={"mode": sessions.INTERACTIVE},
             )
-            known = writer.session(memory.scope, self._session) or begun
+            known = tx.session(memory.scope, self._session) or begun
             kept = {key: value for key, value in known.metadata.items() if key != PENDING}
-            writer.put_session(
+            tx.put_session(
                 replace(
                     known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)
                 )

@@ -101,7 +101,7 @@ class ProjectMemory:
     def _switched(self, *, on: bool) -> str:
         scope = self._project.scope
         self._project.memory.write(
-            "profile", lambda writer: owner_profile.change(writer, scope, {"enabled": on})
+            "profile", lambda tx: owner_profile.change(tx, scope, {"enabled": on})
         )
         self.enabled = on
         if on:

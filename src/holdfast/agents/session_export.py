@@ -50,7 +50,7 @@ def export_session(hf: Opened, scope: Scope, transcript: Transcript) -> None:
         transcript, name, scope, at=at, max_bytes=hf.settings.max_content_bytes
     )
     author = Author(hf.actor, new_id("run", at), at, "index")
-    hf.store.write(author, lambda writer: session_documents.put(writer, told, at=at))
+    hf.store.write(author, lambda tx: session_documents.put(tx, told, at=at))
 
 
 def transcript_of(

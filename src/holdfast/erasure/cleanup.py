@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from ..errors import HoldfastError, StoreBusy, StoreError
 from ..extraction.job_types import LEASE, Kind, Output, Task, worker_name
-from ..storage.protocol import WAIT, Author, ErasureTarget, Places, Store, Writer
+from ..storage.protocol import WAIT, Author, ErasureTarget, Places, Store, Transaction
 from ..types import Micros, Scope
 
 KIND = "scrub"
@@ -19,9 +19,9 @@ KEY = "files"
 RETRY = 60_000_000
 
 
-def enqueue_cleanup(writer: Writer, scope: Scope, at: Micros) -> None:
+def enqueue_cleanup(tx: Transaction, scope: Scope, at: Micros) -> None:
     """Leave the job; part of the transaction that erases."""
-    writer.enqueue(scope, KIND, KEY, watermark=at)
+    tx.enqueue(scope, KIND, KEY, watermark=at)
 
 
 def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) -> Places:
@@ -41,7 +41,7 @@ def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) ->
             if waiting:
                 store.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
             else:
-                store.write(author, lambda writer: writer.finish(job))
+                store.write(author, lambda tx: tx.finish(job))
     return places
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..storage.protocol import Writer, rests_on
+from ..storage.protocol import Transaction, rests_on
 from ..storage.schema import fold_text
 from ..text.tokens import query_terms
 from ..types import Memories, Memory
@@ -54,9 +54,9 @@ class Fallout:
     unread: tuple[Memory, ...]
 
 
-def fallout(writer: Writer, named: Iterable[Going]) -> Fallout:
+def fallout(tx: Transaction, named: Iterable[Going]) -> Fallout:
     """Follows the links from what is to be erased to everything that was made of it."""
-    return _Trail(writer, named).followed()
+    return _Trail(tx, named).followed()
 
 
 class _Trail:
@@ -64,8 +64,8 @@ class _Trail:
     goes.
     """
 
-    def __init__(self, writer: Writer, named: Iterable[Going]) -> None:
-        self._writer = writer
+    def __init__(self, tx: Transaction, named: Iterable[Going]) -> None:
+        self._tx = tx
         self._going = {one.memory.id: one for one in named}
         self._kept: dict[str, Kept] = {}
         self._unread: dict[str, Memory] = {}
@@ -82,8 +82,8 @@ class _Trail:
         )
 
     def _follow(self, memory: Memory) -> None:
-        for edge in self._writer.edges(memory.scope, memory.id):
-            other = self._writer.memory(
+        for edge in self._tx.edges(memory.scope, memory.id):
+            other = self._tx.memory(
                 memory.scope, edge.source if edge.target == memory.id else edge.target
             )
             if other is None or other.id in self._going:
@@ -115,8 +115,8 @@ class _Trail:
         """What a memory was made of: what goes, and what is left."""
         gone = list[Memory]()
         left = list[Memory]()
-        for id_ in rests_on(self._writer, derived):
-            source = self._writer.memory(derived.scope, id_)
+        for id_ in rests_on(self._tx, derived):
+            source = self._tx.memory(derived.scope, id_)
             if source is not None:
                 (gone if source.id in self._going else left).append(source)
         return gone, left

@@ -7,7 +7,7 @@ from ..extraction.coding.project_settings import Building
 from ..extraction.progress import PROJECTS
 from ..projects import build, stage1, stage1_outputs
 from ..projects.artifacts import remove_files, replace_files
-from ..storage.protocol import Author, ErasureTarget, Store, Writer
+from ..storage.protocol import Author, ErasureTarget, Store, Transaction
 from ..types import Scope
 from .target import Target
 
@@ -44,12 +44,12 @@ def clear_project_memory(store: Store, scope: Scope, building: Building, author:
     known = stage1_outputs.kept_as(store, scope)
     marks = [mark for mark in store.progress(scope) if mark.sink == PROJECTS]
 
-    def purge_outputs(writer: Writer) -> None:
+    def purge_outputs(tx: Transaction) -> None:
         for memory in known:
-            writer.purge(memory)
+            tx.purge(memory)
         for mark in marks:
-            writer.drop_progress(scope, mark.session, PROJECTS)
-        writer.drop_jobs(scope, (stage1.NAME, build.NAME))
+            tx.drop_progress(scope, mark.session, PROJECTS)
+        tx.drop_jobs(scope, (stage1.NAME, build.NAME))
 
     store.write(author, purge_outputs)
     remove_files(building.folder(scope))

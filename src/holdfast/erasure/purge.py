@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ..records.atomic_files import Changes
 from ..records.file_backed_store import FileBackedStore
-from ..storage.protocol import Author, ErasureTarget, Store, Writer
+from ..storage.protocol import Author, ErasureTarget, Store, Transaction
 from ..types import Scope, new_id
 from . import rows
 from .cleanup import finish
@@ -46,8 +46,8 @@ class _Rehearsed(Exception):
 def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) -> Plan:
     """What `erase` would do now."""
 
-    def rehearse(writer: Writer) -> None:
-        raise _Rehearsed(erase_rows(writer, scopes, target, author, nonce=""))
+    def rehearse(tx: Transaction) -> None:
+        raise _Rehearsed(erase_rows(tx, scopes, target, author, nonce=""))
 
     try:
         store.write(author, rehearse)
@@ -88,9 +88,7 @@ def _erase_in_store(
 ) -> Receipt:
     """Erase rows in one transaction, then what they left behind in the store's files."""
     nonce = secrets.token_hex(16)
-    done = store.write(
-        author, lambda writer: erase_rows(writer, scopes, target, author, nonce=nonce)
-    )
+    done = store.write(author, lambda tx: erase_rows(tx, scopes, target, author, nonce=nonce))
     kept = (*done.fallout.kept, *same_words(store, done.fallout))
     places = [ErasureTarget(name, "clean") for name in rows.PLACES]
     places += finish(store, done.scope, author, wait=wait)

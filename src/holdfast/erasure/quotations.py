@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..storage.scrub import session_entry
 from ..types import Memory, Scope
 
@@ -16,13 +16,13 @@ SHORTEST = 12
 
 
 def redact_quotations(
-    writer: Writer, scope: Scope, memories: Iterable[Memory] = (), sessions: Iterable[str] = ()
+    tx: Transaction, scope: Scope, memories: Iterable[Memory] = (), sessions: Iterable[str] = ()
 ) -> None:
     """Replace the words of these memories, and the names of these sessions, in all of a scope."""
     replacements = _memory_replacements(memories)
     for session in sessions:
         replacements[session_entry(session)] = session_entry(ERASED)
-    writer.redact(scope, replacements)
+    tx.redact(scope, replacements)
 
 
 def _memory_replacements(memories: Iterable[Memory]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import NotFound
-from ..storage.protocol import Filter, Store, Writer, rests_on
+from ..storage.protocol import Filter, Store, Transaction, rests_on
 from ..storage.schema import fold_text
 from ..text.tokens import query_terms
 from ..types import STATUSES, Memories, Memory, Scope
@@ -23,23 +23,23 @@ SAME_WORDS = "says the same words"
 IN_SESSION = "said in the session"
 
 
-def select(writer: Writer, scopes: Sequence[Scope], target: Target) -> Fallout:
+def select(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Fallout:
     """What goes with a target: named memories, what was derived from them, records elsewhere."""
     if target.session is not None:
-        named = list(_of_session(writer, scopes[0], target.session))
+        named = list(_of_session(tx, scopes[0], target.session))
     else:
-        named = list(_by_ref(writer, scopes, target))
-    found = fallout(writer, named)
+        named = list(_by_ref(tx, scopes, target))
+    found = fallout(tx, named)
     going = [one.memory for one in found.going]
-    elsewhere = list(_made_elsewhere(writer, scopes, going, target.session))
-    return fallout(writer, [*named, *elsewhere]) if elsewhere else found
+    elsewhere = list(_made_elsewhere(tx, scopes, going, target.session))
+    return fallout(tx, [*named, *elsewhere]) if elsewhere else found
 
 
-def left_behind(writer: Writer, scopes: Sequence[Scope], memory: Memory) -> Iterator[Memory]:
+def left_behind(tx: Transaction, scopes: Sequence[Scope], memory: Memory) -> Iterator[Memory]:
     """What the journals of other scopes hold of a memory that was moved from there."""
     for scope in scopes:
-        if scope != memory.scope and writer.memory(scope, memory.id) is None:
-            left = writer.removed(scope, memory.id)
+        if scope != memory.scope and tx.memory(scope, memory.id) is None:
+            left = tx.removed(scope, memory.id)
             if left is not None:
                 yield left
 
@@ -57,21 +57,19 @@ def same_words(store: Store, found: Fallout) -> Iterator[Kept]:
                 yield Kept(memory, SAME_WORDS)
 
 
-def _by_ref(writer: Writer, scopes: Sequence[Scope], target: Target) -> Iterator[Going]:
+def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterator[Going]:
     seen: set[str] = set()
     for ref in target.refs:
-        memory = _found(writer, scopes, ref)
-        for one in (memory, *(_all_sources(writer, memory) if target.sources else ())):
+        memory = _found(tx, scopes, ref)
+        for one in (memory, *(_all_sources(tx, memory) if target.sources else ())):
             if one.id not in seen:
                 seen.add(one.id)
                 yield Going(one, NAMED)
 
 
-def _found(writer: Writer, scopes: Sequence[Scope], ref: str | int) -> Memory:
+def _found(tx: Transaction, scopes: Sequence[Scope], ref: str | int) -> Memory:
     for scope in scopes:
-        memory = writer.memory(scope, ref) or (
-            writer.removed(scope, ref) if isinstance(ref, str) else None
-        )
+        memory = tx.memory(scope, ref) or (tx.removed(scope, ref) if isinstance(ref, str) else None)
         if memory is not None:
             return memory
     raise NotFound(
@@ -79,28 +77,28 @@ def _found(writer: Writer, scopes: Sequence[Scope], ref: str | int) -> Memory:
     )
 
 
-def _all_sources(writer: Writer, memory: Memory) -> Iterator[Memory]:
-    for id_ in rests_on(writer, memory):
-        source = writer.memory(memory.scope, id_)
+def _all_sources(tx: Transaction, memory: Memory) -> Iterator[Memory]:
+    for id_ in rests_on(tx, memory):
+        source = tx.memory(memory.scope, id_)
         if source is not None:
             yield source
-            yield from _all_sources(writer, source)
+            yield from _all_sources(tx, source)
 
 
-def _of_session(writer: Writer, scope: Scope, session: str) -> Iterator[Going]:
-    members = writer.of_session(scope, session)
-    if not members and writer.session(scope, session) is None:
+def _of_session(tx: Transaction, scope: Scope, session: str) -> Iterator[Going]:
+    members = tx.of_session(scope, session)
+    if not members and tx.session(scope, session) is None:
         raise NotFound(f"No session {session!r} in {scope}. Nothing was erased.", id=session)
     for memory in members:
         if memory.session == session:
             yield Going(memory, IN_SESSION)
-        elif not any(edge.source == memory.id for edge in writer.edges(scope, memory.id)):
+        elif not any(edge.source == memory.id for edge in tx.edges(scope, memory.id)):
             # It names the session and nothing else that it could rest on.
             yield Going(memory, ALONE)
 
 
 def _made_elsewhere(
-    writer: Writer, scopes: Sequence[Scope], going: Memories, session: str | None
+    tx: Transaction, scopes: Sequence[Scope], going: Memories, session: str | None
 ) -> Iterator[Going]:
     """Records in other scopes that were made of what goes: no link leads there, but they name the
     session and quote it.
@@ -115,7 +113,7 @@ def _made_elsewhere(
             said[one.scope, one.session] = f"{before}\n{fold_text(one.content)}"
     for (home, name), words in said.items():
         for scope in scopes:
-            for record in writer.of_session(scope, name) if scope != home else ():
+            for record in tx.of_session(scope, name) if scope != home else ():
                 quoted = bool(record.quote) and fold_text(record.quote) in words
                 if record.session != name and (quoted or name == session):
                     yield Going(record, ALONE)

@@ -17,7 +17,7 @@ from ..ingest import commit, entity_linking
 from ..ingest.commit import Draft
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
-from ..storage.protocol import Filter, Store, Writer, rests_on
+from ..storage.protocol import Filter, Store, Transaction, rests_on
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from . import approval, permission_checks
 from .candidate import Candidate, Extractor, grounded
@@ -107,7 +107,7 @@ def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories
 class DecisionWriter:
     """Writes down what was decided about a session, inside one transaction."""
 
-    writer: Writer
+    tx: Transaction
     session: Session
     sources: Mapping[str, Memory]
     """The turns that candidates rest on, by id."""
@@ -129,7 +129,7 @@ class DecisionWriter:
         memory = self._built(candidate, verdict, timing)
         if memory is None or self._is_turned_down(memory, verdict, candidate):
             return False
-        new = commit.remember(self.writer, [memory])[0]
+        new = commit.remember(self.tx, [memory])[0]
         self._rests_on(new, [candidate.source])
         self._stands(new, decision)
         return True
@@ -139,7 +139,7 @@ class DecisionWriter:
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None:
             return None
-        held = self.writer.add(
+        held = self.tx.add(
             memory.with_(status="held", status_at=self.at, status_reason=judged.verdict.reason)
         )
         self._rests_on(held, [judged.candidate.source])
@@ -150,7 +150,7 @@ class DecisionWriter:
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
-        proposed = self.writer.add(approval.proposal(memory, by=self.actor))
+        proposed = self.tx.add(approval.proposal(memory, by=self.actor))
         self._rests_on(proposed, [judged.candidate.source])
         return proposed
 
@@ -175,7 +175,7 @@ class DecisionWriter:
             self._renew(known, held.confidence, turns)
             self.refuse(held, f"{known.id} says the same")
             return False
-        if permission_checks.is_turned_down(self.writer, held, "model"):
+        if permission_checks.is_turned_down(self.tx, held, "model"):
             self.refuse(held, "a person has turned the same words down")
             return False
         before = held.metadata.get("policy", {})
@@ -186,7 +186,7 @@ class DecisionWriter:
         )
         if self.policy.needs_person(held.kind):
             told = approval.proposal(told, by=self.actor)
-            self.writer.change(
+            self.tx.change(
                 held,
                 status="proposed",
                 status_at=self.at,
@@ -194,26 +194,26 @@ class DecisionWriter:
                 metadata=told.metadata,
             )
             return False
-        active = commit.set_status(self.writer, held, "active", at=self.at, reason=reason)
-        new = self.writer.change(active, metadata=told.metadata, confidence=told.confidence)
+        active = commit.set_status(self.tx, held, "active", at=self.at, reason=reason)
+        new = self.tx.change(active, metadata=told.metadata, confidence=told.confidence)
         self._rests_on(new, turns)
         self._stands(new, decision)
         return True
 
     def refuse(self, held: Memory, reason: str) -> None:
         """Puts a held memory away; it is kept with the reason, and can be restored."""
-        commit.set_status(self.writer, held, "archived", at=self.at, reason=reason)
+        commit.set_status(self.tx, held, "archived", at=self.at, reason=reason)
 
     def note(self, turn: str, verdict: Verdict, candidate: Candidate | None = None) -> None:
         """Keeps on a turn that something of it was dropped, and why; not what."""
-        fresh = self.writer.memory(self.session.scope, turn)
+        fresh = self.tx.memory(self.session.scope, turn)
         if fresh is None:
             return
         told = {"action": verdict.action, "reason": verdict.reason, "version": verdict.version}
         if candidate is not None:
             told |= {"kind": candidate.kind, "category": candidate.category}
         decisions = [*fresh.metadata.get("decisions", ()), told]
-        self.writer.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
+        self.tx.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
 
     def withdraw(self, turns: Mapping[str, str]) -> int:
         """Puts away turns that are not to be remembered, and all that rests on nothing else; how
@@ -221,12 +221,12 @@ class DecisionWriter:
         """
         for turn, reason in turns.items():
             self.note(turn, Verdict("drop", reason))
-            fresh = self.writer.memory(self.session.scope, turn)
+            fresh = self.tx.memory(self.session.scope, turn)
             if fresh is not None:
-                commit.set_status(self.writer, fresh, "archived", at=self.at, reason=reason)
+                commit.set_status(self.tx, fresh, "archived", at=self.at, reason=reason)
         gone = 0
-        for one in self.writer.of_session(self.session.scope, self.session.id) if turns else ():
-            rests = set(rests_on(self.writer, one))
+        for one in self.tx.of_session(self.session.scope, self.session.id) if turns else ():
+            rests = set(rests_on(self.tx, one))
             if (
                 one.kind == "turn"
                 or one.protected
@@ -236,14 +236,14 @@ class DecisionWriter:
             ):
                 continue
             commit.set_status(
-                self.writer, one, "archived", at=self.at, reason="asked not to be remembered"
+                self.tx, one, "archived", at=self.at, reason="asked not to be remembered"
             )
             gone += 1
         return gone
 
     def _is_turned_down(self, memory: Memory, verdict: Verdict, candidate: Candidate) -> bool:
         """Whether a person has turned the same words down; then that is noted on the turn."""
-        if not permission_checks.is_turned_down(self.writer, memory, "model"):
+        if not permission_checks.is_turned_down(self.tx, memory, "model"):
             return False
         self.note(
             candidate.source,
@@ -256,7 +256,7 @@ class DecisionWriter:
         """What of this session is held."""
         return [
             one
-            for one in self.writer.of_session(self.session.scope, self.session.id)
+            for one in self.tx.of_session(self.session.scope, self.session.id)
             if one.status == "held"
         ]
 
@@ -264,32 +264,32 @@ class DecisionWriter:
         """What says the same as it is inside this transaction; None when there is none any more."""
         if not isinstance(decision, Bump):
             return None
-        fresh = self.writer.memory(decision.known.scope, decision.known.id)
+        fresh = self.tx.memory(decision.known.scope, decision.known.id)
         return fresh if fresh is not None and fresh.status == "active" else None
 
     def _renew(self, known: Memory, confidence: float, turns: Iterable[str]) -> None:
-        commit.renew(self.writer, known, confidence=confidence, at=self.at)
+        commit.renew(self.tx, known, confidence=confidence, at=self.at)
         self._link(known, turns)
 
     def _rests_on(self, memory: Memory, turns: Iterable[str]) -> None:
         self._link(memory, turns)
         if memory.status == "active":
             entity_linking.link(
-                self.writer, memory, recognition().recognise(memory.content, "local"), at=self.at
+                self.tx, memory, recognition().recognise(memory.content, "local"), at=self.at
             )
 
     def _link(self, memory: Memory, turns: Iterable[str]) -> None:
         for turn in turns:
-            self.writer.link(Edge(memory.scope, memory.id, turn, "derived_from", self.at))
+            self.tx.link(Edge(memory.scope, memory.id, turn, "derived_from", self.at))
 
     def _stands(self, new: Memory, decision: Decision) -> None:
         match decision:
             case Supersede(_, old, reason) if old.kind == "rule" or self.policy.vocabulary.retires:
-                retire(self.writer, old, new, at=self.at, reason=reason)
+                retire(self.tx, old, new, at=self.at, reason=reason)
             case Supersede(_, old, reason):
-                demote(self.writer, old, new, at=self.at, reason=reason)
+                demote(self.tx, old, new, at=self.at, reason=reason)
             case Coexist(_, old, reason):
-                self.writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", self.at, reason))
+                self.tx.link(Edge(new.scope, new.id, old.id, "conflicts_with", self.at, reason))
             case Add() | Bump() | Ignore():
                 pass
 
@@ -326,29 +326,29 @@ class DecisionWriter:
             return None
 
 
-def demote(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+def demote(tx: Transaction, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
     """Retires a fact because another has taken its place; should it come back, it is hardly sure
     and fades quickly.
     """
-    fresh = writer.memory(old.scope, old.id)
+    fresh = tx.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
-        fresh = writer.change(
+        fresh = tx.change(
             fresh,
             confidence=min(commit.said(fresh), DEMOTED_CONFIDENCE),
             strength=None,
             decay_rate=max(fresh.decay_rate, DEMOTED_RATE),
             updated_at=at,
         )
-        retire(writer, fresh, new, at=at, reason=reason)
+        retire(tx, fresh, new, at=at, reason=reason)
 
 
-def retire(writer: Writer, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+def retire(tx: Transaction, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
     """Takes a memory out of recall because another has taken its place; the two are linked."""
-    fresh = writer.memory(old.scope, old.id)
+    fresh = tx.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         gone = "archived" if fresh.kind == "rule" else "superseded"
         told = f"replaced by {new.id}: {reason}"
-        commit.supersede(writer, fresh, new, at=at, reason=reason, told=told, status=gone)
+        commit.supersede(tx, fresh, new, at=at, reason=reason, told=told, status=gone)
 
 
 @cache

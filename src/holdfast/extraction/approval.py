@@ -16,7 +16,7 @@ from ..errors import Conflict
 from ..ingest import commit
 from ..ingest.sanitize import without_secrets
 from ..retrieval import recall as recall_
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..storage.schema import claim
 from ..text.terminal import counted
 from ..text.tokens import dedup_tokens
@@ -207,7 +207,7 @@ def edited(proposed: Memory, content: str, *, at: Micros, max_bytes: int) -> Mem
 
 
 def approve(
-    writer: Writer,
+    tx: Transaction,
     proposed: Memory,
     decision: Decision,
     *,
@@ -222,11 +222,11 @@ def approve(
     That one rests on the proposal's `sources`, whichever it is.
     """
     check_waiting(proposed)
-    known = _known(writer, edited or proposed, decision)
+    known = _known(tx, edited or proposed, decision)
     if known is not None:
-        renewed = commit.renew(writer, known, confidence=proposed.confidence, at=at)
+        renewed = commit.renew(tx, known, confidence=proposed.confidence, at=at)
         _retire(
-            writer,
+            tx,
             proposed,
             renewed,
             sources,
@@ -239,13 +239,13 @@ def approve(
         "metadata": {**proposed.metadata, "approved_by": by, "approved_at": iso(at)},
     }
     if edited is None:
-        new = commit.set_status(writer, proposed, "active", at=at, reason=f"approved by {by}")
-        new = writer.change(new, **stands)
+        new = commit.set_status(tx, proposed, "active", at=at, reason=f"approved by {by}")
+        new = tx.change(new, **stands)
     else:
-        new = writer.add(edited.with_(**stands))
-        _retire(writer, proposed, new, sources, at=at, reason=f"approved as {new.id}, edited")
-    _settle(writer, new, decision, at=at)
-    return writer.memory(new.scope, new.id) or new
+        new = tx.add(edited.with_(**stands))
+        _retire(tx, proposed, new, sources, at=at, reason=f"approved as {new.id}, edited")
+    _settle(tx, new, decision, at=at)
+    return tx.memory(new.scope, new.id) or new
 
 
 def check_waiting(memory: Memory) -> None:
@@ -256,64 +256,70 @@ def check_waiting(memory: Memory) -> None:
         )
 
 
-def _known(writer: Writer, memory: Memory, decision: Decision) -> Memory | None:
+def _known(tx: Transaction, memory: Memory, decision: Decision) -> Memory | None:
     """What says the same, as it is inside this transaction; None when nothing does any more."""
     if isinstance(decision, Bump):
-        fresh = writer.memory(decision.known.scope, decision.known.id)
+        fresh = tx.memory(decision.known.scope, decision.known.id)
         if fresh is not None and fresh.status == "active":
             return fresh
     # Approved a moment ago, by somebody else at the same inbox.
-    return writer.same_content([memory]).get(memory.id)
+    return tx.same_content([memory]).get(memory.id)
 
 
 def _retire(
-    writer: Writer, proposed: Memory, by: Memory, sources: Sequence[str], *, at: Micros, reason: str
+    tx: Transaction,
+    proposed: Memory,
+    by: Memory,
+    sources: Sequence[str],
+    *,
+    at: Micros,
+    reason: str,
 ) -> None:
     """Puts a proposal behind the memory that says it now, which rests on the same sources from now
     on.
     """
     for source in sources:
-        writer.link(Edge(by.scope, by.id, source, "derived_from", at))
-    commit.set_status(writer, proposed, "superseded", at=at, reason=reason)
-    writer.link(Edge(by.scope, by.id, proposed.id, "supersedes", at, reason))
+        tx.link(Edge(by.scope, by.id, source, "derived_from", at))
+    commit.set_status(tx, proposed, "superseded", at=at, reason=reason)
+    tx.link(Edge(by.scope, by.id, proposed.id, "supersedes", at, reason))
 
 
-def _settle(writer: Writer, new: Memory, decision: Decision, *, at: Micros) -> None:
+def _settle(tx: Transaction, new: Memory, decision: Decision, *, at: Micros) -> None:
     """What becomes of a memory that the new one contradicts."""
     match decision:
         case Add() | Bump():
             return
         case Supersede(_, old, reason):
-            fresh = writer.memory(old.scope, old.id)
+            fresh = tx.memory(old.scope, old.id)
             # Who approves a correction has seen what it corrects, confirmed or not.
             named = new.metadata.get(REPLACES) == old.id
             if fresh is not None and fresh.status == "active" and (named or not fresh.protected):
                 if fresh.protected:
-                    commit.confirm(writer, new, at=at)
+                    commit.confirm(tx, new, at=at)
                 commit.supersede(
-                    writer, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}"
+                    tx, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}"
                 )
         case Coexist(_, old, reason):
-            writer.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
+            tx.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
 
 
-def admit(writer: Writer, memory: Memory, decision: Decision, *, at: Micros) -> Memory:
+def admit(tx: Transaction, memory: Memory, decision: Decision, *, at: Micros) -> Memory:
     """Stores what a person has just said among what is known; the memory that says it from now on
     comes back.
     """
-    known = _known(writer, memory, decision)
+    known = _known(tx, memory, decision)
     if known is not None:
-        return commit.renew(writer, known, confidence=memory.confidence, at=at)
-    new = writer.add(memory)
-    _settle(writer, new, decision, at=at)
+        return commit.renew(tx, known, confidence=memory.confidence, at=at)
+    new = tx.add(memory)
+    _settle(tx, new, decision, at=at)
     return new
 
 
-def reject(writer: Writer, proposed: Memory, *, at: Micros, reason: str = "") -> Memory:
+def reject(tx: Transaction, proposed: Memory, *, at: Micros, reason: str = "") -> Memory:
     """Puts a proposal away for good: it is not proposed again in the same words."""
     check_waiting(proposed)
     told = f"{REJECTED}: {reason}" if reason else REJECTED
-    return commit.set_status(writer, proposed, "archived", at=at, reason=told)
+    return commit.set_status(tx, proposed, "archived", at=at, reason=told)
 
 
 def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) -> Memories:
@@ -331,20 +337,18 @@ def expire_stale(
     """
     found = stale(waiting(store, scopes), author.at, days)
     return (
-        store.write(author, lambda writer: expire(writer, found, at=author.at, days=days))
-        if found
-        else []
+        store.write(author, lambda tx: expire(tx, found, at=author.at, days=days)) if found else []
     )
 
 
 def expire(
-    writer: Writer, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS
+    tx: Transaction, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS
 ) -> Memories:
     """Puts away proposals that nobody decided on in time; who does it again finds none."""
-    fresh = [writer.memory(memory.scope, memory.id) for memory in proposals]
+    fresh = [tx.memory(memory.scope, memory.id) for memory in proposals]
     why = f"expired: nobody decided within {counted(days, 'day')}"
     return [
-        commit.set_status(writer, memory, "archived", at=at, reason=why)
+        commit.set_status(tx, memory, "archived", at=at, reason=why)
         for memory in fresh
         if memory is not None and memory.status == "proposed"
     ]

@@ -17,7 +17,7 @@ from ..errors import Conflict, HoldfastError, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..types import Clock, Edge, Job, Memories, Memory, Scope, iso, new_id, system_clock
 from .job_types import LEASE, worker_name
 from .prompts import prompt
@@ -87,7 +87,7 @@ def consolidate(
         insights = list(parse(complete(asked(episodes)))) if episodes else []
         author = Author(actor, new_id("run", clock()), clock(), KIND)
         facts = _facts(insights, scope, author, max_bytes)
-        return store.write(author, lambda writer: _keep(writer, job, episodes, facts, author))
+        return store.write(author, lambda tx: _keep(tx, job, episodes, facts, author))
     except BaseException as error:
         # What is already going wrong matters more.
         with suppress(HoldfastError):
@@ -155,22 +155,22 @@ def _facts(insights: Sequence[Insight], scope: Scope, author: Author, max_bytes:
 
 
 def _keep(
-    writer: Writer, job: Job, episodes: Memories, facts: Memories, author: Author
+    tx: Transaction, job: Job, episodes: Memories, facts: Memories, author: Author
 ) -> Consolidated:
-    if any(writer.memory(one.scope, one.id) is None for one in episodes):
+    if any(tx.memory(one.scope, one.id) is None for one in episodes):
         # What the model made of it may repeat what was purged.
         raise Conflict(
             "An episode was removed while it was read. Nothing was kept; the others are read again."
         )
-    known = writer.same_content(facts)
+    known = tx.same_content(facts)
     new = {
         fact.id: fact
-        for fact in commit.remember(writer, [fact for fact in facts if fact.id not in known])
+        for fact in commit.remember(tx, [fact for fact in facts if fact.id not in known])
     }
     for fact in (*new, *{fact.id for fact in known.values()}):
         for episode in episodes:
-            writer.link(Edge(episode.scope, fact, episode.id, "derived_from", author.at))
+            tx.link(Edge(episode.scope, fact, episode.id, "derived_from", author.at))
     for episode in episodes:
-        writer.change(episode, consolidated_at=author.at, outcome=EXTRACTED if facts else NO_OUTPUT)
-    writer.finish(job)
+        tx.change(episode, consolidated_at=author.at, outcome=EXTRACTED if facts else NO_OUTPUT)
+    tx.finish(job)
     return Consolidated(len(new), len(episodes))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StoreError
 from ..models.embeddings.tiers import Tiers
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..types import Clock, Job, Micros, Scope, new_id, system_clock
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Due(NamedTuple):
     watermark: int
 
 
-Output = Callable[[Writer], object]
+Output = Callable[[Transaction], object]
 """What a job has to write; it is committed together with the job's end, or not at all.
 
 What comes back, if it can be called, is called last of all, while the job is still held: for files

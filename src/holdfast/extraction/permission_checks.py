@@ -16,7 +16,7 @@ from typing import TypeVar
 from ..errors import NeedsPerson
 from ..ingest import commit, permissions
 from ..ingest.permissions import Actor, State, Verb
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..types import Event, Events, Memories, Memory, Scope
 from . import approval
 
@@ -132,44 +132,43 @@ def refused(verb: Verb, state: State, id: str) -> NeedsPerson:
 # Storing what is new
 
 
-def remember(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
+def remember(tx: Transaction, memories: Sequence[Memory], who: Who) -> Memories:
     """Stores memories as the table has it, in order: at once, as a proposal, or not a second time
     while one waits.
 
     NeedsPerson for words that a person has turned down.
     """
     if who.trusted:
-        return commit.remember(writer, memories)
-    admitted = admit(writer, memories, who)
+        return commit.remember(tx, memories)
+    admitted = admit(tx, memories, who)
     at_once = [one for one in admitted if one.status == "active"]
-    stored = dict(zip((one.id for one in at_once), commit.remember(writer, at_once), strict=True))
+    stored = dict(zip((one.id for one in at_once), commit.remember(tx, at_once), strict=True))
     return [
-        stored[one.id] if one.id in stored else one if one.seq else writer.add(one)
-        for one in admitted
+        stored[one.id] if one.id in stored else one if one.seq else tx.add(one) for one in admitted
     ]
 
 
-def admit(writer: Writer, memories: Sequence[Memory], who: Who) -> Memories:
+def admit(tx: Transaction, memories: Sequence[Memory], who: Who) -> Memories:
     """New memories as they may be stored: as they are, as proposals, or the proposals that wait
     already.
     """
     if who.trusted:
         return list(memories)
-    twins = writer.same_words([one for one in memories if one.kind in STATED])
+    twins = tx.same_words([one for one in memories if one.kind in STATED])
     return [_admitted(one, twins.get(one.id, []), who) for one in memories]
 
 
-def propose(writer: Writer, proposed: Memory) -> Memory:
+def propose(tx: Transaction, proposed: Memory) -> Memory:
     """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person
     has turned down.
     """
     waiting = [
-        one for one in writer.same_words([proposed]).get(proposed.id, []) if one.status != "active"
+        one for one in tx.same_words([proposed]).get(proposed.id, []) if one.status != "active"
     ]
     state, twin = said_before(waiting)
     if state == "rejected" and twin is not None:
         raise refused("remember", state, twin.id)
-    return twin if twin is not None and twin.status == "proposed" else writer.add(proposed)
+    return twin if twin is not None and twin.status == "proposed" else tx.add(proposed)
 
 
 def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
@@ -188,9 +187,9 @@ def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
     return approval.proposal(memory, by=who.actor, reason=ruling.reason)
 
 
-def is_turned_down(writer: Writer, memory: Memory, actor: Actor) -> bool:
+def is_turned_down(tx: Transaction, memory: Memory, actor: Actor) -> bool:
     """Whether the words of a new memory are such that this kind of actor may not store them."""
-    twins = writer.same_words([memory]).get(memory.id, [])
+    twins = tx.same_words([memory]).get(memory.id, [])
     state, _ = said_before([one for one in twins if one.id != memory.id])
     return permissions.ruling(actor, "remember", state).outcome == "refuse"
 
@@ -217,35 +216,35 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
 # Looking at what was done
 
 
-def guarded(work: Callable[[Writer], T], who: Who) -> Callable[[Writer], T]:
+def guarded(work: Callable[[Transaction], T], who: Who) -> Callable[[Transaction], T]:
     """The same work, refused before it is committed where it did what its actor may not do."""
     # An undo is judged by the run that it takes back.
     if who.trusted or who.verb == "undo":
         return work
 
-    def checked(writer: Writer) -> T:
-        result = work(writer)
-        for scope, id_, before in list(writer.touched()):
-            _check_change(writer, before, writer.memory(scope, id_), who)
+    def checked(tx: Transaction) -> T:
+        result = work(tx)
+        for scope, id_, before in list(tx.touched()):
+            _check_change(tx, before, tx.memory(scope, id_), who)
         return result
 
     return checked
 
 
-def _check_change(writer: Writer, before: Memory | None, after: Memory | None, who: Who) -> None:
+def _check_change(tx: Transaction, before: Memory | None, after: Memory | None, who: Who) -> None:
     verb = change_of(before, after)
     if verb is None:
         return
     if before is None:
         assert after is not None
-        others = [one for one in writer.same_words([after]).get(after.id, []) if one.id != after.id]
+        others = [one for one in tx.same_words([after]).get(after.id, []) if one.id != after.id]
         if after.kind in STATED and _admitted(after, others, who) is not after:
             raise NeedsPerson(
                 f"{after.content!r:.80} was not stored: it has to be proposed, and a person "
                 "approves it."
             )
         return
-    earlier = [event for event in writer.history(before.scope, before.id) if event.run != who.run]
+    earlier = [event for event in tx.history(before.scope, before.id) if event.run != who.run]
     state = state_of(before, earlier, who.actor)
     if not permissions.ruling(who.kind, verb, state).allowed:
         raise refused(verb, state, before.id)

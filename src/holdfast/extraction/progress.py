@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from ..types import FACTS, PROJECTS, RECORDS, SUMMARY, Micros, Progress, Session
 
 __all__ = [
@@ -60,14 +60,14 @@ def covers(mark: Progress | None, session: Session) -> bool:
     return mark is not None and mark.position >= session.last_activity
 
 
-def read_to_end(writer: Writer, session: Session, outcome: str, *, at: Micros) -> None:
+def read_to_end(tx: Transaction, session: Session, outcome: str, *, at: Micros) -> None:
     """Records that a session was read to its end.
 
     The position is the time of its last turn, not that of the reader: the clocks of two machines
     differ, and a turn that follows must never look older than the reading.
     """
     last, detail = session.last_activity, {"outcome": outcome}
-    writer.put_progress(Progress(session.scope, session.id, SUMMARY, last, at, detail))
+    tx.put_progress(Progress(session.scope, session.id, SUMMARY, last, at, detail))
 
 
 def is_unread(store: Store, session: Session) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ..errors import Conflict
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..text.reference import BRANCH
 from ..types import Memories, Micros, Progress, Session
 from .progress import Marks, marks_of
@@ -71,7 +71,7 @@ class Sink(Protocol[Found, Applied_co]):
         """Whether a session that was read is still as it was."""
 
     def apply(
-        self, writer: Writer, session: Session, extraction: Extraction[Found], *, at: Micros
+        self, tx: Transaction, session: Session, extraction: Extraction[Found], *, at: Micros
     ) -> Applied_co:
         """Writes what was found, inside the transaction that records the progress."""
 
@@ -101,7 +101,7 @@ def read(store: Store, session: Session, sink: Sink[Found, Done]) -> Extraction[
 
 
 def save(
-    writer: Writer, sink: Sink[Found, Done], extraction: Extraction[Found], *, at: Micros
+    tx: Transaction, sink: Sink[Found, Done], extraction: Extraction[Found], *, at: Micros
 ) -> Done | None:
     """Writes what was found and records the progress. None when somebody else has read the same
     since: then nothing is written.
@@ -109,19 +109,19 @@ def save(
     Conflict when the session went on or is gone: what was found may not be true of it any more.
     """
     read_ = extraction.session
-    session = writer.session(read_.scope, read_.id)
+    session = tx.session(read_.scope, read_.id)
     if session is None or not sink.is_current(read_, session):
         raise Conflict(WENT_ON)
     marks = extraction.marks
-    if writer.progress(session.scope, session.id, sink.name) != marks.get(sink.name):
+    if tx.progress(session.scope, session.id, sink.name) != marks.get(sink.name):
         return None
     for other in sink.builds_on:
-        if writer.progress(session.scope, session.id, other) != marks.get(other):
+        if tx.progress(session.scope, session.id, other) != marks.get(other):
             raise Conflict(READ_MEANWHILE)
-    done = sink.apply(writer, session, extraction, at=at)
+    done = sink.apply(tx, session, extraction, at=at)
     for reached in sink.reached(session, extraction):
         sink_, position, detail = reached
-        writer.put_progress(Progress(session.scope, session.id, sink_, position, at, dict(detail)))
+        tx.put_progress(Progress(session.scope, session.id, sink_, position, at, dict(detail)))
     return done
 
 
@@ -130,4 +130,4 @@ def extract(store: Store, session: Session, sink: Sink[Found, Done], author: Aut
     extraction = read(store, session, sink)
     if extraction is None:
         return None
-    return store.write(author, lambda writer: save(writer, sink, extraction, at=author.at))
+    return store.write(author, lambda tx: save(tx, sink, extraction, at=author.at))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..ingest import owner_profile
 from ..ingest.session_log import end
-from ..storage.protocol import Author, Filter, Store, Writer, rests_on
+from ..storage.protocol import Author, Filter, Store, Transaction, rests_on
 from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
 from . import runner
 from . import summaries as arc_
@@ -122,20 +122,20 @@ class SummarySink:
         return now.ended_at is not None and now.last_activity == read.last_activity
 
     def apply(
-        self, writer: Writer, session: Session, extraction: Extraction[Learned], *, at: Micros
+        self, tx: Transaction, session: Session, extraction: Extraction[Learned], *, at: Micros
     ) -> SessionExtraction:
         """Writes what was learned."""
         learned, reading = extraction.found, self.reading
         sources = {turn.id: turn for turn in extraction.turns}
         scribe = DecisionWriter(
-            writer, session, sources, reading.policy, at, self.actor, reading.max_bytes
+            tx, session, sources, reading.policy, at, self.actor, reading.max_bytes
         )
         new = _write_learned(scribe, learned)
         if learned.arc is not None:
             arc_.save_summary(
-                writer, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes
+                tx, session, learned.arc, learned.every, at=at, max_bytes=reading.max_bytes
             )
-        owner_profile.keep_rules_few(writer, session.scope, at=at)
+        owner_profile.keep_rules_few(tx, session.scope, at=at)
         return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
 
     def reached(self, session: Session, extraction: Extraction[Learned]) -> list[Reached]:
@@ -360,13 +360,13 @@ def end_idle(
     """
     found = idle(store, scopes, author.at, minutes=minutes)
 
-    def work(writer: Writer) -> list[Session]:
+    def work(tx: Transaction) -> list[Session]:
         ended = []
         for one in found:
-            fresh = writer.session(one.scope, one.id)
+            fresh = tx.session(one.scope, one.id)
             silent = fresh is not None and fresh.last_activity == one.last_activity
             why = "its server is gone" if is_orphaned(one) else "idle"
-            if silent and end(writer, one.scope, one.id, at=author.at, reason=why):
+            if silent and end(tx, one.scope, one.id, at=author.at, reason=why):
                 ended.append(one)
         return ended
 
@@ -411,7 +411,7 @@ def _run(task: Task) -> Output | None:
         # Purged, opened again, or read by somebody else meanwhile.
         return None
     at = worker.clock()
-    return lambda writer: runner.save(writer, sink, extraction, at=at)
+    return lambda tx: runner.save(tx, sink, extraction, at=at)
 
 
 LEARN = Kind("learn", due=_due, run=_run)

@@ -21,7 +21,7 @@ from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..models.llm.json_output import line, object_in
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..text.spoken_commands import command
 from ..text.terminal import shorten
 from ..text.tokens import query_terms
@@ -257,7 +257,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def save_summary(
-    writer: Writer,
+    tx: Transaction,
     session: Session,
     made: Arc,
     turns: Sequence[Memory],
@@ -291,19 +291,19 @@ def save_summary(
         },
     )
     new = commit.build(draft, session.scope, at=at, max_bytes=max_bytes)
-    stored = writer.add(new.with_(consolidated_at=at, outcome=OUTCOME))
-    for old in arcs_of(writer, session):
+    stored = tx.add(new.with_(consolidated_at=at, outcome=OUTCOME))
+    for old in arcs_of(tx, session):
         if old.id != stored.id:
             commit.set_status(
-                writer,
+                tx,
                 old,
                 "superseded",
                 at=at,
                 reason=f"replaced by {stored.id}: the session went on",
             )
-            writer.link(Edge(stored.scope, stored.id, old.id, "supersedes", at))
+            tx.link(Edge(stored.scope, stored.id, old.id, "supersedes", at))
     for turn in turns:
-        writer.link(Edge(stored.scope, stored.id, turn.id, "derived_from", at))
+        tx.link(Edge(stored.scope, stored.id, turn.id, "derived_from", at))
     return stored
 
 
@@ -325,9 +325,9 @@ def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value not in ("", {}, None)}
 
 
-def arcs_of(writer: Writer, session: Session) -> list[Memory]:
+def arcs_of(tx: Transaction, session: Session) -> list[Memory]:
     """The arc that a session has; several only where two stores were merged."""
-    found = writer.of_session(session.scope, session.id)
+    found = tx.of_session(session.scope, session.id)
     return [
         one
         for one in found

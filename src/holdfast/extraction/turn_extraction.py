@@ -16,7 +16,7 @@ from functools import cache
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Micros, Progress, Scope, Session
 from . import runner
@@ -203,7 +203,7 @@ class FactSink:
 
     def apply(
         self,
-        writer: Writer,
+        tx: Transaction,
         session: Session,
         extraction: Extraction[TurnExtraction],
         *,
@@ -213,7 +213,7 @@ class FactSink:
         reading = self.reading
         sources = {turn.id: turn for turn in extraction.turns}
         scribe = DecisionWriter(
-            writer, session, sources, reading.policy, at, self.actor, reading.max_bytes
+            tx, session, sources, reading.policy, at, self.actor, reading.max_bytes
         )
         write_down(scribe, extraction.found, timing=IMMEDIATE)
         return extraction.found.judged
@@ -244,7 +244,7 @@ def consider(
     except ModelFailed as error:  # the reply has been given, and the next time tries again
         reason = str(error)
         log.warning("session %s was not considered: %s", session.id, reason)
-        store.write(author, lambda writer: _note_failure(writer, session, reason, author.at))
+        store.write(author, lambda tx: _note_failure(tx, session, reason, author.at))
         return []
     except Conflict as error:
         log.info("session %s: %s", session.id, error)
@@ -270,7 +270,7 @@ def write_down(scribe: DecisionWriter, found: TurnExtraction, *, timing: str) ->
             case _:
                 if waiting := scribe.hold(one):
                     written.held[place] = waiting
-    owner_profile.keep_rules_few(scribe.writer, scribe.session.scope, at=scribe.at)
+    owner_profile.keep_rules_few(scribe.tx, scribe.session.scope, at=scribe.at)
     return written
 
 
@@ -294,14 +294,14 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     }
 
 
-def _note_failure(writer: Writer, session: Session, error: str, at: Micros) -> None:
+def _note_failure(tx: Transaction, session: Session, error: str, at: Micros) -> None:
     """Keeps an error with the mark of a session, which comes no further."""
-    if writer.session(session.scope, session.id) is None:
+    if tx.session(session.scope, session.id) is None:
         return
-    known = writer.progress(session.scope, session.id, FACTS)
+    known = tx.progress(session.scope, session.id, FACTS)
     detail = {**(known.detail if known else {}), "failed": {"error": error, "at": at}}
     position = known.position if known else -1
-    writer.put_progress(Progress(session.scope, session.id, FACTS, position, at, detail))
+    tx.put_progress(Progress(session.scope, session.id, FACTS, position, at, detail))
 
 
 @cache

@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..ingest import commit, entity_linking
 from ..ingest.commit import Draft
 from ..memory import Holdfast
-from ..storage import Writer
+from ..storage import Transaction
 from ..storage.merge import is_purged
 from ..types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
 from .json_values import Problem
@@ -129,10 +129,10 @@ def _is_erased(hf: Holdfast, memory: Memory) -> bool:
 
 
 def _stored(hf: Holdfast, memories: Memories) -> Memories:
-    def work(writer: Writer) -> Memories:
-        new = [one for one in memories if writer.memory(one.scope, one.id) is None]
-        stored = writer.add_many(new)
-        entity_linking.note(writer, stored, at=hf.clock())
+    def work(tx: Transaction) -> Memories:
+        new = [one for one in memories if tx.memory(one.scope, one.id) is None]
+        stored = tx.add_many(new)
+        entity_linking.note(tx, stored, at=hf.clock())
         return stored
 
     view = hf.scoped(*dict.fromkeys(one.scope for one in memories))

@@ -12,7 +12,7 @@ from ..agents.memory import RoleMemory, tidy
 from ..errors import InvalidInput, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..types import MAIN_KINDS, Memory, Micros, from_iso, iso
 
 # Memories embedded at a time, so that a person sees it move.
@@ -75,7 +75,7 @@ def import_memories(
     wanted = sorted((one for one in built if one is not None), key=lambda one: one.created_at)
     there = {_same(one) for one in hf.list(statuses=("active", "evicted"))}
     added = hf.write(
-        "import", lambda writer: _added(writer, [one for one in wanted if _same(one) not in there])
+        "import", lambda tx: _added(tx, [one for one in wanted if _same(one) not in there])
     )
     put_away = memory.keep_within_caps()
     for start in range(0, len(added), STEP):
@@ -84,9 +84,9 @@ def import_memories(
     return Taken(len(added), len(wanted) - len(added), len(records) - len(wanted), put_away)
 
 
-def _added(writer: Writer, wanted: Sequence[Memory]) -> list[Memory]:
-    said = writer.same_content(wanted)
-    return writer.add_many([one for one in wanted if one.id not in said])
+def _added(tx: Transaction, wanted: Sequence[Memory]) -> list[Memory]:
+    said = tx.same_content(wanted)
+    return tx.add_many([one for one in wanted if one.id not in said])
 
 
 def _same(memory: Memory) -> tuple[object, ...]:

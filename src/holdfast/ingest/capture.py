@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..types import Memories, Memory, Micros
 from . import commit, entity_linking
 from .commit import Draft
@@ -38,7 +38,7 @@ def turn(
 
 
 def save_turns(
-    writer: Writer, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None
+    tx: Transaction, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None
 ) -> Memories:
     """Stores turns in order. The first of a session that was not heard of before ends the open
     ones.
@@ -48,15 +48,15 @@ def save_turns(
     stored: Memories = []
     for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):
         said = list(run)
-        place = writer.go_on(scope, session, at=at)
+        place = tx.go_on(scope, session, at=at)
         if place is None:
-            if writer.session(scope, session) is None:
-                end_others(writer, scope, session, at=at)
-            place = commit.take_place(writer, said[0])
+            if tx.session(scope, session) is None:
+                end_others(tx, scope, session, at=at)
+            place = commit.take_place(tx, said[0])
         if noted:
-            note(writer, scope, session, noted)
-        stored += writer.add_many(
+            note(tx, scope, session, noted)
+        stored += tx.add_many(
             [one.with_(position=position) for position, one in enumerate(said, start=place)]
         )
-    entity_linking.note(writer, stored, at=at)
+    entity_linking.note(tx, stored, at=at)
     return stored

@@ -1,6 +1,4 @@
-"""The verbs that change memories, each a function of a writer: what happens inside one
-transaction.
-"""
+"""The verbs that change memories, each a function of a transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
-from ..storage.protocol import Writer, rests_on
+from ..storage.protocol import Transaction, rests_on
 from ..storage.schema import claim
 from ..types import (
     ID_PREFIXES,
@@ -194,18 +192,18 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
     return guarded
 
 
-def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+def remember(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
     """Stores memories in order. A fact or rule that is already there, word for word, is kept once
     and renewed.
     """
-    known = writer.same_content([memory for memory in memories if kept_once(memory)])
+    known = tx.same_content([memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
     # New ones go in together, which is much quicker.
     waiting: list[Memory] = []
 
     def put_in() -> None:
-        for memory in writer.add_many(_placed(writer, waiting)):
+        for memory in tx.add_many(_placed(tx, waiting)):
             stored.append(memory)
             if kept_once(memory):
                 said[claim(memory)] = memory
@@ -220,7 +218,7 @@ def remember(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
             waiting.append(memory)
             continue
         put_in()
-        said[claim(memory)] = again = _bump(writer, said[claim(memory)], memory)
+        said[claim(memory)] = again = _bump(tx, said[claim(memory)], memory)
         stored.append(again)
     put_in()
     return stored
@@ -231,7 +229,7 @@ def kept_once(memory: Memory) -> bool:
     return memory.kind in ("fact", "rule") and memory.session is None
 
 
-def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
+def _placed(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
     """The memories, those of a session at its end one after another; sessions are made and noted as
     active.
     """
@@ -243,14 +241,14 @@ def _placed(writer: Writer, memories: Sequence[Memory]) -> list[Memory]:
             continue
         key = (memory.scope, memory.session)
         if key not in places:
-            places[key] = take_place(writer, memory)
+            places[key] = take_place(tx, memory)
         placed.append(memory.with_(position=places[key]))
         places[key] += 1
     return placed
 
 
-def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
-    return writer.change(
+def _bump(tx: Transaction, known: Memory, again: Memory) -> Memory:
+    return tx.change(
         known,
         **_renewed_validity(known, again),
         confidence=max(said(known), again.confidence),
@@ -262,10 +260,10 @@ def _bump(writer: Writer, known: Memory, again: Memory) -> Memory:
     )
 
 
-def renew(writer: Writer, memory: Memory, *, confidence: float, at: Micros) -> Memory:
+def renew(tx: Transaction, memory: Memory, *, confidence: float, at: Micros) -> Memory:
     """Notes that what a memory says was said again: it is as sure as ever, and in use."""
     sure = max(said(memory), confidence)
-    return writer.change(memory, confidence=sure, strength=None, last_accessed=at, updated_at=at)
+    return tx.change(memory, confidence=sure, strength=None, last_accessed=at, updated_at=at)
 
 
 def said(memory: Memory) -> float:
@@ -288,15 +286,15 @@ def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
     return bounds
 
 
-def take_place(writer: Writer, memory: Memory) -> int:
+def take_place(tx: Transaction, memory: Memory) -> int:
     """Makes sure the session is there, notes its activity, and says which position in it is
     next.
     """
     assert memory.session is not None
-    place = writer.go_on(memory.scope, memory.session, at=memory.created_at)
+    place = tx.go_on(memory.scope, memory.session, at=memory.created_at)
     if place is not None:
         return place
-    session = writer.session(memory.scope, memory.session)
+    session = tx.session(memory.scope, memory.session)
     if session is None:
         session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
     # Who speaks in a session that had ended goes on with it.
@@ -306,19 +304,19 @@ def take_place(writer: Writer, memory: Memory) -> int:
         ended_at=None,
         end_reason="",
     )
-    writer.put_session(active)
-    return writer.next_position(memory.scope, memory.session)
+    tx.put_session(active)
+    return tx.next_position(memory.scope, memory.session)
 
 
-def correct(writer: Writer, old: Memory, new: Memory, *, reason: str = "") -> Memory:
+def correct(tx: Transaction, old: Memory, new: Memory, *, reason: str = "") -> Memory:
     """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
-    added = writer.add(new)
-    supersede(writer, old, added, at=new.created_at, reason=reason, told=f"corrected by {added.id}")
+    added = tx.add(new)
+    supersede(tx, old, added, at=new.created_at, reason=reason, told=f"corrected by {added.id}")
     return added
 
 
 def supersede(
-    writer: Writer,
+    tx: Transaction,
     old: Memory,
     new: Memory,
     *,
@@ -332,46 +330,46 @@ def supersede(
 
     `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
     """
-    gone = set_status(writer, old, status, at=at, reason=told)
-    writer.link(Edge(new.scope, new.id, old.id, "supersedes", at, without_secrets(reason)))
-    _outdate_turns(writer, old, new)
+    gone = set_status(tx, old, status, at=at, reason=told)
+    tx.link(Edge(new.scope, new.id, old.id, "supersedes", at, without_secrets(reason)))
+    _outdate_turns(tx, old, new)
     return gone
 
 
-def _outdate_turns(writer: Writer, old: Memory, new: Memory) -> None:
+def _outdate_turns(tx: Transaction, old: Memory, new: Memory) -> None:
     """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that
     before them.
     """
-    instead = [new.id, *rests_on(writer, new)]
-    for source in rests_on(writer, old):
-        turn = writer.memory(old.scope, source)
+    instead = [new.id, *rests_on(tx, new)]
+    for source in rests_on(tx, old):
+        turn = tx.memory(old.scope, source)
         if turn is None or turn.kind != "turn" or turn.id in instead:
             continue
         others = [
-            writer.memory(edge.scope, edge.source)
-            for edge in writer.edges(turn.scope, turn.id)
+            tx.memory(edge.scope, edge.source)
+            for edge in tx.edges(turn.scope, turn.id)
             if edge.target == turn.id and edge.relation == "derived_from" and edge.source != old.id
         ]
         if not any(one is not None and one.status == "active" for one in others):
-            writer.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
+            tx.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
 
 
-def rewrite(writer: Writer, old: Memory, new: Memory) -> Memory:
+def rewrite(tx: Transaction, old: Memory, new: Memory) -> Memory:
     """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
 
     What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is
     told from the words.
     """
-    edges = writer.edges(old.scope, old.id)
-    writer.remove(old)
+    edges = tx.edges(old.scope, old.id)
+    tx.remove(old)
     uses = {"access_count": old.access_count, "last_accessed": old.last_accessed}
-    added = writer.add(new.with_(id=old.id, scope=old.scope, **uses))
+    added = tx.add(new.with_(id=old.id, scope=old.scope, **uses))
     for edge in edges:
-        writer.link(edge)
+        tx.link(edge)
     return added
 
 
-def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
+def confirm(tx: Transaction, memory: Memory, *, at: Micros) -> Memory:
     """Marks a memory as true beyond doubt: it does not decay and only a person may replace it.
     Twice equals once.
     """
@@ -382,12 +380,12 @@ def confirm(writer: Writer, memory: Memory, *, at: Micros) -> Memory:
         0.0,
     ):
         return memory
-    return writer.change(
+    return tx.change(
         memory, protected=True, confidence=1.0, strength=None, decay_rate=0.0, updated_at=at
     )
 
 
-def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
+def set_status(tx: Transaction, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
     """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals
     once.
     """
@@ -400,6 +398,6 @@ def set_status(writer: Writer, memory: Memory, status: str, *, at: Micros, reaso
         if status == "active"
         else {}
     )
-    return writer.change(
+    return tx.change(
         memory, status=status, status_at=at, status_reason=told, updated_at=at, **awake
     )

@@ -1,5 +1,5 @@
 """Who and what a memory mentions: linked, merged, split and renamed, each a function of a
-writer.
+transaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..errors import Conflict, InvalidInput, NotFound
 from ..models.entities.base import TYPES, EntityMatch, resolve, whole
 from ..models.entities.patterns import PatternRecogniser
 from ..models.entities.quick import QuickNameRecogniser
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..storage.schema import entity_names, fold, fold_text
 from ..types import Entity, Memory, Micros, Scope, new_id
 from .sanitize import clean, one_line
@@ -29,7 +29,7 @@ REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 
 
 def link(
-    writer: Writer, memory: Memory, found: Iterable[EntityMatch], *, at: Micros
+    tx: Transaction, memory: Memory, found: Iterable[EntityMatch], *, at: Micros
 ) -> list[Entity]:
     """Notes whom a stored memory mentions, and returns them in order, each once.
 
@@ -39,13 +39,13 @@ def link(
     linked: dict[str, Entity] = {}
     for one in found:
         if one.type in REGISTERED and _storable(one.name):
-            entity = _create_or_get(writer, memory, one, at=at)
-            writer.mention(memory.scope, entity=entity.id, memory=memory.id)
+            entity = _create_or_get(tx, memory, one, at=at)
+            tx.mention(memory.scope, entity=entity.id, memory=memory.id)
             linked[entity.id] = entity
     return list(linked.values())
 
 
-def note(writer: Writer, memories: Iterable[Memory], *, at: Micros) -> None:
+def note(tx: Transaction, memories: Iterable[Memory], *, at: Micros) -> None:
     """Links what can be told at once: @ann and #apollo by their form, and names that the rules are
     sure of.
 
@@ -60,21 +60,21 @@ def note(writer: Writer, memories: Iterable[Memory], *, at: Micros) -> None:
             names = NAMES.recognise(memory.content)
             found = resolve([*found, *names]) if found and names else found or names
         if found:
-            link(writer, memory, found, at=at)
+            link(tx, memory, found, at=at)
 
 
-def _create_or_get(writer: Writer, memory: Memory, found: EntityMatch, *, at: Micros) -> Entity:
+def _create_or_get(tx: Transaction, memory: Memory, found: EntityMatch, *, at: Micros) -> Entity:
     name = _written(found.name)
-    known = writer.entity_named(memory.scope, fold(name), found.type)
-    entity = known or _new_entity(writer, memory.scope, name, found.type, at=at)
+    known = tx.entity_named(memory.scope, fold(name), found.type)
+    entity = known or _new_entity(tx, memory.scope, name, found.type, at=at)
     if _storable(found.raw):
         entity = _also_called(entity, [_written(found.raw)])
     if entity is not known:
-        writer.put_entity(entity)
+        tx.put_entity(entity)
     return entity
 
 
-def _new_entity(writer: Writer, scope: Scope, name: str, type: str, *, at: Micros) -> Entity:
+def _new_entity(tx: Transaction, scope: Scope, name: str, type: str, *, at: Micros) -> Entity:
     """An entity whose id follows from what it is called, so that two stores that are kept equal
     know it as one.
 
@@ -82,7 +82,7 @@ def _new_entity(writer: Writer, scope: Scope, name: str, type: str, *, at: Micro
     gets one by chance.
     """
     told = hashlib.blake2b(f"{type}\n{fold(name)}".encode(), digest_size=10).hexdigest()
-    taken = writer.entity(scope, f"ent_{told}") is not None
+    taken = tx.entity(scope, f"ent_{told}") is not None
     return Entity(new_id("ent", at) if taken else f"ent_{told}", scope, name, type, at)
 
 
@@ -102,7 +102,7 @@ def _also_called(entity: Entity, names: Iterable[str]) -> Entity:
     return replace(entity, aliases=(*entity.aliases, *new.values())) if new else entity
 
 
-def merge(writer: Writer, keep: Entity, others: Sequence[Entity]) -> Entity:
+def merge(tx: Transaction, keep: Entity, others: Sequence[Entity]) -> Entity:
     """Makes one entity of several that are the same: names and mentions of the others go to `keep`,
     and they go.
     """
@@ -111,30 +111,30 @@ def merge(writer: Writer, keep: Entity, others: Sequence[Entity]) -> Entity:
             raise InvalidInput(
                 f"{other.name} and {keep.name} belong to different scopes and cannot become one."
             )
-    kept = _current(writer, keep)
+    kept = _current(tx, keep)
     gone = [
-        _current(writer, other)
+        _current(tx, other)
         for other in {other.id: other for other in others}.values()
         if other.id != kept.id
     ]
     for other in gone:
         kept = _also_called(kept, (other.name, *other.aliases))
         kept = replace(kept, summary=kept.summary or other.summary)
-    writer.put_entity(kept)
+    tx.put_entity(kept)
     for other in gone:
-        for memory in writer.mentioning(kept.scope, other.id):
-            writer.mention(kept.scope, entity=kept.id, memory=memory.id)
-        writer.remove_entity(other)
-    return _current(writer, kept)
+        for memory in tx.mentioning(kept.scope, other.id):
+            tx.mention(kept.scope, entity=kept.id, memory=memory.id)
+        tx.remove_entity(other)
+    return _current(tx, kept)
 
 
-def split(writer: Writer, entity: Entity, names: Sequence[str], *, at: Micros) -> Entity:
+def split(tx: Transaction, entity: Entity, names: Sequence[str], *, at: Micros) -> Entity:
     """Makes an entity of its own out of some aliases of another, called by the first of them.
 
     It gets the mentions of the memories that contain one of these names as whole words; those that
     contain no name of the old entity besides are no longer mentions of the old one.
     """
-    old = _current(writer, entity)
+    old = _current(tx, entity)
     aliases = {fold(alias): alias for alias in old.aliases}
     asked = list(dict.fromkeys(map(fold, names)))
     # Who goes by robert goes by @robert too.
@@ -152,48 +152,48 @@ def split(writer: Writer, entity: Entity, names: Sequence[str], *, at: Micros) -
         if name not in aliases:
             raise NotFound(f"{old.name} does not go by the name {name!r}.")
     first, *rest = (aliases[name] for name in wanted)
-    _refuse_a_second(writer, replace(old, name=first), besides=old)
+    _refuse_a_second(tx, replace(old, name=first), besides=old)
     new = Entity(new_id("ent", at), old.scope, first, old.type, at, tuple(rest))
     old = replace(
         old, aliases=tuple(alias for folded, alias in aliases.items() if folded not in wanted)
     )
-    writer.put_entity(old)
-    writer.put_entity(new)
-    _share_mentions(writer, old, new)
-    return _current(writer, new)
+    tx.put_entity(old)
+    tx.put_entity(new)
+    _share_mentions(tx, old, new)
+    return _current(tx, new)
 
 
-def _share_mentions(writer: Writer, old: Entity, new: Entity) -> None:
+def _share_mentions(tx: Transaction, old: Entity, new: Entity) -> None:
     """Gives each memory that mentions `old` to whom its text names."""
     owners = dict.fromkeys(entity_names(old), old.id) | dict.fromkeys(entity_names(new), new.id)
     # The longest first, so that Ann in 'Ann Lee' is the one of the longer name.
     named = re.compile("|".join(whole(name) for name in sorted(owners, key=len, reverse=True)))
-    for memory in writer.mentioning(old.scope, old.id):
+    for memory in tx.mentioning(old.scope, old.id):
         text = fold_text(f"{memory.title} {memory.content}")
         ids = {owners[match] for match in named.findall(text)}
         if new.id in ids:
-            writer.mention(new.scope, entity=new.id, memory=memory.id)
+            tx.mention(new.scope, entity=new.id, memory=memory.id)
             if old.id not in ids:
-                writer.unmention(old.scope, entity=old.id, memory=memory.id)
+                tx.unmention(old.scope, entity=old.id, memory=memory.id)
 
 
-def rename(writer: Writer, entity: Entity, name: str, type: str | None = None) -> Entity:
+def rename(tx: Transaction, entity: Entity, name: str, type: str | None = None) -> Entity:
     """Gives an entity another name, and perhaps another type; the old name stays as an alias."""
-    old = _current(writer, entity)
+    old = _current(tx, entity)
     written = one_line(name, name="name", limit=LONGEST_NAME)
     if not _storable(written):
         raise InvalidInput(f"A name has 1 to {LONGEST_NAME} characters.")
     if type is not None and type not in REGISTERED:
         raise InvalidInput(f"Unknown type {type!r}. Use one of: {', '.join(REGISTERED)}.")
     new = _also_called(replace(old, name=written, type=type or old.type), [old.name])
-    _refuse_a_second(writer, new, besides=old)
-    writer.put_entity(new)
-    return _current(writer, new)
+    _refuse_a_second(tx, new, besides=old)
+    tx.put_entity(new)
+    return _current(tx, new)
 
 
-def _refuse_a_second(writer: Writer, wanted: Entity, *, besides: Entity) -> None:
+def _refuse_a_second(tx: Transaction, wanted: Entity, *, besides: Entity) -> None:
     """Conflict when another entity of the same type has this very name."""
-    other = writer.entity_named(wanted.scope, fold(wanted.name), wanted.type)
+    other = tx.entity_named(wanted.scope, fold(wanted.name), wanted.type)
     if other is not None and other.id != besides.id and fold(other.name) == fold(wanted.name):
         raise Conflict(
             f"There is another {wanted.type} called {other.name} ({other.id}). Merge the two "
@@ -201,9 +201,9 @@ def _refuse_a_second(writer: Writer, wanted: Entity, *, besides: Entity) -> None
         )
 
 
-def _current(writer: Writer, entity: Entity) -> Entity:
+def _current(tx: Transaction, entity: Entity) -> Entity:
     """An entity as this transaction sees it, whoever changed it since it was read."""
-    current = writer.entity(entity.scope, entity.id)
+    current = tx.entity(entity.scope, entity.id)
     if current is None:
         raise NotFound(f"No entity {entity.id!r} in scope '{entity.scope}'.", id=entity.id)
     return current

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InvalidInput
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..types import MOST_RULES, Memories, Micros, Scope
 from . import commit
 
@@ -24,7 +24,7 @@ def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {**DEFAULTS, **stored}
 
 
-def change(writer: Writer, scope: Scope, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def change(tx: Transaction, scope: Scope, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Sets some of it and leaves the rest; all of it comes back. InvalidInput for what cannot be
     set.
     """
@@ -33,12 +33,12 @@ def change(writer: Writer, scope: Scope, wanted: Mapping[str, Any]) -> dict[str,
             raise InvalidInput(f"A profile has no {name!r}. It may have: {', '.join(DEFAULTS)}.")
         if not isinstance(value, type(DEFAULTS[name])):
             raise InvalidInput(f"{name} must be {type(DEFAULTS[name]).__name__}, not {value!r}.")
-    changed = {**writer.profile(scope), **wanted}
-    writer.put_profile(scope, changed)
+    changed = {**tx.profile(scope), **wanted}
+    tx.put_profile(scope, changed)
     return settings_of(changed)
 
 
-def keep_rules_few(writer: Writer, scope: Scope, *, at: Micros) -> Memories:
+def keep_rules_few(tx: Transaction, scope: Scope, *, at: Micros) -> Memories:
     """Archives the oldest rules of a person beyond twenty, protected ones never; those that went
     come back.
 
@@ -47,5 +47,5 @@ def keep_rules_few(writer: Writer, scope: Scope, *, at: Micros) -> Memories:
     """
     if scope.kind != "user":
         return []
-    surplus = writer.surplus(scope, ("rule",), MOST_RULES, spare_unconsolidated=False)
-    return [commit.set_status(writer, rule, "archived", at=at, reason=EVICTION) for rule in surplus]
+    surplus = tx.surplus(scope, ("rule",), MOST_RULES, spare_unconsolidated=False)
+    return [commit.set_status(tx, rule, "archived", at=at, reason=EVICTION) for rule in surplus]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..storage.transaction_writes import message_body
 from ..types import DAY, Micros, Scope, Session, Sessions
 from .commit import check_session
@@ -20,7 +20,7 @@ from .sanitize import guard_data, without_secrets
 
 
 def append(
-    writer: Writer,
+    tx: Transaction,
     scope: Scope,
     session: str,
     bodies: Sequence[Mapping[str, Any]],
@@ -31,11 +31,11 @@ def append(
 ) -> int:
     """Adds messages to a session, which is begun by that, and says how many it has now."""
     check_session(session)
-    known = writer.session(scope, session) or Session(
+    known = tx.session(scope, session) or Session(
         session, scope, at, at, agent, metadata=_guarded(metadata)
     )
-    writer.put_session(replace(known, last_activity=max(at, known.last_activity)))
-    return writer.add_messages(scope, session, bodies)
+    tx.put_session(replace(known, last_activity=max(at, known.last_activity)))
+    return tx.add_messages(scope, session, bodies)
 
 
 def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
@@ -46,27 +46,27 @@ def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
         message_body(body)
 
 
-def begin(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
+def begin(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
     """Begins a conversation in which nothing was said yet: that ends the open ones, as its first
     words would.
     """
     check_session(session)
-    if writer.session(scope, session) is None:
-        end_others(writer, scope, session, at=at)
-        writer.put_session(Session(session, scope, at, at))
+    if tx.session(scope, session) is None:
+        end_others(tx, scope, session, at=at)
+        tx.put_session(Session(session, scope, at, at))
 
 
-def end_others(writer: Writer, scope: Scope, session: str, *, at: Micros) -> None:
+def end_others(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
     """Ends the open conversations of a scope when another begins; those that an agent leads end by
     themselves.
     """
-    for other in writer.open_sessions(scope):
+    for other in tx.open_sessions(scope):
         if other.id != session and not other.agent:
-            end(writer, scope, other.id, at=at, reason="another session began")
+            end(tx, scope, other.id, at=at, reason="another session began")
 
 
 def end(
-    writer: Writer,
+    tx: Transaction,
     scope: Scope,
     session: str,
     *,
@@ -79,21 +79,19 @@ def end(
 
     `metadata` is added to what is noted of it.
     """
-    known = writer.session(scope, session)
+    known = tx.session(scope, session)
     if known is None or known.ended_at is not None:
         return False
     noted = {**known.metadata, **_guarded(metadata)}
-    writer.put_session(
-        replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted)
-    )
+    tx.put_session(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
     return True
 
 
-def note(writer: Writer, scope: Scope, session: str, metadata: Mapping[str, Any]) -> None:
+def note(tx: Transaction, scope: Scope, session: str, metadata: Mapping[str, Any]) -> None:
     """Adds to what is noted of a session."""
-    known = writer.session(scope, session)
+    known = tx.session(scope, session)
     if known is not None and not metadata.items() <= known.metadata.items():
-        writer.put_session(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
+        tx.put_session(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
 
 
 def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..ingest import commit, entity_linking, permissions
 from ..memory import Holdfast, check_open
 from ..memory.opened import who_of
 from ..records.roots import slug
-from ..storage import Writer
+from ..storage import Transaction
 from ..types import Kind, Memory
 
 if TYPE_CHECKING:
@@ -151,10 +151,10 @@ class MemoryFiles:
         if not moved:
             raise ToolRefused(f"The path {old_path} does not exist")
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             for path, memory in moved.items():
-                _fresh(writer, memory)
-                writer.change(memory, metadata={**memory.metadata, "path": new + path[len(old) :]})
+                _fresh(tx, memory)
+                tx.change(memory, metadata={**memory.metadata, "path": new + path[len(old) :]})
 
         self._hf.write("rename", work)
         return f"Successfully renamed {old_path} to {new_path}"
@@ -188,11 +188,11 @@ class MemoryFiles:
         at = self._hf.clock()
         memory = commit.build(draft, hf.scopes[0], at=at, max_bytes=hf.settings.max_content_bytes)
 
-        def work(writer: Writer) -> Memory:
-            (admitted,) = permission_checks.admit(writer, [memory], who_of(hf, "remember"))
-            stored = admitted if admitted.seq else writer.add(admitted)
+        def work(tx: Transaction) -> Memory:
+            (admitted,) = permission_checks.admit(tx, [memory], who_of(hf, "remember"))
+            stored = admitted if admitted.seq else tx.add(admitted)
             if stored.status == "active":
-                entity_linking.note(writer, [stored], at=at)
+                entity_linking.note(tx, [stored], at=at)
             return stored
 
         return hf.write("remember", work)
@@ -217,11 +217,9 @@ class MemoryFiles:
         limit = self._hf.settings.max_content_bytes
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
 
-        def work(writer: Writer) -> None:
-            corrected = commit.correct(
-                writer, _fresh(writer, memory), new, reason="edited by the model"
-            )
-            entity_linking.note(writer, [corrected], at=at)
+        def work(tx: Transaction) -> None:
+            corrected = commit.correct(tx, _fresh(tx, memory), new, reason="edited by the model")
+            entity_linking.note(tx, [corrected], at=at)
 
         self._hf.write("correct", work)
 
@@ -277,9 +275,9 @@ def _kind(path: str) -> str:
     )
 
 
-def _fresh(writer: Writer, memory: Memory) -> Memory:
+def _fresh(tx: Transaction, memory: Memory) -> Memory:
     """Return the memory as it was read; refuse if it was changed in the meantime."""
-    fresh = writer.memory(memory.scope, memory.id)
+    fresh = tx.memory(memory.scope, memory.id)
     if fresh is None or fresh.status != memory.status or fresh.metadata != memory.metadata:
         raise Conflict("The file was changed meanwhile. View it again.")
     return fresh

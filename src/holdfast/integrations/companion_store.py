@@ -22,7 +22,7 @@ from ..extraction.candidate import Candidate
 from ..extraction.similarity import dedup
 from ..ingest import entity_linking
 from ..memory import Holdfast
-from ..storage import Filter, Writer
+from ..storage import Filter, Transaction
 from ..storage.merge import is_purged
 from ..types import DAY, ID_PREFIXES, Edge, Edges, Kind, Memory, Scope
 from .companion_records import HIDDEN, KINDS, Namespace, Record, memory_of, place_of, record_of
@@ -181,9 +181,9 @@ def _put(hf: Holdfast, items: Sequence[Sequence[Any]]) -> None:
     if not built:
         return
 
-    def work(writer: Writer) -> None:
+    def work(tx: Transaction) -> None:
         for first, memory in built:
-            entity_linking.note(writer, [_store(writer, memory, first)], at=memory.created_at)
+            entity_linking.note(tx, [_store(tx, memory, first)], at=memory.created_at)
 
     hf.scoped(*(memory.scope for _, memory in built)).write("put", work)
 
@@ -201,11 +201,11 @@ def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
     return _first_id(hf, memory.scope, memory.kind, key), memory
 
 
-def _store(writer: Writer, new: Memory, first: str) -> Memory:
+def _store(tx: Transaction, new: Memory, first: str) -> Memory:
     """Store the value of a key: the same text keeps the memory, another text creates a new one."""
     scope = new.scope
     at = new.created_at
-    old = _current(scope, first, writer.memory, writer.edges)
+    old = _current(scope, first, tx.memory, tx.edges)
     if old is not None and old.content == new.content:
         fields = {
             name: getattr(new, name)
@@ -213,15 +213,13 @@ def _store(writer: Writer, new: Memory, first: str) -> Memory:
             if not (old.protected and name == "confidence")
         }
         metadata = {**old.metadata, **new.metadata}
-        return writer.change(old, **fields, strength=None, metadata=metadata, updated_at=at)
+        return tx.change(old, **fields, strength=None, metadata=metadata, updated_at=at)
     if old is not None:
-        writer.change(
-            old, status="superseded", status_at=at, status_reason=OVERWRITTEN, updated_at=at
-        )
-    if writer.memory(scope, first) is None:
-        return writer.add(new.with_(id=first))
-    added = writer.add(new)
-    writer.link(Edge(scope, added.id, first, "supersedes", at, OVERWRITTEN))
+        tx.change(old, status="superseded", status_at=at, status_reason=OVERWRITTEN, updated_at=at)
+    if tx.memory(scope, first) is None:
+        return tx.add(new.with_(id=first))
+    added = tx.add(new)
+    tx.link(Edge(scope, added.id, first, "supersedes", at, OVERWRITTEN))
     return added
 
 

@@ -15,7 +15,7 @@ from .. import ingest
 from ..errors import NotFound
 from ..ingest.commit import Draft
 from ..memory import Holdfast
-from ..storage import Filter, Writer
+from ..storage import Filter, Transaction
 from ..types import Memories, Memory, Triple
 
 CATEGORY = "graph"
@@ -168,8 +168,8 @@ class Graph:
             ingest.commit.build(draft, hf.scopes[0], at=at, max_bytes=limit) for draft in drafts
         ]
 
-        def work(writer: Writer) -> None:
-            ingest.entity_linking.note(writer, writer.add_many(memories), at=at)
+        def work(tx: Transaction) -> None:
+            ingest.entity_linking.note(tx, tx.add_many(memories), at=at)
 
         if memories:
             hf.write("remember", work)

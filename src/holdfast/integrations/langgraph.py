@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import MissingExtra
 from ..ingest import commit, entity_linking
 from ..memory import Holdfast, check_open
-from ..storage import Filter, Writer
+from ..storage import Filter, Transaction
 from ..types import MINUTE, Memory, Micros, to_datetime
 from .langgraph_items import Namespace, check_filter, check_item, id_of, item_draft, leaves, matches
 from .ttl_sweeper import Sweeper
@@ -117,15 +117,15 @@ class Items(BaseStore):
             Filter((self._scope,), namespace=(), ended_by=now), order="oldest"
         )
 
-        def work(writer: Writer) -> int:
+        def work(tx: Transaction) -> int:
             fresh = [
-                one for one in (writer.memory(one.scope, one.id) for one in gone) if one is not None
+                one for one in (tx.memory(one.scope, one.id) for one in gone) if one is not None
             ]
             expired = [
                 one for one in fresh if one.valid_until is not None and one.valid_until <= now
             ]
             for one in expired:
-                writer.remove(one)
+                tx.remove(one)
             return len(expired)
 
         return self._hf.write("expire", work) if gone else 0
@@ -229,11 +229,11 @@ class Items(BaseStore):
             return
         now = self._hf.clock()
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             for one in living:
-                fresh = writer.memory(one.scope, one.id)
+                fresh = tx.memory(one.scope, one.id)
                 if fresh is not None:
-                    writer.change(fresh, valid_until=until(now, one.metadata["ttl"]))
+                    tx.change(fresh, valid_until=until(now, one.metadata["ttl"]))
 
         self._hf.write("refresh", work)
 
@@ -243,16 +243,16 @@ class Items(BaseStore):
         at = self._hf.clock()
         new = {id_of(op.namespace, op.key): self._memory(op, at) for op in ops}
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             for id_, memory in new.items():
-                old = writer.memory(self._scope, id_)
+                old = tx.memory(self._scope, id_)
                 if memory is None:
-                    writer.remove(old) if old is not None else None
+                    tx.remove(old) if old is not None else None
                 elif old is None:
-                    entity_linking.note(writer, [writer.add(memory)], at=at)
+                    entity_linking.note(tx, [tx.add(memory)], at=at)
                 else:
-                    kept = commit.rewrite(writer, old, memory.with_(created_at=old.created_at))
-                    entity_linking.note(writer, [kept], at=at)
+                    kept = commit.rewrite(tx, old, memory.with_(created_at=old.created_at))
+                    entity_linking.note(tx, [kept], at=at)
 
         self._hf.write("put", work)
 

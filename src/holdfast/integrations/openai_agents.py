@@ -28,7 +28,7 @@ from ..ingest import session_log
 from ..ingest.commit import check_session
 from ..ingest.sanitize import guard_data, without_secrets
 from ..memory import Holdfast, check_open
-from ..storage import Writer
+from ..storage import Transaction
 from .framework_memory import Hosted, spoken
 
 try:
@@ -126,7 +126,7 @@ class HoldfastSession:
     def _add(self, items: Sequence[Item]) -> None:
         with self._lock:
             if items:
-                self._write(lambda writer: self._append(writer, items), lambda: self._hold(items))
+                self._write(lambda tx: self._append(tx, items), lambda: self._hold(items))
 
     def _hold(self, items: Sequence[Item]) -> None:
         # An unwritable item would block all later ones.
@@ -144,7 +144,7 @@ class HoldfastSession:
                 self._hf.purge_sessions(self.session_id)
             self._held.clear()
 
-    def _write(self, work: Callable[[Writer], T], otherwise: Callable[[], T]) -> T:
+    def _write(self, work: Callable[[Transaction], T], otherwise: Callable[[], T]) -> T:
         """Run work in one transaction after writing the buffer; without the store, run `otherwise`."""
         try:
             done = self._hf.write("append", work)
@@ -158,18 +158,18 @@ class HoldfastSession:
         self._held.clear()
         return done
 
-    def _append(self, writer: Writer, items: Sequence[Item]) -> None:
+    def _append(self, tx: Transaction, items: Sequence[Item]) -> None:
         scope = self._hf.scopes[0]
         at = self._hf.clock()
-        session_log.append(writer, scope, self.session_id, [*self._held, *items], at=at)
+        session_log.append(tx, scope, self.session_id, [*self._held, *items], at=at)
 
-    def _take(self, writer: Writer) -> Item | None:
+    def _take(self, tx: Transaction) -> Item | None:
         """Pop inside a transaction, so that concurrent pops return different items."""
-        stored = writer.messages(self._hf.scopes[0], self.session_id)
+        stored = tx.messages(self._hf.scopes[0], self.session_id)
         last = _last([*(message.body for message in stored), *self._held])
         news = [] if last is None else [POPPED]
         if news or self._held:
-            self._append(writer, news)
+            self._append(tx, news)
         return last
 
     def _take_later(self) -> Item | None:

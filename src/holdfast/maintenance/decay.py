@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..extraction import approval
 from ..extraction.job_types import Due, Kind, Task, Worker
 from ..ingest import commit
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..types import DAY, Memories, Memory, Micros, Scope, new_id
 
 # What is less sure than this has faded.
@@ -104,20 +104,16 @@ def decay(
 
 def _fade_all(store: Store, memories: Memories, now: Micros, actor: str, threshold: float) -> int:
     author = Author(actor, new_id("run", now), now, "decay")
-    return (
-        store.write(author, lambda writer: _fade(writer, memories, now, threshold))
-        if memories
-        else 0
-    )
+    return store.write(author, lambda tx: _fade(tx, memories, now, threshold)) if memories else 0
 
 
-def _fade(writer: Writer, memories: Sequence[Memory], now: Micros, threshold: float) -> int:
+def _fade(tx: Transaction, memories: Sequence[Memory], now: Micros, threshold: float) -> int:
     count = 0
     for memory in memories:
-        fresh = writer.memory(memory.scope, memory.id)
+        fresh = tx.memory(memory.scope, memory.id)
         # Used or confirmed in this very moment, it stays.
         if fresh is not None and fresh.status == "active" and retention(fresh, now) < threshold:
-            commit.set_status(writer, fresh, "faded", at=now, reason="not used for long")
+            commit.set_status(tx, fresh, "faded", at=now, reason="not used for long")
             count += 1
     return count
 

@@ -16,7 +16,7 @@ from ..ingest import entity_linking
 from ..models.entities.base import EntityMatch
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
-from ..storage.protocol import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Transaction
 from ..types import Kind as MemoryKind
 from ..types import Memories, Memory, Micros, Scope, iso
 
@@ -58,13 +58,13 @@ def _waiting(
         after = page[-1].seq
 
 
-def look_again(writer: Writer, memory: Memory, found: Sequence[EntityMatch], *, at: Micros) -> int:
+def look_again(tx: Transaction, memory: Memory, found: Sequence[EntityMatch], *, at: Micros) -> int:
     """Links what was found in a memory and stamps it; how many entities were found."""
-    fresh = writer.memory(memory.scope, memory.id)
+    fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
         return 0
-    linked = entity_linking.link(writer, fresh, found, at=at)
-    writer.change(fresh, metadata={**fresh.metadata, STAMP: iso(at)})
+    linked = entity_linking.link(tx, fresh, found, at=at)
+    tx.change(fresh, metadata={**fresh.metadata, STAMP: iso(at)})
     return len(linked)
 
 
@@ -127,9 +127,9 @@ def _recognised(
     return found, None
 
 
-def _look_again_at(writer: Writer, *, found: _Recognised, at: Micros) -> None:
+def _look_again_at(tx: Transaction, *, found: _Recognised, at: Micros) -> None:
     for memory, named in found:
-        look_again(writer, memory, named, at=at)
+        look_again(tx, memory, named, at=at)
 
 
 ENRICH = Kind("enrich", due=_due, run=_run)

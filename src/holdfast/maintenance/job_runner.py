@@ -16,7 +16,7 @@ from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
 from ..projects.build import BUILD
 from ..projects.stage1 import EXTRACT
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..types import DAY, Clock, Job, Micros, Scope, new_id, system_clock
 from .decay import DECAY
 from .embedding_jobs import EMBED
@@ -156,10 +156,10 @@ def _done(task: Task) -> Job:
 def _finish(task: Task, output: Output | None) -> None:
     at = task.worker.clock()
 
-    def work(writer: Writer) -> None:
-        last = output(writer) if output is not None else None
+    def work(tx: Transaction) -> None:
+        last = output(tx) if output is not None else None
         try:
-            writer.finish(task.job)
+            tx.finish(task.job)
         except Conflict as error:
             raise LeaseLost from error
         if callable(last):

@@ -19,7 +19,7 @@ from ..extraction.third_person import NOBODY
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..text.terminal import counted, shorten
 from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
@@ -163,7 +163,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def save_reflection(
-    writer: Writer,
+    tx: Transaction,
     scope: Scope,
     text: str,
     sources: Sequence[Memory],
@@ -175,7 +175,7 @@ def save_reflection(
     """Stores a reflection, linked to what it was made of. Conflict when some of that was purged
     meanwhile.
     """
-    if any(writer.memory(scope, source.id) is None for source in sources):
+    if any(tx.memory(scope, source.id) is None for source in sources):
         raise Conflict("Something of it was removed while the week was looked back on. Look again.")
     draft = Draft(
         content=text,
@@ -185,10 +185,10 @@ def save_reflection(
         trust="derived",
         tags=tags,
     )
-    stored = writer.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
+    stored = tx.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
     # All of them: what is erased must find everything that may retell it.
     for source in sources:
-        writer.link(Edge(scope, stored.id, source.id, "derived_from", at))
+        tx.link(Edge(scope, stored.id, source.id, "derived_from", at))
     return stored
 
 
@@ -210,9 +210,7 @@ def reflect(
     author = Author(SOURCE, new_id("run", now), now, "reflect")
     return store.write(
         author,
-        lambda writer: save_reflection(
-            writer, scope, text, seen.memories, at=now, max_bytes=max_bytes
-        ),
+        lambda tx: save_reflection(tx, scope, text, seen.memories, at=now, max_bytes=max_bytes),
     )
 
 
@@ -231,8 +229,8 @@ def _run(task: Task) -> Output | None:
         return None
     seen = week(worker.store, scope, now)
     text = reflection(worker.store, scope, seen, task.complete)
-    return lambda writer: save_reflection(
-        writer, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes
+    return lambda tx: save_reflection(
+        tx, scope, text, seen.memories, at=now, max_bytes=worker.max_bytes
     )
 
 

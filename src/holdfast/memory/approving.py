@@ -6,7 +6,7 @@ from typing import Unpack
 
 from .. import extraction, ingest
 from ..errors import NeedsPerson
-from ..storage import Writer
+from ..storage import Transaction
 from ..storage.protocol import rests_on
 from ..types import PROPOSAL_DAYS, Memories, Memory
 from .given import DatedFields, Ref, draft_of, reload
@@ -39,7 +39,7 @@ class Approving(Opened):
         if known is not None:
             return known
         proposed = extraction.approval.proposal(memory, by=self.actor, reason=reason)
-        return self.write("propose", lambda writer: writer.add(proposed))
+        return self.write("propose", lambda tx: tx.add(proposed))
 
     def _propose_instead(self, old: Memory, new: Memory, reason: str) -> Memory:
         """Proposes `new` in the place of a memory that only a person may change; what waits already
@@ -53,9 +53,9 @@ class Approving(Opened):
         instead = new.with_(metadata={**bare, extraction.approval.REPLACES: old.id})
         proposed = extraction.approval.proposal(instead, by=self.actor, reason=reason)
 
-        def work(writer: Writer) -> Memory:
-            reload(writer, old)
-            return extraction.permission_checks.propose(writer, proposed)
+        def work(tx: Transaction) -> Memory:
+            reload(tx, old)
+            return extraction.permission_checks.propose(tx, proposed)
 
         return self.write("propose", work)
 
@@ -87,12 +87,12 @@ class Approving(Opened):
         decision = extraction.approval.decided(self.store, edited or proposed, at=at)
         sources = rests_on(self.store, proposed)
 
-        def work(writer: Writer) -> Memory:
-            fresh = reload(writer, proposed)
+        def work(tx: Transaction) -> Memory:
+            fresh = reload(tx, proposed)
             stands = extraction.approval.approve(
-                writer, fresh, decision, by=self.actor, at=at, edited=edited, sources=sources
+                tx, fresh, decision, by=self.actor, at=at, edited=edited, sources=sources
             )
-            ingest.entity_linking.note(writer, [stands], at=at)
+            ingest.entity_linking.note(tx, [stands], at=at)
             return stands
 
         return self.write("approve", work)
@@ -106,7 +106,7 @@ class Approving(Opened):
         return self._change(
             "reject",
             ref,
-            lambda writer, one: extraction.approval.reject(writer, one, at=at, reason=reason),
+            lambda tx, one: extraction.approval.reject(tx, one, at=at, reason=reason),
         )
 
     def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import extraction, ingest
-from ..storage import Writer
+from ..storage import Transaction
 from ..types import IDLE_MINUTES, Messages
 from .asking import reading_of
 from .given import most_of
@@ -42,8 +42,8 @@ class Conversing(Opened):
         said = [ingest.sanitize.guard_data(body, name="A message") for body in bodies]
         return self.write(
             "append",
-            lambda writer: ingest.session_log.append(
-                writer, scope, session, said, at=at, agent=agent, metadata=metadata
+            lambda tx: ingest.session_log.append(
+                tx, scope, session, said, at=at, agent=agent, metadata=metadata
             ),
         )
 
@@ -64,8 +64,8 @@ class Conversing(Opened):
         at = self.clock()
         return self.write(
             "end",
-            lambda writer: ingest.session_log.end(
-                writer, scope, session, at=at, reason=reason, metadata=metadata
+            lambda tx: ingest.session_log.end(
+                tx, scope, session, at=at, reason=reason, metadata=metadata
             ),
         )
 
@@ -113,8 +113,8 @@ class Conversing(Opened):
         """Erases sessions with their messages for good and says how many messages that were."""
         scope = self.scopes[0]
 
-        def work(writer: Writer) -> int:
-            return sum(writer.purge_session(scope, session) for session in sessions)
+        def work(tx: Transaction) -> int:
+            return sum(tx.purge_session(scope, session) for session in sessions)
 
         return self.write("purge", work) if sessions else 0
 
@@ -125,6 +125,4 @@ class Conversing(Opened):
     def set_profile(self, **settings: bool) -> dict[str, Any]:
         """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
         scope = self.scopes[0]
-        return self.write(
-            "profile", lambda writer: ingest.owner_profile.change(writer, scope, settings)
-        )
+        return self.write("profile", lambda tx: ingest.owner_profile.change(tx, scope, settings))

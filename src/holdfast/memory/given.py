@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import ingest
 from ..errors import InvalidInput, NotFound, ScopeError, meant
-from ..storage import Writer
+from ..storage import Transaction
 from ..types import Memory, Micros, Scope, Triple, from_datetime
 
 if TYPE_CHECKING:
@@ -176,11 +176,11 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
     return ingest.capture.turn(**{**turn, **optional})
 
 
-def reload(writer: Writer, memory: Memory) -> Memory:
+def reload(tx: Transaction, memory: Memory) -> Memory:
     """The memory as it is inside this transaction: another process may have changed it since it was
     read.
     """
-    fresh = writer.memory(memory.scope, memory.id)
+    fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
         raise NotFound(f"{memory.id} was removed while you were looking at it.", id=memory.id)
     return fresh

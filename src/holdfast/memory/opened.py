@@ -24,7 +24,7 @@ from ..models.embeddings.tiers import Tiers
 from ..records.file_backed_store import FileBackedStore
 from ..records.file_sync import Followed
 from ..records.roots import RecordRoot
-from ..storage import Author, Filter, InMemoryStore, Store, Writer, open_store
+from ..storage import Author, Filter, InMemoryStore, Store, Transaction, open_store
 from ..storage.connect import location_of
 from ..storage.schema import entity_names, fold
 from ..types import (
@@ -208,13 +208,13 @@ class Opened:
     ) -> None:
         self.close()
 
-    def write(self, verb: str, work: Callable[[Writer], T]) -> T:
+    def write(self, verb: str, work: Callable[[Transaction], T]) -> T:
         """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
         takes them back.
 
         `work` may run again if another writer got in the way, so it must do nothing but use its
-        writer. NeedsPerson, and nothing is changed, when it does what this memory's actor may not
-        do (`ingest/permissions.py`).
+        transaction. NeedsPerson, and nothing is changed, when it does what this memory's actor may
+        not do (`ingest/permissions.py`).
         """
         author = author_of(self, verb)
         result = self._files.write(
@@ -325,18 +325,16 @@ class Opened:
             self.store, self.tiers, self.clock, fusion=self.settings.fusion
         )
 
-    def _change(self, verb: str, ref: Ref, work: Callable[[Writer, Memory], Memory]) -> Memory:
+    def _change(self, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]) -> Memory:
         memory = self.get(ref)
-        return self.write(verb, lambda writer: work(writer, reload(writer, memory)))
+        return self.write(verb, lambda tx: work(tx, reload(tx, memory)))
 
     def _set_status(self, verb: str, ref: Ref, status: str, reason: str) -> Memory:
         at = self.clock()
         return self._change(
             verb,
             ref,
-            lambda writer, memory: ingest.commit.set_status(
-                writer, memory, status, at=at, reason=reason
-            ),
+            lambda tx, memory: ingest.commit.set_status(tx, memory, status, at=at, reason=reason),
         )
 
     def _session(self, id: str) -> Session:

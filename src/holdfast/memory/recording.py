@@ -11,7 +11,7 @@ from ..errors import InvalidInput, NotFound, Refused
 from ..records.file_sync import VERB, Followed
 from ..records.roots import CATEGORIES, check_category, is_record
 from ..records.source_lists import INDEX
-from ..storage import Filter, Writer
+from ..storage import Filter, Transaction
 from ..storage.legacy_progress import MIGRATE
 from ..types import STATUSES, Memories, Memory
 from .given import Moment, Ref, micros, ref_of, reload
@@ -63,9 +63,7 @@ class Recording(Opened):
         record = records.operations.new(
             given, where, at=self.clock(), max_bytes=self.settings.max_content_bytes
         )
-        return self.write(
-            "record", lambda writer: records.operations.add(writer, record, at=self.clock())
-        )
+        return self.write("record", lambda tx: records.operations.add(tx, record, at=self.clock()))
 
     def update_record(
         self,
@@ -98,8 +96,8 @@ class Recording(Opened):
         return self._change_record(
             "update",
             ref,
-            lambda writer, one: records.operations.update(
-                writer, one, given, at=self.clock(), max_bytes=limit
+            lambda tx, one: records.operations.update(
+                tx, one, given, at=self.clock(), max_bytes=limit
             ),
         )
 
@@ -111,7 +109,7 @@ class Recording(Opened):
         return self._change_record(
             "reclassify",
             ref,
-            lambda writer, one: records.operations.reclassify(writer, one, wanted, at=self.clock()),
+            lambda tx, one: records.operations.reclassify(tx, one, wanted, at=self.clock()),
         )
 
     def move_record(self, ref: Ref, place: str) -> Memory:
@@ -124,17 +122,15 @@ class Recording(Opened):
         return self._change_record(
             "move",
             ref,
-            lambda writer, one: records.operations.move(writer, one, to, self.places, at=at),
+            lambda tx, one: records.operations.move(tx, one, to, self.places, at=at),
         )
 
     def delete_record(self, *refs: Ref) -> Memories:
         """Deletes records and their files. `undo` brings them back; `purge` erases for good."""
         gone = [self._record(ref) for ref in refs]
 
-        def work(writer: Writer) -> Memories:
-            return [
-                records.operations.delete(writer, reload(writer, one), self.places) for one in gone
-            ]
+        def work(tx: Transaction) -> Memories:
+            return [records.operations.delete(tx, reload(tx, one), self.places) for one in gone]
 
         return self.write("delete", work)
 
@@ -227,8 +223,8 @@ class Recording(Opened):
             )
 
     def _change_record(
-        self, verb: str, ref: Ref, work: Callable[[Writer, Memory], Memory]
+        self, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]
     ) -> Memory:
         record = self._record(ref)
         self._check_on(record.scope)
-        return self.write(verb, lambda writer: work(writer, reload(writer, record)))
+        return self.write(verb, lambda tx: work(tx, reload(tx, record)))

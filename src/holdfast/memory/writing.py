@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from .. import extraction, ingest, maintenance, records
 from ..errors import NotFound, Nothing
 from ..records.roots import is_record
-from ..storage import Writer
+from ..storage import Transaction
 from ..types import Entity, Events, Memories, Memory, check_kind
 from .approving import Approving
 from .given import (
@@ -79,13 +79,9 @@ class Writing(Approving, Recording):
             ingest.commit.build(draft, self.scopes[0], at=at, max_bytes=limit) for draft in given
         ]
 
-        def work(writer: Writer) -> Memories:
-            stored = extraction.permission_checks.remember(
-                writer, memories, who_of(self, "remember")
-            )
-            ingest.entity_linking.note(
-                writer, [one for one in stored if one.status == "active"], at=at
-            )
+        def work(tx: Transaction) -> Memories:
+            stored = extraction.permission_checks.remember(tx, memories, who_of(self, "remember"))
+            ingest.entity_linking.note(tx, [one for one in stored if one.status == "active"], at=at)
             return stored
 
         return self.write("remember", work)
@@ -131,7 +127,7 @@ class Writing(Approving, Recording):
             return []
         return self.write(
             "capture",
-            lambda writer: ingest.capture.save_turns(writer, memories, at=at, noted=noted),
+            lambda tx: ingest.capture.save_turns(tx, memories, at=at, noted=noted),
         )
 
     def correct(
@@ -170,9 +166,9 @@ class Writing(Approving, Recording):
         if not ruling.allowed:
             return self._propose_instead(old, new, reason or ruling.reason)
 
-        def work(writer: Writer) -> Memory:
-            corrected = ingest.commit.correct(writer, reload(writer, old), new, reason=reason)
-            ingest.entity_linking.note(writer, [corrected], at=at)
+        def work(tx: Transaction) -> Memory:
+            corrected = ingest.commit.correct(tx, reload(tx, old), new, reason=reason)
+            ingest.entity_linking.note(tx, [corrected], at=at)
             return corrected
 
         return self.write("correct", work)
@@ -184,7 +180,7 @@ class Writing(Approving, Recording):
         at = self.clock()
         self._check("confirm", self.get(ref))
         return self._change(
-            "confirm", ref, lambda writer, memory: ingest.commit.confirm(writer, memory, at=at)
+            "confirm", ref, lambda tx, memory: ingest.commit.confirm(tx, memory, at=at)
         )
 
     def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
@@ -218,10 +214,10 @@ class Writing(Approving, Recording):
         for memory in memories:
             self._check("forget", memory)
 
-        def work(writer: Writer) -> Memories:
+        def work(tx: Transaction) -> Memories:
             return [
                 ingest.commit.set_status(
-                    writer, reload(writer, memory), "archived", at=at, reason="forgotten"
+                    tx, reload(tx, memory), "archived", at=at, reason="forgotten"
                 )
                 for memory in memories
             ]
@@ -241,13 +237,13 @@ class Writing(Approving, Recording):
         at = self.clock()
         keep = check_limit(keep, "keep")
 
-        def work(writer: Writer) -> Memories:
-            found = writer.surplus(
+        def work(tx: Transaction) -> Memories:
+            found = tx.surplus(
                 self.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated
             )
             why = f"more than {keep} kept"
             return [
-                ingest.commit.set_status(writer, memory, "evicted", at=at, reason=why)
+                ingest.commit.set_status(tx, memory, "evicted", at=at, reason=why)
                 for memory in found
             ]
 
@@ -265,9 +261,7 @@ class Writing(Approving, Recording):
         wanted = run or self._latest_run()
         self._check_undo(wanted)
         self._check_undoer(wanted)
-        return self.write(
-            "undo", lambda writer: records.operations.undo(writer, self.scopes, wanted)
-        )
+        return self.write("undo", lambda tx: records.operations.undo(tx, self.scopes, wanted))
 
     def _check_undoer(self, run: str) -> None:
         who = who_of(self, "undo")
@@ -302,7 +296,7 @@ class Writing(Approving, Recording):
         kept = self._entity(keep)
         gone = [self._entity(other) for other in others]
         return self._entity(
-            self.write("merge", lambda writer: ingest.entity_linking.merge(writer, kept, gone)).id
+            self.write("merge", lambda tx: ingest.entity_linking.merge(tx, kept, gone)).id
         )
 
     def split_entity(self, name: str, *names: str) -> Entity:
@@ -312,9 +306,7 @@ class Writing(Approving, Recording):
         entity = self._entity(name)
         at = self.clock()
         return self._entity(
-            self.write(
-                "split", lambda writer: ingest.entity_linking.split(writer, entity, names, at=at)
-            ).id
+            self.write("split", lambda tx: ingest.entity_linking.split(tx, entity, names, at=at)).id
         )
 
     def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
@@ -323,6 +315,6 @@ class Writing(Approving, Recording):
         return self._entity(
             self.write(
                 "rename",
-                lambda writer: ingest.entity_linking.rename(writer, entity, new_name, type),
+                lambda tx: ingest.entity_linking.rename(tx, entity, new_name, type),
             ).id
         )

@@ -14,7 +14,7 @@ from ..context.blocks import cut_middle_within
 from ..errors import ModelFailed, NotFound
 from ..extraction.coding.project_settings import SECOND, Building
 from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..types import Micros, Scope, iso
 from . import stage1_outputs
 from .artifacts import (
@@ -60,8 +60,8 @@ def _run(task: Task) -> Output:
     folder = building.folder(scope)
     version = task.job.token
 
-    def write(writer: Writer) -> object:
-        del writer  # what it writes are files
+    def write(tx: Transaction) -> object:
+        del tx  # what it writes are files
         return lambda: replace_files(folder, files, version)
 
     return write
@@ -115,7 +115,7 @@ def enqueue(store: Store, scope: Scope, author: Author) -> None:
     """Has a project's memory put together again at the next occasion, though nothing may have
     changed.
     """
-    store.write(author, lambda writer: dirty(writer, store, scope, author.at))
+    store.write(author, lambda tx: dirty(tx, store, scope, author.at))
 
 
 def _terms(worker: Worker) -> Terms:

@@ -21,7 +21,7 @@ from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
 from ..extraction.policy import PEOPLE
 from ..extraction.progress import PROJECTS, Marks, covers, marks_by_session
 from ..extraction.runner import Extraction, Reached
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from ..text.secrets import redact
 from ..text.terminal import counted, shorten
 from ..types import DAY, Job, Memories, Memory, Micros, Progress, Scope, Session
@@ -167,16 +167,16 @@ class ProjectSink:
         return True
 
     def apply(
-        self, writer: Writer, session: Session, extraction: Extraction[Lesson], *, at: Micros
+        self, tx: Transaction, session: Session, extraction: Extraction[Lesson], *, at: Micros
     ) -> None:
         """Puts what it teaches in the place of what it taught, and has the files made again."""
         del session  # It may have gone on: what was read is said of what was read.
         worker, lesson, read = self.worker, extraction.found, extraction.session
         stage1_outputs.save_outputs(
-            writer, read, lesson.taught, lesson.known, at=at, limit=worker.max_bytes
+            tx, read, lesson.taught, lesson.known, at=at, limit=worker.max_bytes
         )
         if lesson.known or not lesson.taught.is_empty:
-            dirty(writer, worker.store, read.scope, at)
+            dirty(tx, worker.store, read.scope, at)
 
     def reached(self, session: Session, extraction: Extraction[Lesson]) -> list[Reached]:
         """As far as the session had come when it was read."""
@@ -196,7 +196,7 @@ def _run(task: Task) -> Output | None:
         extraction = runner.read(worker.store, session, sink)
     if extraction is None:
         return None
-    return lambda writer: runner.save(writer, sink, extraction, at=worker.clock())
+    return lambda tx: runner.save(tx, sink, extraction, at=worker.clock())
 
 
 def _building(worker: Worker) -> Building:
@@ -205,11 +205,11 @@ def _building(worker: Worker) -> Building:
     return worker.building
 
 
-def dirty(writer: Writer, store: Store, scope: Scope, at: Micros) -> None:
+def dirty(tx: Transaction, store: Store, scope: Scope, at: Micros) -> None:
     """Says that a project's memory is to be put together again, whatever the clock says."""
     kind, key = NEXT
     known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == NEXT]
-    writer.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
+    tx.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
 
 
 def teaches(session: Session, turns: Memories, building: Building) -> Taught:

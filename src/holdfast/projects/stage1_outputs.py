@@ -11,7 +11,7 @@ from ..errors import Conflict
 from ..extraction.coding import Note
 from ..ingest import commit
 from ..ingest.commit import Draft
-from ..storage.protocol import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Transaction
 from ..types import Edge, Memory, Micros, Scope, Session
 
 CATEGORY = "session_memory"
@@ -52,7 +52,7 @@ def outputs(store: Store, scope: Scope, limit: int | None = None) -> list[Output
 
 
 def save_outputs(
-    writer: Writer,
+    tx: Transaction,
     session: Session,
     taught: Taught,
     known: Iterable[Memory],
@@ -64,7 +64,7 @@ def save_outputs(
     none.
     """
     for old in known:
-        writer.remove(old)
+        tx.remove(old)
     if taught.is_empty:
         return
     draft = Draft(
@@ -76,13 +76,13 @@ def save_outputs(
         event_time=session.last_activity,
         metadata={"session": session.id, _KEY: _as_json(taught, session)},
     )
-    stored = writer.add(commit.build(draft, session.scope, at=at, max_bytes=limit))
+    stored = tx.add(commit.build(draft, session.scope, at=at, max_bytes=limit))
     for turn in dict.fromkeys(turn for note in taught.notes for turn in note.turns):
-        if writer.memory(session.scope, turn) is None:
+        if tx.memory(session.scope, turn) is None:
             raise Conflict(
                 "Something of the session was removed while it was read. It is read again."
             )
-        writer.link(Edge(session.scope, stored.id, turn, "derived_from", at))
+        tx.link(Edge(session.scope, stored.id, turn, "derived_from", at))
 
 
 def outputs_of(store: Store, scope: Scope, session: str) -> list[Memory]:

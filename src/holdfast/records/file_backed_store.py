@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from .. import records
 from ..errors import Conflict
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..types import Scope
 from ..values import replace
 from .atomic_files import Changes
@@ -65,19 +65,19 @@ class FileBackedStore:
         """Closes the store."""
         self.bare.close()
 
-    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         """As a store does, with the files of the records that changed. InvalidInput for one that is
         kept elsewhere.
         """
         self._follow_once()
         changes = Changes()
 
-        def whole(writer: Writer) -> T:
+        def whole(tx: Transaction) -> T:
             # A second try begins with the files as they were.
             changes.take_back()
-            result = work(writer)
+            result = work(tx)
             records.write_back.Mirror(
-                writer, self.bare, self._by_scope, changes, self._follower.max_bytes
+                tx, self.bare, self._by_scope, changes, self._follower.max_bytes
             ).write(strict=author.verb not in GIVEN)
             return result
 

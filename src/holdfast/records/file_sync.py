@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from .. import records
 from ..errors import InvalidInput, StoreBusy, StoreFull, StoreReadOnly
-from ..storage.protocol import BEHIND, Author, KnownFile, Store, Writer
+from ..storage.protocol import BEHIND, Author, KnownFile, Store, Transaction
 from ..text.frontmatter import Broken
 from ..values import dataclass, field, replace
 from . import atomic_files
@@ -109,11 +109,11 @@ def _put_seal(
     by one.
     """
 
-    def work(writer: Writer) -> None:
-        known = {one.path: (one.size, one.mtime) for one in writer.files(place.scope, seal.path)}
+    def work(tx: Transaction) -> None:
+        known = {one.path: (one.size, one.mtime) for one in tx.files(place.scope, seal.path)}
         # What was noted meanwhile may wait to be looked at.
         if known == tree:
-            writer.put_files(place.scope, [seal])
+            tx.put_files(place.scope, [seal])
 
     with suppress(*UNWRITABLE), follower.store.short_busy_timeout():
         follower.store.write(follower.author(VERB), work)
@@ -167,18 +167,18 @@ class _Run:
         author = self._follower.author(VERB)
         changes = atomic_files.Changes()
 
-        def work(writer: Writer) -> Taking | None:
-            now = {one.path: one for one in writer.files(self._place.scope, self._root)}
+        def work(tx: Transaction) -> Taking | None:
+            now = {one.path: one for one in tx.files(self._place.scope, self._root)}
             if now != self._known:
                 return None
             taking = records.file_transaction.Taking(
-                writer, self._checkout(writer), self._known, self._held, at=author.at
+                tx, self._checkout(tx), self._known, self._held, at=author.at
             )
             taking.take(seen)
             if last:
                 taking.let_go(self._gone, self._given_up)
             taking.finish()
-            self._bring_up(writer, changes)
+            self._bring_up(tx, changes)
             return taking
 
         try:
@@ -191,21 +191,19 @@ class _Run:
             # It says what it said before, and is looked at once more.
             return True
 
-    def _bring_up(self, writer: Writer, changes: atomic_files.Changes) -> None:
+    def _bring_up(self, tx: Transaction, changes: atomic_files.Changes) -> None:
         """Writes to files what a sync changed in memories while the place was not open."""
         changes.take_back()
         if self._behind:
             by_scope = {self._place.scope: self._place}
             mirror = records.write_back.Mirror(
-                writer, self._follower.store, by_scope, changes, self._follower.max_bytes
+                tx, self._follower.store, by_scope, changes, self._follower.max_bytes
             )
             for note in self._behind:
                 mirror.bring_up(self._place, note)
 
-    def _checkout(self, writer: Writer) -> Checkout:
-        roots = [
-            mark.path for mark in writer.files(self._place.scope, "") if mark.path != self._root
-        ]
+    def _checkout(self, tx: Transaction) -> Checkout:
+        roots = [mark.path for mark in tx.files(self._place.scope, "") if mark.path != self._root]
         return records.file_transaction.Checkout(
             self._place,
             self._root,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..ingest import commit, entity_linking
-from ..storage.protocol import KnownFile, Writer
+from ..storage.protocol import KnownFile, Transaction
 from ..types import Memory, Micros
 from .markdown import OWN_METADATA, SECOND, Record
 from .roots import RecordRoot, is_record
@@ -61,14 +61,14 @@ class Taking:
 
     def __init__(
         self,
-        writer: Writer,
+        tx: Transaction,
         checkout: Checkout,
         known: Known,
         held: Mapping[str, str],
         *,
         at: Micros,
     ) -> None:
-        self._writer = writer
+        self._tx = tx
         self._place = checkout.place
         self._root = checkout.root
         self._checkout = checkout
@@ -105,14 +105,14 @@ class Taking:
         """
         paths = [path for path in gone if path in self.known]
         memories = {*(self.known.pop(path).memory for path in paths), *given_up, *self.given_up}
-        self._writer.drop_files(self._place.scope, self._root, paths)
+        self._tx.drop_files(self._place.scope, self._root, paths)
         for id_ in sorted(memories - self.held.keys()):
-            memory = self._writer.memory(self._place.scope, id_)
+            memory = self._tx.memory(self._place.scope, id_)
             if memory is not None and is_record(memory) and not self._elsewhere(id_):
-                self._writer.remove(memory)
+                self._tx.remove(memory)
                 self.removed.append(id_)
         if self.removed:
-            release(self._writer, self._place.scope, set(self.removed))
+            release(self._tx, self._place.scope, set(self.removed))
 
     def finish(self) -> None:
         """Notes how the files were, and that this place is one of those that share these
@@ -120,7 +120,7 @@ class Taking:
         """
         mark = [KnownFile("", self._root, "", 0, 0, "")] if not self._known_at_first else []
         self.known.update({file.path: file for file in self._noted})
-        self._writer.put_files(self._place.scope, [*mark, *self._noted])
+        self._tx.put_files(self._place.scope, [*mark, *self._noted])
 
     def _claim(self, seen: Seen) -> tuple[bool, bool, str]:
         path = seen.file.path
@@ -136,7 +136,7 @@ class Taking:
 
     def _take_in(self, said: Memory, file: KnownFile) -> bool:
         """Whether the memory now says what its file says."""
-        row = self._writer.memory(said.scope, said.id)
+        row = self._tx.memory(said.scope, said.id)
         if row is None and said.id in self._erased:
             self.warnings.append(
                 f"{self._place.root / file.path} holds what was erased for good ({said.id}), and "
@@ -166,16 +166,16 @@ class Taking:
             wanted |= {"status_at": self._at, "status_reason": "changed in its file"}
         differing = {name: value for name, value in wanted.items() if getattr(row, name) != value}
         if row.content != said.content:
-            again = commit.rewrite(self._writer, row, row.with_(content=said.content, **wanted))
-            entity_linking.note(self._writer, [again], at=self._at)
+            again = commit.rewrite(self._tx, row, row.with_(content=said.content, **wanted))
+            entity_linking.note(self._tx, [again], at=self._at)
         elif differing:
-            self._writer.change(row, **differing)
+            self._tx.change(row, **differing)
         if differing or row.content != said.content:
             self.changed.append(row.id)
 
     def _add_new(self) -> None:
-        added = self._writer.add_many(self._new) if self._new else []
-        entity_linking.note(self._writer, added, at=self._at)
+        added = self._tx.add_many(self._new) if self._new else []
+        entity_linking.note(self._tx, added, at=self._at)
         self.added += [memory.id for memory in added]
         self._new = []
 
@@ -186,7 +186,7 @@ class Taking:
         home = self._homes.get(memory)
         was = self.known.get(path)
         if home is not None and home != path and home in self.known:
-            self._writer.drop_files(self._place.scope, self._root, [home])
+            self._tx.drop_files(self._place.scope, self._root, [home])
             del self.known[home]
         if was is not None and was.memory != memory:
             self.given_up.add(was.memory)
@@ -196,7 +196,7 @@ class Taking:
         """Ids of memories that were purged, here or where this store is kept equal."""
         return {
             target
-            for noun, target in self._writer.purges(self._place.scope, after=0)
+            for noun, target in self._tx.purges(self._place.scope, after=0)
             if noun == "memory"
         }
 
@@ -205,9 +205,7 @@ class Taking:
     @cached_property
     def _others(self) -> list[dict[str, Path]]:
         here = {root: folder for root, folder in self._checkout.others.items() if folder.is_dir()}
-        known = {
-            folder: self._writer.files(self._place.scope, root) for root, folder in here.items()
-        }
+        known = {folder: self._tx.files(self._place.scope, root) for root, folder in here.items()}
         return [
             {file.memory: folder / file.path for file in files} for folder, files in known.items()
         ]

@@ -1,6 +1,4 @@
-"""What can be done to records, each a function of a writer. The files follow when the transaction
-ends.
-"""
+"""Operations on records, each a function of a transaction. The files follow when it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import Any, Literal
 
 from ..errors import Conflict, InvalidInput
 from ..ingest import commit, entity_linking
-from ..storage.protocol import Writer
+from ..storage.protocol import Transaction
 from ..text import frontmatter
 from ..text.frontmatter import Document
 from ..text.secrets import find_secrets
@@ -90,14 +88,14 @@ def new(given: Given, place: RecordRoot, *, at: Micros, max_bytes: int) -> Memor
     return made.with_(metadata={**made.metadata, "file": file_name(made)})
 
 
-def add(writer: Writer, record: Memory, *, at: Micros) -> Memory:
+def add(tx: Transaction, record: Memory, *, at: Micros) -> Memory:
     """Stores a new record."""
-    added = writer.add(record)
-    entity_linking.note(writer, [added], at=at)
+    added = tx.add(record)
+    entity_linking.note(tx, [added], at=at)
     return added
 
 
-def update(writer: Writer, old: Memory, given: Given, *, at: Micros, max_bytes: int) -> Memory:
+def update(tx: Transaction, old: Memory, given: Given, *, at: Micros, max_bytes: int) -> Memory:
     """Gives a record what is given; what says the same as before is no change."""
     made = commit.build(given.over(old), old.scope, at=at, max_bytes=max_bytes)
     if "redacted" in old.metadata and given.body is None:
@@ -110,21 +108,19 @@ def update(writer: Writer, old: Memory, given: Given, *, at: Micros, max_bytes: 
         return old
     moment = max(at - at % SECOND, old.updated_at)
     if made.content == old.content:
-        return writer.change(old, **wanted, updated_at=moment)
-    again = commit.rewrite(
-        writer, old, old.with_(content=made.content, updated_at=moment, **wanted)
-    )
-    entity_linking.note(writer, [again], at=at)
+        return tx.change(old, **wanted, updated_at=moment)
+    again = commit.rewrite(tx, old, old.with_(content=made.content, updated_at=moment, **wanted))
+    entity_linking.note(tx, [again], at=at)
     return again
 
 
-def reclassify(writer: Writer, old: Memory, category: str, *, at: Micros) -> Memory:
+def reclassify(tx: Transaction, old: Memory, category: str, *, at: Micros) -> Memory:
     """Gives a record another category."""
     if old.category == category:
         return old
     name = PurePosixPath(str(old.metadata["file"])).name
     metadata = {**old.metadata, "file": f"{RECORDS}/{category}/{name}"}
-    return writer.change(
+    return tx.change(
         old,
         category=category,
         kind=CATEGORIES[category],
@@ -134,14 +130,14 @@ def reclassify(writer: Writer, old: Memory, category: str, *, at: Micros) -> Mem
 
 
 def move(
-    writer: Writer, old: Memory, place: RecordRoot, places: Sequence[RecordRoot], *, at: Micros
+    tx: Transaction, old: Memory, place: RecordRoot, places: Sequence[RecordRoot], *, at: Micros
 ) -> Memory:
     """Puts a record into another place, under the same id. What it was linked to in the old one is
     linked no more.
     """
     if old.scope == place.scope:
         return old
-    if writer.memory(place.scope, old.id) is not None:
+    if tx.memory(place.scope, old.id) is not None:
         raise Conflict(f"There is a record {old.id} in {place.scope} already. Nothing was moved.")
     moved = old.with_(scope=place.scope, seq=0, updated_at=max(at - at % SECOND, old.updated_at))
     document = _own_text(old, places)
@@ -149,24 +145,24 @@ def move(
         moved = moved.with_(
             metadata={**old.metadata, WAS: patched(document, old, moved, place).text}
         )
-    delete(writer, old, places)
-    return add(writer, moved, at=at)
+    delete(tx, old, places)
+    return add(tx, moved, at=at)
 
 
-def delete(writer: Writer, old: Memory, places: Sequence[RecordRoot]) -> Memory:
+def delete(tx: Transaction, old: Memory, places: Sequence[RecordRoot]) -> Memory:
     """Takes a record out; the journal keeps it, with the text of its file where that says more."""
     document = _own_text(old, places)
     if document is not None:
-        writer.change(old, metadata={**old.metadata, WAS: document.text})
-    writer.remove(old)
+        tx.change(old, metadata={**old.metadata, WAS: document.text})
+    tx.remove(old)
     return old
 
 
-def undo(writer: Writer, scopes: Sequence[Scope], run: str) -> Events:
+def undo(tx: Transaction, scopes: Sequence[Scope], run: str) -> Events:
     """Takes a run back; records that it deleted have the text of their files again, for who writes
     them.
     """
-    events = writer.undo(scopes, run)
+    events = tx.undo(scopes, run)
     for event in events:
         metadata = (
             json.loads((event.before or {}).get("metadata") or "{}")
@@ -174,12 +170,12 @@ def undo(writer: Writer, scopes: Sequence[Scope], run: str) -> Events:
             else {}
         )
         back = (
-            writer.memory(event.scope, event.target)
+            tx.memory(event.scope, event.target)
             if event.after is None and WAS in metadata
             else None
         )
         if back is not None:
-            writer.change(back, metadata={**back.metadata, WAS: metadata[WAS]})
+            tx.change(back, metadata={**back.metadata, WAS: metadata[WAS]})
     return events
 
 

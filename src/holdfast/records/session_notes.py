@@ -23,7 +23,7 @@ from ..extraction.policy import Policy, private_after, withdrawn
 from ..extraction.progress import RECORDS, Marks, marks_by_session
 from ..extraction.runner import Extraction, Reached
 from ..models.llm.chat import Complete
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from ..text.terminal import counted
 from ..types import Clock, Edge, Memories, Memory, Micros, Scope, Session, iso
 from . import operations
@@ -76,7 +76,7 @@ class Extractor:
     store: Store
     clock: Clock
     actor: str
-    write: Callable[[str, Callable[[Writer], list[Noted] | None]], list[Noted] | None]
+    write: Callable[[str, Callable[[Transaction], list[Noted] | None]], list[Noted] | None]
     places: Mapping[str, RecordRoot]
     policy: Policy
     complete: Complete | None = None
@@ -112,9 +112,7 @@ class Extractor:
             done.failures[session.id] = f"{type(error).__name__}: {error}"
 
     def _save(self, extraction: Extraction[list[Noted]]) -> list[Noted]:
-        saved = self.write(
-            VERB, lambda writer: runner.save(writer, self, extraction, at=self.clock())
-        )
+        saved = self.write(VERB, lambda tx: runner.save(tx, self, extraction, at=self.clock()))
         return saved or []
 
     # As a sink
@@ -138,10 +136,10 @@ class Extractor:
         return so_far(read) == so_far(now)
 
     def apply(
-        self, writer: Writer, session: Session, extraction: Extraction[list[Noted]], *, at: Micros
+        self, tx: Transaction, session: Session, extraction: Extraction[list[Noted]], *, at: Micros
     ) -> list[Noted]:
         """Writes the notes down, and says what became of each."""
-        return [self._write_down(writer, session, one, at=at) for one in extraction.found]
+        return [self._write_down(tx, session, one, at=at) for one in extraction.found]
 
     def reached(self, session: Session, extraction: Extraction[list[Noted]]) -> list[Reached]:
         """As far as the session has come, with what was noted now and before."""
@@ -169,30 +167,32 @@ class Extractor:
 
     # Writing
 
-    def _write_down(self, writer: Writer, session: Session, one: Noted, *, at: Micros) -> Noted:
-        other = writer.memory(self._place(one.note).scope, one.other) if one.other else None
+    def _write_down(self, tx: Transaction, session: Session, one: Noted, *, at: Micros) -> Noted:
+        other = tx.memory(self._place(one.note).scope, one.other) if one.other else None
         if one.decision in ("known", "ignored"):
-            self._renew(writer, one, other, at=at)
+            self._renew(tx, one, other, at=at)
             return one
-        record = self._record(writer, session, one.note, at=at)
+        record = self._record(tx, session, one.note, at=at)
         if record is None:
             return replace(one, decision="ignored", reason="nothing is left of it without secrets")
         if self.policy.needs_person(record.kind):
             record = approval.proposal(record, by=self.actor)
-        added = operations.add(writer, record, at=at)
-        self._link(writer, added, one.note, at=at)
+        added = operations.add(tx, record, at=at)
+        self._link(tx, added, one.note, at=at)
         if other is not None and one.decision == "supersedes" and added.status == "active":
-            retire(writer, other, added, at=at, reason=one.reason)
+            retire(tx, other, added, at=at, reason=one.reason)
         elif other is not None:
-            writer.link(Edge(added.scope, added.id, other.id, "conflicts_with", at, one.reason))
+            tx.link(Edge(added.scope, added.id, other.id, "conflicts_with", at, one.reason))
         return replace(one, record=added.id)
 
-    def _record(self, writer: Writer, session: Session, note: Note, *, at: Micros) -> Memory | None:
+    def _record(
+        self, tx: Transaction, session: Session, note: Note, *, at: Micros
+    ) -> Memory | None:
         given = operations.Given(
             body=note.text,
             category=note.category,
             title=note.title,
-            source=_source(writer, session, note),
+            source=_source(tx, session, note),
             confidence=note.confidence,
             quote=note.quote,
         )
@@ -201,21 +201,19 @@ class Extractor:
         except Nothing:
             return None
 
-    def _renew(self, writer: Writer, one: Noted, known: Memory | None, *, at: Micros) -> None:
+    def _renew(self, tx: Transaction, one: Noted, known: Memory | None, *, at: Micros) -> None:
         """Notes that a record was borne out. Its file changes only where that makes it surer."""
         if known is not None and known.status == "active":
             sure = max(known.confidence, one.note.confidence)
-            self._link(
-                writer, writer.change(known, confidence=sure, last_accessed=at), one.note, at=at
-            )
+            self._link(tx, tx.change(known, confidence=sure, last_accessed=at), one.note, at=at)
 
-    def _link(self, writer: Writer, record: Memory, note: Note, *, at: Micros) -> None:
+    def _link(self, tx: Transaction, record: Memory, note: Note, *, at: Micros) -> None:
         """Links a record to the turns it rests on, where they belong to the same scope and are
         still there.
         """
         for turn in note.turns:
-            if writer.memory(record.scope, turn) is not None:
-                writer.link(Edge(record.scope, record.id, turn, "derived_from", at))
+            if tx.memory(record.scope, turn) is not None:
+                tx.link(Edge(record.scope, record.id, turn, "derived_from", at))
 
 
 # Which sessions, and how far
@@ -270,9 +268,9 @@ def _ends_with(session: Session, name: str) -> bool:
 # Where a note comes from
 
 
-def _source(writer: Writer, session: Session, note: Note) -> dict[str, Any]:
+def _source(tx: Transaction, session: Session, note: Note) -> dict[str, Any]:
     """Where a note comes from: session, file, lines and time."""
-    turn = writer.memory(session.scope, note.source)
+    turn = tx.memory(session.scope, note.source)
     at = turn.metadata.get("at") if turn else None
     where = at if isinstance(at, Mapping) else {"path": session.metadata.get("path")}
     told = {

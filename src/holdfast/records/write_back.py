@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ..errors import Conflict, InvalidInput
-from ..storage.protocol import KnownFile, Store, Writer
+from ..storage.protocol import KnownFile, Store, Transaction
 from ..text import frontmatter
 from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets
@@ -33,7 +33,7 @@ letter.
 class Mirror:
     """One transaction's way to the files of some places."""
 
-    writer: Writer
+    tx: Transaction
     store: Store
     places: Mapping[Scope, RecordRoot]
     changes: Changes
@@ -44,8 +44,8 @@ class Mirror:
         """Writes what changed to its files. With `strict`, InvalidInput for a record whose place is
         not open here.
         """
-        for scope, id_, before in self.writer.touched(SOURCE):
-            after = self.writer.memory(scope, id_)
+        for scope, id_, before in self.tx.touched(SOURCE):
+            after = self.tx.memory(scope, id_)
             place = self.places.get(scope)
             was = before if before is not None and is_record(before) else None
             if place is None:
@@ -76,7 +76,7 @@ class Mirror:
         if now is None or now.bytes != content:
             self.changes.create(_file(place, path), content)
         if WAS in after.metadata:
-            self.writer.change(after, metadata=_without_was(after))
+            self.tx.change(after, metadata=_without_was(after))
         self._note(place, path, after.id)
 
     def _change(self, place: RecordRoot, known: KnownFile, before: Memory, after: Memory) -> None:
@@ -90,19 +90,19 @@ class Mirror:
             self.changes.create(_file(place, path), new.encode())
             self.changes.delete(_file(place, known.path), old)
             self.changes.deleted.pop()  # it was moved, not deleted
-            self.writer.drop_files(after.scope, known.root, [known.path])
+            self.tx.drop_files(after.scope, known.root, [known.path])
         metadata = {**_without_was(after), "file": path}
         if not _undone_by_patching(new, document, before, after, place):
             metadata[WAS] = document.text
         if metadata != after.metadata:
-            self.writer.change(after, metadata=metadata)
+            self.tx.change(after, metadata=metadata)
         self._note(place, path, after.id)
 
     def bring_up(self, place: RecordRoot, file: KnownFile) -> None:
         """Brings a file to what its memory says, which was changed where the file was not at
         hand.
         """
-        after = self.writer.memory(place.scope, file.memory)
+        after = self.tx.memory(place.scope, file.memory)
         old = atomic_files.read(_file(place, file.path))
         if old is None:
             return
@@ -141,8 +141,8 @@ class Mirror:
         if known is not None:
             if old is not None and old.hash != atomic_files.hash_noted(known):
                 raise atomic_files.changed_meanwhile(_file(place, path))
-            self.writer.drop_files(before.scope, known.root, [path])
-            release(self.writer, before.scope, {before.id})
+            self.tx.drop_files(before.scope, known.root, [path])
+            release(self.tx, before.scope, {before.id})
         elif old is not None and _id_in(old, path) != before.id:
             # Another file by now; of one that was purged nothing is known any more.
             return
@@ -168,9 +168,7 @@ class Mirror:
     def _files(self, place: RecordRoot) -> dict[str, KnownFile]:
         if place.scope not in self._known:
             root = atomic_files.root_of(self.store, place.root)
-            self._known[place.scope] = {
-                one.memory: one for one in self.writer.files(place.scope, root)
-            }
+            self._known[place.scope] = {one.memory: one for one in self.tx.files(place.scope, root)}
         return self._known[place.scope]
 
     def _note(self, place: RecordRoot, path: str, memory: str) -> None:
@@ -178,17 +176,17 @@ class Mirror:
         assert content is not None, path
         root = atomic_files.root_of(self.store, place.root)
         mark = KnownFile("", root, "", 0, 0, "")
-        self.writer.put_files(place.scope, [mark, atomic_files.noted(root, path, memory, content)])
+        self.tx.put_files(place.scope, [mark, atomic_files.noted(root, path, memory, content)])
 
 
-def release(writer: Writer, scope: Scope, memories: Set[str]) -> None:
+def release(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
     """Lets files of other checkouts hold these memories no more: they were deleted, and the files
     may stay.
     """
-    for mark in writer.files(scope, ""):
-        held = [file for file in writer.files(scope, mark.path) if file.memory in memories]
+    for mark in tx.files(scope, ""):
+        held = [file for file in tx.files(scope, mark.path) if file.memory in memories]
         if held:
-            writer.put_files(scope, [file._replace(memory="") for file in held])
+            tx.put_files(scope, [file._replace(memory="") for file in held])
 
 
 def elsewhere(record: Memory) -> InvalidInput:

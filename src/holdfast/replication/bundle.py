@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput, StoreError
-from ..storage.protocol import Author, Store, Writer
+from ..storage.protocol import Author, Store, Transaction
 from ..storage.schema import TABLES, promised, to_json
 from ..types import Scope
 
@@ -105,7 +105,7 @@ def import_bundle(
     header_line, header = _header(source)
     begun = False
 
-    def work(writer: Writer) -> Imported:
+    def work(tx: Transaction) -> Imported:
         nonlocal begun
         if (
             begun
@@ -114,7 +114,7 @@ def import_bundle(
                 "The connection was lost in the middle. Nothing was imported; import it again."
             )
         begun = True
-        return _take_truth(writer, source, header_line, header, into, kept, progress)
+        return _take_truth(tx, source, header_line, header, into, kept, progress)
 
     taken = store.write(author, work)
     return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
@@ -138,7 +138,7 @@ def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
 
 
 def _take_truth(
-    writer: Writer,
+    tx: Transaction,
     source: Iterator[tuple[int, str]],
     header_line: str,
     header: Mapping[str, Any],
@@ -165,9 +165,7 @@ def _take_truth(
         if into is not None:
             row["scope"] = str(into)
         is_kept = noun == "memory" and (row.get("scope"), row.get("id")) in kept
-        is_new = not is_kept and _restore(
-            writer, number, noun, row, journal=not header.get("history")
-        )
+        is_new = not is_kept and _restore(tx, number, noun, row, journal=not header.get("history"))
         added[noun] += is_new
         skipped += not is_new
         progress(1)
@@ -176,11 +174,13 @@ def _take_truth(
     )
 
 
-def _restore(writer: Writer, number: int, noun: str, row: dict[str, Any], *, journal: bool) -> bool:
+def _restore(
+    tx: Transaction, number: int, noun: str, row: dict[str, Any], *, journal: bool
+) -> bool:
     if "its_type" in row:
         row["type"] = row.pop("its_type")
     try:
-        return writer.restore_row(noun, row, journal=journal)
+        return tx.restore_row(noun, row, journal=journal)
     except InvalidInput as error:
         raise InvalidInput(f"Line {number}: {error} Nothing was imported.") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:

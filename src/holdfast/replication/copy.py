@@ -189,7 +189,7 @@ def _named(noun: str, row: Row) -> str:
 
 def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
     if noun != VECTOR:
-        target.write(_COPIER, lambda writer: writer.restore_many(noun, scope, rows))
+        target.write(_COPIER, lambda tx: tx.restore_many(noun, scope, rows))
         return
     for model, of_model in groupby(rows, key=itemgetter("model")):
         packed = {row["memory"]: base64.b64decode(row[VECTOR]) for row in of_model}

@@ -35,7 +35,7 @@ from ..storage.connect import check_place, is_server, location_of, shown
 from ..storage.merge import Lineage
 from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
-from ..storage.protocol import BEHIND, Adopted, Author, Filter, Met, Store, T, Writer
+from ..storage.protocol import BEHIND, Adopted, Author, Filter, Met, Store, T, Transaction
 from ..storage.schema import to_json
 from ..storage.sqlite.connection import status
 from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
@@ -103,7 +103,7 @@ class Run:
     progress: Progress = lambda entries: None
     step: int = STEP
 
-    def write(self, store: Store, work: Callable[[Writer], T]) -> T:
+    def write(self, store: Store, work: Callable[[Transaction], T]) -> T:
         """One transaction."""
         return store.write(self.author(), work)
 
@@ -160,8 +160,8 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
     return done
 
 
-def _news(scope: Scope, lineages: Sequence[Lineage], writer: Writer) -> set[tuple[str, str]]:
-    return {(one.noun, one.target) for one in writer.pending_changes(scope, lineages)}
+def _news(scope: Scope, lineages: Sequence[Lineage], tx: Transaction) -> set[tuple[str, str]]:
+    return {(one.noun, one.target) for one in tx.pending_changes(scope, lineages)}
 
 
 def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> tuple[_Side, _Side]:
@@ -170,7 +170,7 @@ def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> 
 
 
 def _name(store: Store, scope: Scope, run: Run) -> str:
-    return run.write(store, lambda writer: writer.replica_id(scope)) or new_id("store", run.clock())
+    return run.write(store, lambda tx: tx.replica_id(scope)) or new_id("store", run.clock())
 
 
 def _met(target: _Side, source: _Side, run: Run) -> Met:
@@ -180,12 +180,10 @@ def _met(target: _Side, source: _Side, run: Run) -> Met:
     A file may have been put back from a backup, or be a copy that went its own way under the same
     name.
     """
-    met = run.write(target.store, lambda writer: writer.sync_position(target.scope, source.name))
+    met = run.write(target.store, lambda tx: tx.sync_position(target.scope, source.name))
     if not met.seq:
         return met
-    last = run.write(
-        source.store, lambda writer: writer.journal(source.scope, after=met.seq - 1, limit=1)
-    )
+    last = run.write(source.store, lambda tx: tx.journal(source.scope, after=met.seq - 1, limit=1))
     return met if [(event.seq, event.run) for event in last] == [(met.seq, met.run)] else Met()
 
 
@@ -205,34 +203,34 @@ def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
             target.scrub = target.scrub or bool(done.count)
 
 
-def _erased(scope: Scope, after: int, writer: Writer) -> list[Lineage]:
+def _erased(scope: Scope, after: int, tx: Transaction) -> list[Lineage]:
     """What was erased behind an entry; whole owners first, for what is left of one is newer than
     its erasure.
     """
-    found = writer.lineages(scope, writer.purges(scope, after=after))
+    found = tx.lineages(scope, tx.purges(scope, after=after))
     whole = [one for one in found if (one.noun, one.target) == WHOLE_SCOPE]
     return [*whole, *(one for one in found if one.purged and one not in whole)]
 
 
-def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, writer: Writer) -> Adopted:
+def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transaction) -> Adopted:
     """Takes lineages in, and erases quotations of what goes by that."""
-    done = writer.apply_changes(scope, lineages)
+    done = tx.apply_changes(scope, lineages)
     if done.erased or done.sessions:
-        redact_quotations(writer, scope, done.erased, done.sessions)
-        enqueue_cleanup(writer, scope, at)
-    _leave_files_behind(writer, scope, {target for noun, target in done.things if noun == "memory"})
+        redact_quotations(tx, scope, done.erased, done.sessions)
+        enqueue_cleanup(tx, scope, at)
+    _leave_files_behind(tx, scope, {target for noun, target in done.things if noun == "memory"})
     return done
 
 
-def _leave_files_behind(writer: Writer, scope: Scope, memories: Set[str]) -> None:
+def _leave_files_behind(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
     """Notes that the files of these memories say what they said before: whoever follows them next
     writes to them.
     """
-    for mark in writer.files(scope, "") if memories else ():
-        files = [one for one in writer.files(scope, mark.path) if one.memory in memories]
+    for mark in tx.files(scope, "") if memories else ():
+        files = [one for one in tx.files(scope, mark.path) if one.memory in memories]
         behind = [one for one in files if not one.hash.startswith(BEHIND)]
         if behind:
-            writer.put_files(
+            tx.put_files(
                 scope, [one._replace(mtime=UNSURE, hash=BEHIND + one.hash) for one in behind]
             )
 
@@ -265,9 +263,7 @@ def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
     contradict it.
     """
     read = _met(other, side, run).seq
-    return bool(
-        run.write(side.store, lambda writer: writer.journal(side.scope, after=read, limit=1))
-    )
+    return bool(run.write(side.store, lambda tx: tx.journal(side.scope, after=read, limit=1)))
 
 
 def _read(source: _Side, met: Met, run: Run) -> _Step:
@@ -276,12 +272,12 @@ def _read(source: _Side, met: Met, run: Run) -> _Step:
     """
     now = run.clock()
 
-    def work(writer: Writer) -> _Step:
-        tail = writer.journal(source.scope, after=met.seq, limit=run.step)
+    def work(tx: Transaction) -> _Step:
+        tail = tx.journal(source.scope, after=met.seq, limit=run.step)
         things = dict.fromkeys((event.noun, event.target) for event in tail)
-        lineages = writer.lineages(source.scope, things)
+        lineages = tx.lineages(source.scope, things)
         ends = {thing for one in lineages for thing in referents(one)} - things.keys()
-        lineages += writer.lineages(source.scope, sorted(ends))
+        lineages += tx.lineages(source.scope, sorted(ends))
         sessions = [
             str(one.key[0]) for one in lineages if one.noun == "session" and one.row is not None
         ]
@@ -330,23 +326,23 @@ def _take(
 ) -> int:
     """Puts one step into the target, all of it or nothing; how many sessions got messages by it."""
 
-    def work(writer: Writer) -> tuple[Adopted, list[tuple[str, str]]]:
-        adopted = _adopt(target.scope, step.lineages, run.clock(), writer)
-        _release(writer, target.scope, adopted, at=run.clock())
+    def work(tx: Transaction) -> tuple[Adopted, list[tuple[str, str]]]:
+        adopted = _adopt(target.scope, step.lineages, run.clock(), tx)
+        _release(tx, target.scope, adopted, at=run.clock())
         for session, messages in talks.items():
             # Messages alone leave no word in the journal, and a third store follows nothing else.
             unsaid = ("session", to_json([session])) not in adopted.things
-            adopted.count["message"] += writer.take_messages(
+            adopted.count["message"] += tx.take_messages(
                 target.scope, session, messages, journal=unsaid
             )
         at = run.clock()
-        _keep_once(writer, target.scope, adopted.memories, at=at)
+        _keep_once(tx, target.scope, adopted.memories, at=at)
         pairs = [
-            *_two_corrections(writer, target.scope, adopted.edges),
-            *_active(writer, target.scope, twins),
+            *_two_corrections(tx, target.scope, adopted.edges),
+            *_active(tx, target.scope, twins),
         ]
-        conflicts = [pair for pair in pairs if _link(writer, target.scope, *pair, at=at)]
-        writer.set_sync_position(target.scope, source.name, step.sync_position, own=target.name)
+        conflicts = [pair for pair in pairs if _link(tx, target.scope, *pair, at=at)]
+        tx.set_sync_position(target.scope, source.name, step.sync_position, own=target.name)
         return adopted, conflicts
 
     adopted, conflicts = run.write(target.store, work)
@@ -359,23 +355,21 @@ def _take(
 # What rows mean
 
 
-def _release(writer: Writer, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
+def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
     """Gives memories that were damaged elsewhere, and are sound here, the status back that they
     had.
 
     The entry that says so travels back with the sound row, and so the damaged one is healed.
     """
-    for lineage in writer.lineages(
-        scope, sorted(one for one in adopted.things if one[0] == "memory")
-    ):
-        memory = writer.memory(scope, lineage.target) if lineage.aside else None
-        if memory is None or not writer.is_sound(memory):
+    for lineage in tx.lineages(scope, sorted(one for one in adopted.things if one[0] == "memory")):
+        memory = tx.memory(scope, lineage.target) if lineage.aside else None
+        if memory is None or not tx.is_sound(memory):
             continue
         put_aside = next(
             event for event in reversed(lineage.events) if "status" in (event.after or ())
         )
         before = {"status": "active", "status_reason": ""} | dict(put_aside.before or {})
-        writer.change(
+        tx.change(
             memory,
             status=before["status"],
             status_reason=before["status_reason"],
@@ -384,14 +378,14 @@ def _release(writer: Writer, scope: Scope, adopted: Adopted, *, at: Micros) -> N
         )
 
 
-def _keep_once(writer: Writer, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:
+def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:
     """Retires what says the same as another memory word for word: the younger, unless a person
     confirmed it.
     """
     arrived = [
-        memory for id_ in ids if (memory := writer.memory(scope, id_)) and memory.status == "active"
+        memory for id_ in ids if (memory := tx.memory(scope, id_)) and memory.status == "active"
     ]
-    twins = writer.same_content([memory for memory in arrived if kept_once(memory)])
+    twins = tx.same_content([memory for memory in arrived if kept_once(memory)])
     for memory in arrived:
         twin = twins.get(memory.id)
         if twin is None or twin.id == memory.id:
@@ -399,31 +393,29 @@ def _keep_once(writer: Writer, scope: Scope, ids: Sequence[str], *, at: Micros) 
         first, second = sorted(
             (memory, twin), key=lambda one: (not one.protected, one.created_at, one.id)
         )
-        commit.set_status(
-            writer, second, "superseded", at=at, reason=f"says the same as {first.id}"
-        )
-        writer.link(Edge(scope, first.id, second.id, "supersedes", at))
+        commit.set_status(tx, second, "superseded", at=at, reason=f"says the same as {first.id}")
+        tx.link(Edge(scope, first.id, second.id, "supersedes", at))
 
 
 def _two_corrections(
-    writer: Writer, scope: Scope, edges: Sequence[tuple[str, str, str]]
+    tx: Transaction, scope: Scope, edges: Sequence[tuple[str, str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Pairs of active memories that both took the place of one."""
     for source, target, relation in edges:
         if relation != "supersedes":
             continue
-        for other in writer.edges(scope, target):
+        for other in tx.edges(scope, target):
             if other.relation == relation and other.target == target and other.source != source:
-                yield from _active(writer, scope, {source: [other.source]})
+                yield from _active(tx, scope, {source: [other.source]})
 
 
 def _active(
-    writer: Writer, scope: Scope, pairs: Mapping[str, Sequence[str]]
+    tx: Transaction, scope: Scope, pairs: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str]]:
     """Those of these pairs of memories of which both are recalled."""
     for one, others in pairs.items():
         for other in others:
-            both = [memory for id_ in (one, other) if (memory := writer.memory(scope, id_))]
+            both = [memory for id_ in (one, other) if (memory := tx.memory(scope, id_))]
             if [memory.status for memory in both] == ["active", "active"]:
                 later, earlier = sorted(
                     both, key=lambda memory: (memory.created_at, memory.id), reverse=True
@@ -431,11 +423,11 @@ def _active(
                 yield later.id, earlier.id
 
 
-def _link(writer: Writer, scope: Scope, later: str, earlier: str, *, at: Micros) -> bool:
+def _link(tx: Transaction, scope: Scope, later: str, earlier: str, *, at: Micros) -> bool:
     """Marks two memories as contradicting each other; whether they were not."""
-    if any({edge.source, edge.target} == {later, earlier} for edge in writer.edges(scope, later)):
+    if any({edge.source, edge.target} == {later, earlier} for edge in tx.edges(scope, later)):
         return False
-    writer.link(Edge(scope, later, earlier, "conflicts_with", at, IN_CONFLICT))
+    tx.link(Edge(scope, later, earlier, "conflicts_with", at, IN_CONFLICT))
     return True
 
 
@@ -517,9 +509,9 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
 def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, run: Run) -> None:
     noted = {job.scope for job in store.jobs(scopes) if (job.kind, job.key) == (SYNC, shown(place))}
 
-    def work(writer: Writer) -> None:
+    def work(tx: Transaction) -> None:
         for scope in scopes if error else noted:
-            writer.note_sync(scope, shown(place), error)
+            tx.note_sync(scope, shown(place), error)
 
     if error or noted:
         run.write(store, work)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .connect import open_store
-from .protocol import Author, Filter, Findings, Store, Writer
+from .protocol import Author, Filter, Findings, Store, Transaction
 from .sqlite.store import InMemoryStore, SQLiteStore
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "InMemoryStore",
     "SQLiteStore",
     "Store",
-    "Writer",
+    "Transaction",
     "open_store",
 ]

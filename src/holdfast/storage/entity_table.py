@@ -18,7 +18,7 @@ _COLUMNS = ", ".join(f"e.{column}" for column in ENTITIES.columns)
 
 
 class SQLEntities(ScopedSQL):
-    """The part of a store that knows entities; see `Store` in base.py for what each method
+    """The part of a store that knows entities; see `Store` in protocol.py for what each method
     promises.
     """
 

@@ -19,7 +19,7 @@ SELECT_FILES = f"SELECT {_COLUMNS} FROM files WHERE scope = ? AND root = ? ORDER
 
 
 class SQLFiles(ScopedSQL):
-    """The part of a store that knows files; see `Store` in base.py for what it promises."""
+    """The part of a store that knows files; see `Store` in protocol.py for what it promises."""
 
     def files(self, scope: Scope, root: str) -> KnownFiles:
         numbers = self.numbers((scope,))
@@ -33,9 +33,7 @@ class SQLFiles(ScopedSQL):
 
 
 class FilesWriter(JournalledRows):
-    """The part of a transaction that notes files; see `Writer` in base.py for what each method
-    promises.
-    """
+    """The files of a transaction; see `Transaction` in protocol.py."""
 
     def files(self, scope: Scope, root: str) -> KnownFiles:
         return _known(self.execute(SELECT_FILES, (self.known(scope), root)))

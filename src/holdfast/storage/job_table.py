@@ -24,7 +24,7 @@ ENQUEUE = (
 
 
 class SQLJobs(ScopedSQL):
-    """The part of a store that keeps jobs; see `Store` in base.py for what each method promises."""
+    """The jobs of a store; see `Store` in protocol.py."""
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
         if not self.numbers((scope,)):

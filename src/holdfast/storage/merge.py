@@ -71,9 +71,7 @@ def is_purged(event: Event) -> bool:
 
 
 def ends_owner(event: Event) -> bool:
-    """Whether an entry says that everything of its scope was erased: `Writer.purge_scope` leaves
-    it.
-    """
+    """Whether an entry says that its whole scope was erased; `Transaction.purge_scope` leaves it."""
     return event.noun == PROFILES.noun and event.before == {PURGED: True}
 
 

@@ -54,9 +54,7 @@ _COMING = tuple(TABLES)
 
 
 class PeerWriter(ErasingWriter):
-    """The part of a transaction that keeps two stores equal; see `Writer` in base.py for what each
-    promises.
-    """
+    """The replication part of a transaction; see `Transaction` in protocol.py."""
 
     _gone_there: Collection[str] = ()
     """Entities that are not in the store whose rows are being taken in."""

@@ -229,7 +229,7 @@ class KnownFile(NamedTuple):
 KnownFiles = list[KnownFile]
 
 
-class Writer(Protocol):
+class Transaction(Protocol):
     """Changes inside one transaction. Each call is journalled; reads see the changes made so
     far.
     """
@@ -553,11 +553,11 @@ class Store(Protocol):
     location: str
     """Where it is, for people: a path or a URL without password."""
 
-    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one transaction: all of it is there afterwards, or none of it.
 
         `work` may run again if another writer got in the way, so it must do nothing but use its
-        writer.
+        transaction.
         """
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:
@@ -884,7 +884,7 @@ class Store(Protocol):
         """Ends all connections. Closing twice equals once; later calls raise StoreClosed."""
 
 
-def rests_on(place: Store | Writer, memory: Memory) -> list[str]:
+def rests_on(place: Store | Transaction, memory: Memory) -> list[str]:
     """The ids of the memories that one was derived from, in the order in which they were linked."""
     edges = place.edges(memory.scope, memory.id)
     return [

@@ -9,7 +9,7 @@ from typing import Any
 from ..types import SCOPE_KINDS, Memories, Scope, Scopes
 from .damage import NOT_TEXT, Damage, Damages, GarbledRow
 from .filters import Dialect
-from .protocol import Author, T, Writer
+from .protocol import Author, T, Transaction
 from .schema import SELECT_MEMORY, Row, Rows, Statements, memory_from
 
 Numbers = Sequence[int]
@@ -42,7 +42,7 @@ class ScopedSQL(ABC):
         """Runs `work` in one write transaction that is not journalled: bookkeeping, not memory."""
 
     @abstractmethod
-    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         """See Store."""
 
     # Scopes

@@ -78,7 +78,7 @@ FEW = 20
 
 
 class ErasingWriter(NounWriter):
-    """The part of a transaction that erases; see `Writer` in base.py for what each method
+    """The part of a transaction that erases; see `Transaction` in protocol.py for what each method
     promises.
     """
 

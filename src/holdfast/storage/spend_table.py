@@ -20,7 +20,7 @@ _WITHIN = " WHERE spend.tokens + excluded.tokens <= ?"
 
 
 class SQLSpend(ScopedSQL):
-    """The part of a store that keeps accounts; see `Store` in base.py for what each method
+    """The part of a store that keeps accounts; see `Store` in protocol.py for what each method
     promises.
     """
 

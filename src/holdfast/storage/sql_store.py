@@ -59,7 +59,7 @@ Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
 class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
-    """The portable half of a store; see `Store` in base.py for what each method promises."""
+    """The portable half of a store; see `Store` in protocol.py for what each method promises."""
 
     # Damage
 

@@ -66,8 +66,8 @@ _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-class RowWriter(PeerWriter, FilesWriter):
-    """One transaction's changes; see `Writer` in base.py for what each promises."""
+class RowTransaction(PeerWriter, FilesWriter):
+    """One transaction's changes; see `Transaction` in protocol.py for what each promises."""
 
     def history(self, scope: Scope, memory: str) -> Events:
         rows = self.execute(

@@ -55,7 +55,7 @@ from .schema import (
 
 
 class NounWriter(JournalledRows):
-    """What a transaction may do to each noun; see `Writer` in base.py for what each promises."""
+    """What a transaction may do to each noun; see `Transaction` in protocol.py."""
 
     # Memories
 

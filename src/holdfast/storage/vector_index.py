@@ -24,7 +24,7 @@ PAGE = 500
 
 
 class SQLVectors(ScopedSQL):
-    """The part of a store that keeps vectors; see `Store` in base.py for what each method
+    """The part of a store that keeps vectors; see `Store` in protocol.py for what each method
     promises.
     """
 

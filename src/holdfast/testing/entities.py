@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ..errors import Conflict, NotFound, Refused
-from ..storage.protocol import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Transaction
 from ..types import Entity, Memory, Scope
 from .scene import (
     ANN,
@@ -54,24 +54,24 @@ def names(entities: Sequence[Entity]) -> list[str]:
     return [entity.name for entity in entities]
 
 
-def _moved(writer: Writer, one: Memory) -> None:
+def _moved(tx: Transaction, one: Memory) -> None:
     """What a merge does: Zoe's names and mentions go to another, and Zoe goes."""
-    writer.put_entity(Entity("ent_new", ANN, "New", "person", START, ("Zoe", "@zoe")))
-    writer.mention(ANN, entity="ent_new", memory=one.id)
-    writer.remove_entity(ZOE)
+    tx.put_entity(Entity("ent_new", ANN, "New", "person", START, ("Zoe", "@zoe")))
+    tx.mention(ANN, entity="ent_new", memory=one.id)
+    tx.remove_entity(ZOE)
 
 
-def _renewed(writer: Writer, _: Memory) -> None:
-    writer.remove_entity(ZOE)
-    writer.put_entity(ZOE)
+def _renewed(tx: Transaction, _: Memory) -> None:
+    tx.remove_entity(ZOE)
+    tx.put_entity(ZOE)
 
 
-CHANGES: Mapping[str, Callable[[Writer, Memory], Any]] = {
-    "remove an entity": lambda writer, one: writer.remove_entity(ZOE),
-    "take back a mention": lambda writer, one: writer.unmention(ANN, entity=ZOE.id, memory=one.id),
+CHANGES: Mapping[str, Callable[[Transaction, Memory], Any]] = {
+    "remove an entity": lambda tx, one: tx.remove_entity(ZOE),
+    "take back a mention": lambda tx, one: tx.unmention(ANN, entity=ZOE.id, memory=one.id),
     "merge": _moved,
-    "rename by case only": lambda writer, one: writer.put_entity(replace(ZOE, name="ZOE")),
-    "other names": lambda writer, one: writer.put_entity(replace(ZOE, aliases=("Zo",))),
+    "rename by case only": lambda tx, one: tx.put_entity(replace(ZOE, name="ZOE")),
+    "other names": lambda tx, one: tx.put_entity(replace(ZOE, aliases=("Zo",))),
     "remove and add again": _renewed,
 }
 
@@ -188,7 +188,7 @@ class EntitiesContract:
 
         for scope in (ANN, BOB):
             fill(scope)
-            write(store, lambda writer: writer.entity(TEAM, ZOE.id))
+            write(store, lambda tx: tx.entity(TEAM, ZOE.id))
         for scope in (ANN, BOB):
             own = replace(ZOE, scope=scope, aliases=(scope.key,), mentions=1)
             assert store.entities([scope], names=["zoe"]) == [own]
@@ -206,7 +206,7 @@ class EntitiesContract:
     def test_a_writer_finds_an_entity_by_any_name_and_its_type(self, store: Store) -> None:
         known(store, ZOE, Entity("ent_tool", ANN, "Zoe", "project", START))
 
-        def work(writer: Writer) -> list[Entity | None]:
+        def work(tx: Transaction) -> list[Entity | None]:
             asked = (
                 ("zoe", "person"),
                 ("@zoe", "person"),
@@ -214,12 +214,12 @@ class EntitiesContract:
                 ("zo", "person"),
                 ("@zoe", "project"),
             )
-            return [writer.entity_named(ANN, name, type_) for name, type_ in asked]
+            return [tx.entity_named(ANN, name, type_) for name, type_ in asked]
 
         found = write(store, work)
         assert found[:2] == [ZOE, ZOE]
         assert [entity and entity.id for entity in found[2:]] == ["ent_tool", None, None]
-        assert write(store, lambda writer: writer.entity_named(BOB, "zoe", "person")) is None
+        assert write(store, lambda tx: tx.entity_named(BOB, "zoe", "person")) is None
         assert store.scopes() == [ANN]
 
     def test_a_name_of_its_own_comes_before_an_alias_and_the_oldest_first(
@@ -231,7 +231,7 @@ class EntitiesContract:
 
         def put_and_find(entity: Entity) -> str | None:
             known(store, entity)
-            found = write(store, lambda writer: writer.entity_named(ANN, "zoe", "person"))
+            found = write(store, lambda tx: tx.entity_named(ANN, "zoe", "person"))
             return found.id if found else None
 
         assert [put_and_find(entity) for entity in (alias, later, older)] == [
@@ -244,16 +244,16 @@ class EntitiesContract:
         one, two = put(store, fact("one"), fact("two"))
         set_status(store, one, "archived")
 
-        def work(writer: Writer) -> tuple[Any, ...]:
-            writer.put_entity(ZOE)
+        def work(tx: Transaction) -> tuple[Any, ...]:
+            tx.put_entity(ZOE)
             for memory in (two, one):
-                writer.mention(ANN, entity=ZOE.id, memory=memory.id)
+                tx.mention(ANN, entity=ZOE.id, memory=memory.id)
             found = (
-                writer.entity(ANN, ZOE.id),
-                [memory.id for memory in writer.mentioning(ANN, ZOE.id)],
+                tx.entity(ANN, ZOE.id),
+                [memory.id for memory in tx.mentioning(ANN, ZOE.id)],
             )
-            writer.remove_entity(ZOE)
-            return (*found, writer.entity(ANN, ZOE.id), writer.mentioning(ANN, ZOE.id))
+            tx.remove_entity(ZOE)
+            return (*found, tx.entity(ANN, ZOE.id), tx.mentioning(ANN, ZOE.id))
 
         assert write(store, work) == (ZOE, [one.id, two.id], None, [])
 
@@ -263,7 +263,7 @@ class EntitiesContract:
         known(store, ZOE, other)
         mentioned(store, ZOE, one)
         mentioned(store, other, one)
-        write(store, lambda writer: writer.remove_entity(ZOE))
+        write(store, lambda tx: tx.remove_entity(ZOE))
         assert store.entities([ANN]) == [replace(other, mentions=1)]
         assert [row["entity"] for row in store.rows("entity_name", ANN)] == [
             "ent_other",
@@ -274,7 +274,7 @@ class EntitiesContract:
     def test_an_entity_that_is_not_there_cannot_be_removed(self, store: Store) -> None:
         known(store, replace(ZOE, scope=BOB))
         with pytest.raises(NotFound):
-            write(store, lambda writer: writer.remove_entity(ZOE))
+            write(store, lambda tx: tx.remove_entity(ZOE))
         assert names(store.entities([BOB])) == ["Zoe"]
 
     def test_a_mention_taken_back_twice_equals_once(self, store: Store) -> None:
@@ -282,21 +282,21 @@ class EntitiesContract:
         known(store, ZOE)
         mentioned(store, ZOE, one)
         for _ in range(2):
-            write(store, lambda writer: writer.unmention(ANN, entity=ZOE.id, memory=one.id))
-        write(store, lambda writer: writer.unmention(BOB, entity=ZOE.id, memory=one.id))
+            write(store, lambda tx: tx.unmention(ANN, entity=ZOE.id, memory=one.id))
+        write(store, lambda tx: tx.unmention(BOB, entity=ZOE.id, memory=one.id))
         assert store.mentioning(ANN, ZOE.id) == []
         assert [event.noun for event in store.events([ANN])].count("mention") == 2
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
     def test_changes_of_entities_are_undone_exactly(
-        self, store: Store, change: Callable[[Writer, Memory], Any]
+        self, store: Store, change: Callable[[Transaction, Memory], Any]
     ) -> None:
         one = put_one(store, fact("met Zoe"))
         known(store, ZOE)
         mentioned(store, ZOE, one)
         before = truth(store)
         run = run_id()
-        write(store, lambda writer: change(writer, one), run=run)
+        write(store, lambda tx: change(tx, one), run=run)
         after = truth(store)
         back = undo(store, run, when=at(2))
         assert truth(store) == before
@@ -307,10 +307,10 @@ class EntitiesContract:
         one, two = put(store, fact("one"), fact("two"))
         known(store, ZOE)
         mentioned(store, ZOE, one)
-        write(store, lambda writer: _moved(writer, one), run="run_merge")
+        write(store, lambda tx: _moved(tx, one), run="run_merge")
         write(
             store,
-            lambda writer: writer.mention(ANN, entity="ent_new", memory=two.id),
+            lambda tx: tx.mention(ANN, entity="ent_new", memory=two.id),
             run="run_later",
         )
         undo(store, "run_merge")
@@ -336,7 +336,7 @@ class EntitiesContract:
         one = put_one(store, fact("met Zoe"))
         known(store, ZOE)
         mentioned(store, ZOE, one)
-        write(store, lambda writer: writer.remove_entity(ZOE), run="run_remove")
+        write(store, lambda tx: tx.remove_entity(ZOE), run="run_remove")
         purge(store, one)
         with pytest.raises((Conflict, Refused)):
             undo(store, "run_remove")
@@ -344,16 +344,16 @@ class EntitiesContract:
 
     def test_the_registry_is_exported_and_restored(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
-        write(store, lambda writer: mention_all(writer, "Zoe", [one], "Zo"))
+        write(store, lambda tx: mention_all(tx, "Zoe", [one], "Zo"))
         rows = [
             (noun, row)
             for noun in ("memory", "entity", "entity_name", "mention")
             for row in store.rows(noun, ANN)
         ]
 
-        def restore(writer: Writer) -> None:
+        def restore(tx: Transaction) -> None:
             for noun, row in rows:
-                writer.restore_row(noun, {**row, "scope": "user:bob"}, journal=True)
+                tx.restore_row(noun, {**row, "scope": "user:bob"}, journal=True)
 
         write(store, restore)
         assert store.entities([BOB]) == [

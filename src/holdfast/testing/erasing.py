@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..errors import NotFound, Refused
-from ..storage.protocol import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Transaction
 from ..types import Edge, Entity, Session
 from .scene import (
     ALL,
@@ -41,10 +41,10 @@ def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
     """Stores a memory for each of these texts, all of which mention the entity."""
     stored = put(store, *(fact(name) for name in names))
 
-    def work(writer: Writer) -> None:
-        writer.put_entity(entity)
+    def work(tx: Transaction) -> None:
+        tx.put_entity(entity)
         for one in stored:
-            writer.mention(ANN, entity=entity.id, memory=one.id)
+            tx.mention(ANN, entity=entity.id, memory=one.id)
 
     write(store, work)
 
@@ -57,7 +57,7 @@ class ErasingContract:
     def test_the_reason_of_a_link_goes_with_its_memory(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         because = Edge(ANN, two.id, one.id, "supersedes", START, "because of zanzibar")
-        write(store, lambda writer: writer.link(because), run="run_link")
+        write(store, lambda tx: tx.link(because), run="run_link")
         undo(store, undo(store, "run_link"))
         purge(store, two)
         assert "zanzibar" not in told(store)
@@ -66,16 +66,16 @@ class ErasingContract:
         self, store: Store
     ) -> None:
         one = put_one(store, fact("zanzibar", title="zanzibar"))
-        assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
-        write(store, lambda writer: writer.remove(one), run="run_remove")
-        kept = write(store, lambda writer: writer.removed(ANN, one.id))
+        assert write(store, lambda tx: tx.removed(ANN, one.id)) is None
+        write(store, lambda tx: tx.remove(one), run="run_remove")
+        kept = write(store, lambda tx: tx.removed(ANN, one.id))
         assert kept is not None and (kept.id, kept.content, kept.title) == (
             one.id,
             "zanzibar",
             "zanzibar",
         )
         purge(store, kept)
-        assert write(store, lambda writer: writer.removed(ANN, one.id)) is None
+        assert write(store, lambda tx: tx.removed(ANN, one.id)) is None
         assert "zanzibar" not in told(store)
         with pytest.raises(Refused):
             undo(store, "run_remove")
@@ -87,11 +87,11 @@ class ErasingContract:
     ) -> None:
         write(
             store,
-            lambda writer: writer.put_session(Session("zanzibar", ANN, START, START)),
+            lambda tx: tx.put_session(Session("zanzibar", ANN, START, START)),
             run="run_begin",
         )
         store.enqueue(ANN, "learn", "zanzibar", watermark=1)
-        write(store, lambda writer: writer.purge_session(ANN, "zanzibar"))
+        write(store, lambda tx: tx.purge_session(ANN, "zanzibar"))
         assert "zanzibar" not in told(store)
         assert store.jobs([ANN]) == []
         with pytest.raises(Refused):
@@ -101,7 +101,7 @@ class ErasingContract:
         self, store: Store
     ) -> None:
         met(store, "met Zoe")
-        write(store, lambda writer: writer.put_entity(Entity(ZOE.id, ANN, "Mia", "person", START)))
+        write(store, lambda tx: tx.put_entity(Entity(ZOE.id, ANN, "Mia", "person", START)))
         met(store, "met Mia", entity=Entity(ZOE.id, ANN, "Mia", "person", START))
         (first,) = store.list(Filter((ANN,)), limit=1, order="oldest")
         purge(store, first)
@@ -110,19 +110,19 @@ class ErasingContract:
 
     def test_one_name_of_an_entity_can_be_erased(self, store: Store) -> None:
         met(store, "met Zo")
-        write(store, lambda writer: writer.purge_entity(ZOE, ["zoe"]))
+        write(store, lambda tx: tx.purge_entity(ZOE, ["zoe"]))
         assert [(entity.name, entity.aliases) for entity in store.entities([ANN])] == [("Zo", ())]
         assert "zoe" not in told(store).replace(ZOE.id, "")
-        write(store, lambda writer: writer.purge_entity(ZOE, ["zo"]))
+        write(store, lambda tx: tx.purge_entity(ZOE, ["zo"]))
         assert store.entities([ANN]) == []
 
     def test_whom_a_memory_mentions_or_mentioned(self, store: Store) -> None:
         met(store, "met Zoe")
         (one,) = store.list(Filter((ANN,)))
-        write(store, lambda writer: writer.unmention(ANN, entity=ZOE.id, memory=one.id))
-        assert [
-            entity.id for entity in write(store, lambda writer: writer.entities_of(ANN, one.id))
-        ] == [ZOE.id]
+        write(store, lambda tx: tx.unmention(ANN, entity=ZOE.id, memory=one.id))
+        assert [entity.id for entity in write(store, lambda tx: tx.entities_of(ANN, one.id))] == [
+            ZOE.id
+        ]
 
     def test_the_memories_of_a_session_and_those_that_name_it(self, store: Store) -> None:
         said = turn("said", "s_1", 0)
@@ -134,55 +134,52 @@ class ErasingContract:
             learned,
             turn("elsewhere", "sx1", 0),
         )
-        members = write(store, lambda writer: writer.of_session(ANN, "s_1"))
+        members = write(store, lambda tx: tx.of_session(ANN, "s_1"))
         assert [one.content for one in members] == ["said", "learned"]
-        assert write(store, lambda writer: writer.of_session(BOB, "s_1")) == []
+        assert write(store, lambda tx: tx.of_session(BOB, "s_1")) == []
 
     def test_quotations_are_replaced_wherever_they_are(self, store: Store) -> None:
         one, two = put(store, fact("one", metadata={"said": 'the "big" fish'}), fact("two"))
         write(
             store,
-            lambda writer: writer.put_session(
-                Session("s", ANN, START, START, metadata={"on": "big fish"})
-            ),
+            lambda tx: tx.put_session(Session("s", ANN, START, START, metadata={"on": "big fish"})),
         )
         write(
             store,
-            lambda writer: writer.add_messages(
+            lambda tx: tx.add_messages(
                 ANN, "s", [{"text": "a big fish", "deep": ['{"a": "big fish"}']}]
             ),
         )
         write(
             store,
-            lambda writer: writer.link(
-                Edge(ANN, one.id, two.id, "conflicts_with", START, "big fish")
-            ),
+            lambda tx: tx.link(Edge(ANN, one.id, two.id, "conflicts_with", START, "big fish")),
         )
         change(store, two, title="kept", status_reason="a big fish", metadata={"why": "big fish"})
         change(store, two, status_reason="")
         instead = {"big fish": "(x)", r"the \"big\" fish": "(y)"}
         # Both changes of one memory among them.
-        assert write(store, lambda writer: writer.redact(ANN, instead)) == 7
+        assert write(store, lambda tx: tx.redact(ANN, instead)) == 7
         assert "fish" not in told(store)
         assert store.get([ANN], [one.id])[0].metadata == {"said": "(y)"}
 
     def test_redacting_nothing_changes_nothing(self, store: Store) -> None:
         put(store, fact("one", metadata={"a": "b"}))
         before = told(store)
-        assert write(
-            store, lambda writer: (writer.redact(ANN, {}), writer.redact(ANN, {"absent": "x"}))
-        ) == (0, 0)
+        assert write(store, lambda tx: (tx.redact(ANN, {}), tx.redact(ANN, {"absent": "x"}))) == (
+            0,
+            0,
+        )
         assert told(store) == before
 
     def test_everything_that_a_scope_says(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         met(store, "two")
-        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
-        write(store, lambda writer: writer.add_messages(ANN, "s", [{"a": 1}]))
-        said = write(store, lambda writer: list(writer.contents(ANN)))
+        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.add_messages(ANN, "s", [{"a": 1}]))
+        said = write(store, lambda tx: list(tx.contents(ANN)))
         assert said[0] == ("memory", one.id, "one") and ("entity", ZOE.id, "Zoe") in said
         assert {("session", "", "s"), ("message", "", '{"a":1}')} <= set(said)
-        assert write(store, lambda writer: list(writer.contents(BOB))) == []
+        assert write(store, lambda tx: list(tx.contents(BOB))) == []
 
     def test_a_purged_scope_is_empty_and_the_others_are_as_they_were(self, store: Store) -> None:
         met(store, "met Zoe", "and again")
@@ -190,7 +187,7 @@ class ErasingContract:
         store.add_vectors(ALL, MODEL, {one.seq: unit(1), other.seq: unit(2)})
         store.enqueue(ANN, "tidy", "k", watermark=1)
         before = [list(store.rows(noun, BOB)) for noun in NOUNS]
-        write(store, lambda writer: writer.purge_scope(ANN), run="run_purge", verb="purge")
+        write(store, lambda tx: tx.purge_scope(ANN), run="run_purge", verb="purge")
         assert [noun for noun in NOUNS if list(store.rows(noun, ANN))] == []
         assert [(event.run, event.before) for event in store.events([ANN])] == [
             ("run_purge", {"purged": True})
@@ -215,26 +212,26 @@ class ErasingContract:
 
     def test_a_purge_says_what_it_erased(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        write(store, lambda writer: writer.link(link(one, two)))
+        write(store, lambda tx: tx.link(link(one, two)))
         store.add_vectors([ANN], MODEL, {one.seq: unit(1)})
 
-        def work(writer: Writer) -> dict[str, int]:
-            writer.purge(one)
-            return dict(writer.erased)
+        def work(tx: Transaction) -> dict[str, int]:
+            tx.purge(one)
+            return dict(tx.erased)
 
         assert write(store, work) == {"memories": 1, "links": 1, "vectors": 1, "journal": 2}
 
     def test_a_job_is_there_with_the_changes_of_its_transaction_or_not_at_all(
         self, store: Store
     ) -> None:
-        def half(writer: Writer) -> None:
-            writer.enqueue(ANN, "scrub", "files", watermark=1)
+        def half(tx: Transaction) -> None:
+            tx.enqueue(ANN, "scrub", "files", watermark=1)
             raise NotFound("on the way")
 
         with pytest.raises(NotFound):
             write(store, half)
         assert store.jobs([ANN]) == []
-        write(store, lambda writer: writer.enqueue(ANN, "scrub", "files", watermark=1))
+        write(store, lambda tx: tx.enqueue(ANN, "scrub", "files", watermark=1))
         assert [(job.kind, job.key, job.status) for job in store.jobs([ANN])] == [
             ("scrub", "files", "pending")
         ]
@@ -245,13 +242,13 @@ class ErasingContract:
         store.enqueue(BOB, "read", "k", watermark=1)
         held = store.claim(["read"], worker="w", now=1, lease=100, scopes=[ANN])
         assert held is not None
-        assert write(store, lambda writer: writer.drop_jobs(ANN, ("read", "build", "none"))) == 2
+        assert write(store, lambda tx: tx.drop_jobs(ANN, ("read", "build", "none"))) == 2
         assert [(job.scope, job.kind) for job in store.jobs([ANN, BOB])] == [
             (ANN, "other"),
             (BOB, "read"),
         ]
         assert not store.heartbeat(held, now=2, lease=100)
-        assert write(store, lambda writer: writer.drop_jobs(ANN, ())) == 0
+        assert write(store, lambda tx: tx.drop_jobs(ANN, ())) == 0
 
     def test_scrubbing_says_of_each_place_whether_it_is_clean(self, store: Store) -> None:
         purge(store, put_one(store, fact("tea")))

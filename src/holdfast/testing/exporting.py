@@ -35,8 +35,8 @@ class ExportContract:
 
     def test_rows_restored_elsewhere_are_the_same_rows(self, store: Store) -> None:
         old = tea_scene(store)
-        write(store, lambda writer: correct(writer, old), run="run_correct")
-        write(store, lambda writer: writer.remove(writer.add(fact("fleeting"))))
+        write(store, lambda tx: correct(tx, old), run="run_correct")
+        write(store, lambda tx: tx.remove(tx.add(fact("fleeting"))))
         copy_scope(store, ANN, BOB, journal=False)
         for noun in (*NOUNS, "event"):
             assert list(store.rows(noun, BOB)) == list(store.rows(noun, ANN))
@@ -46,7 +46,7 @@ class ExportContract:
     def test_a_restored_history_can_be_undone(self, store: Store) -> None:
         old = tea_scene(store)
         before = truth(store)
-        write(store, lambda writer: correct(writer, old), run="run_correct")
+        write(store, lambda tx: correct(tx, old), run="run_correct")
         copy_scope(store, ANN, BOB, journal=False)
         undo(store, "run_correct", scopes=(BOB,))
         undo(store, "run_correct", scopes=(ANN,))
@@ -58,7 +58,7 @@ class ExportContract:
 
     def test_a_restored_removal_can_be_undone_beside_the_original(self, store: Store) -> None:
         old = tea_scene(store)
-        write(store, lambda writer: writer.remove(old), run="run_remove")
+        write(store, lambda tx: tx.remove(old), run="run_remove")
         copy_scope(store, ANN, BOB, journal=False)
         for scope in (BOB, ANN):
             undo(store, "run_remove", scopes=(scope,))
@@ -90,13 +90,11 @@ class ExportContract:
         with pytest.raises(Conflict):
             write(
                 store,
-                lambda writer: writer.restore_row(
-                    "memory", {**row, "content": "coffee"}, journal=True
-                ),
+                lambda tx: tx.restore_row("memory", {**row, "content": "coffee"}, journal=True),
             )
         # How often it was read does not make it another memory.
         store.touch(ALL, {one.seq: 1}, at(5))
-        assert not write(store, lambda writer: writer.restore_row("memory", row, journal=True))
+        assert not write(store, lambda tx: tx.restore_row("memory", row, journal=True))
         assert listed(store) == ["tea"]
 
     def test_many_rows_at_once_are_as_one_by_one(self, store: Store) -> None:
@@ -104,7 +102,7 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         for noun in (*NOUNS, "event"):
             rows = list(store.rows(noun, ANN))
-            write(store, lambda writer, noun=noun, rows=rows: writer.restore_many(noun, TEAM, rows))  # type: ignore[misc]
+            write(store, lambda tx, noun=noun, rows=rows: tx.restore_many(noun, TEAM, rows))  # type: ignore[misc]
         for noun in (*NOUNS, "event"):
             assert list(store.rows(noun, TEAM)) == list(store.rows(noun, BOB))
         assert truth(store, TEAM)["totals"] == truth(store, BOB)["totals"]
@@ -121,7 +119,7 @@ class ExportContract:
         row = next(row for row in store.rows("memory", ANN) if row["id"] == one.id) | {
             "scope": str(BOB)
         }
-        assert write(store, lambda writer: writer.restore_row("memory", row, journal=True, seq=seq))
+        assert write(store, lambda tx: tx.restore_row("memory", row, journal=True, seq=seq))
         return store.get([BOB], [one.id])[0]
 
     def keeps_numbers(self, store: Store) -> bool:
@@ -157,14 +155,12 @@ class ExportContract:
     def test_a_memory_that_is_there_keeps_the_number_it_has(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         row = {**next(store.rows("memory", ANN)), "scope": str(ANN)}
-        assert not write(
-            store, lambda writer: writer.restore_row("memory", row, journal=True, seq=77)
-        )
+        assert not write(store, lambda tx: tx.restore_row("memory", row, journal=True, seq=77))
         assert store.get([ANN], [one.id])[0].seq == one.seq
 
     def test_a_removed_memory_comes_back_beside_one_that_got_its_number(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        write(store, lambda writer: writer.remove(one), run="run_remove")
+        write(store, lambda tx: tx.remove(one), run="run_remove")
         self.restore(store, two, one.seq)
         undo(store, "run_remove")
         assert sorted(listed(store, scopes=(ANN, BOB))) == ["one", "two", "two"]
@@ -177,7 +173,7 @@ class ExportContract:
         gone = theirs[0]
         kept = theirs[1:]
         store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
-        write(store, lambda writer: writer.remove(gone))
+        write(store, lambda tx: tx.remove(gone))
         restored = self.restore(store, put_one(store, fact("mine")), gone.seq)
         assert (store.models([BOB]), store.without_vector(MODEL, 9, [BOB])) == (
             {MODEL: False},
@@ -203,7 +199,7 @@ def copy_scope(store: Store, source: Scope, target: Scope, *, journal: bool) -> 
     ]
     return write(
         store,
-        lambda writer: sum(writer.restore_row(noun, row, journal=journal) for noun, row in rows),
+        lambda tx: sum(tx.restore_row(noun, row, journal=journal) for noun, row in rows),
         run="run_import",
         verb="import",
     )

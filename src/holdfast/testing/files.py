@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..storage.protocol import KnownFile, Store, Writer
+from ..storage.protocol import KnownFile, Store, Transaction
 from ..types import Scope
 from .scene import ANN, BOB, NOUNS, Again, fact, purge, put, put_one, run_id, truth, undo, write
 
@@ -21,7 +21,7 @@ def file(path: str, *, root: str = ROOT, memory: str = "", size: int = 12) -> Kn
 
 def see(store: Store, *files: KnownFile, scope: Scope = ANN, run: str = "") -> None:
     """Notes files."""
-    write(store, lambda writer: writer.put_files(scope, files), run=run)
+    write(store, lambda tx: tx.put_files(scope, files), run=run)
 
 
 def paths(files: Sequence[KnownFile]) -> list[str]:
@@ -57,7 +57,7 @@ class FilesContract:
     def test_files_are_forgotten_one_by_one(self, store: Store) -> None:
         see(store, file("a.md"), file("b.md"), file("a.md", root=ELSEWHERE))
         see(store, file("a.md"), scope=BOB)
-        write(store, lambda writer: writer.drop_files(ANN, ROOT, ["a.md", "never there"]))
+        write(store, lambda tx: tx.drop_files(ANN, ROOT, ["a.md", "never there"]))
         assert (paths(store.files(ANN, ROOT)), paths(store.files(ANN, ELSEWHERE))) == (
             ["b.md"],
             ["a.md"],
@@ -69,7 +69,7 @@ class FilesContract:
         see(store, *many)
         see(store, *many)
         assert store.files(ANN, ROOT) == many
-        write(store, lambda writer: writer.drop_files(ANN, ROOT, paths(many[1:])))
+        write(store, lambda tx: tx.drop_files(ANN, ROOT, paths(many[1:])))
         assert store.files(ANN, ROOT) == many[:1]
 
     def test_a_transaction_sees_the_files_that_it_noted_and_no_others(
@@ -78,12 +78,12 @@ class FilesContract:
         other = again()
         see(store, file("a.md"), scope=BOB)
 
-        def work(writer: Writer) -> list[list[str]]:
-            writer.put_files(ANN, [file("a.md"), file("b.md")])
-            writer.drop_files(ANN, ROOT, ["a.md"])
+        def work(tx: Transaction) -> list[list[str]]:
+            tx.put_files(ANN, [file("a.md"), file("b.md")])
+            tx.drop_files(ANN, ROOT, ["a.md"])
             return [
-                paths(writer.files(ANN, ROOT)),
-                paths(writer.files(ANN, ELSEWHERE)),
+                paths(tx.files(ANN, ROOT)),
+                paths(tx.files(ANN, ELSEWHERE)),
                 paths(other.files(ANN, ROOT)),
             ]
 
@@ -92,7 +92,7 @@ class FilesContract:
 
     def test_noting_nothing_is_no_change(self, store: Store) -> None:
         see(store)
-        write(store, lambda writer: writer.drop_files(ANN, ROOT, []))
+        write(store, lambda tx: tx.drop_files(ANN, ROOT, []))
         assert (store.files(ANN, ROOT), store.scopes()) == ([], [])
 
     def test_the_journal_and_exports_say_nothing_of_files_and_undo_leaves_them(
@@ -101,7 +101,7 @@ class FilesContract:
         run = run_id()
         one = put_one(store, fact("one"))
         before = truth(store)
-        write(store, lambda writer: writer.change(one, title="seen"), run=run)
+        write(store, lambda tx: tx.change(one, title="seen"), run=run)
         see(store, file("a.md", memory=one.id), run=run)
         undo(store, run)
         assert truth(store) == before
@@ -114,9 +114,9 @@ class FilesContract:
         one, two = put(store, fact("one"), fact("two"))
         see(store, file("one.md", memory=one.id), file("two.md", memory=two.id), file("talk.jsonl"))
 
-        def work(writer: Writer) -> int:
-            writer.purge(one)
-            return writer.erased["files"]
+        def work(tx: Transaction) -> int:
+            tx.purge(one)
+            return tx.erased["files"]
 
         assert write(store, work) == 1
         assert paths(store.files(ANN, ROOT)) == ["talk.jsonl", "two.md"]
@@ -129,8 +129,8 @@ class FilesContract:
         one = put_one(store, fact("one"))
         here, there = (KnownFile("", root, "", 0, 0, "5ea1") for root in (ROOT, ELSEWHERE))
         for change in (
-            lambda writer: writer.put_files(ANN, [file("a.md", size=1)]),
-            lambda writer: writer.drop_files(ANN, ROOT, ["a.md"]),
+            lambda tx: tx.put_files(ANN, [file("a.md", size=1)]),
+            lambda tx: tx.drop_files(ANN, ROOT, ["a.md"]),
         ):
             see(store, file("a.md"), file("b.md", memory=one.id), here, there)
             assert store.files(ANN, "") == [there, here]
@@ -143,5 +143,5 @@ class FilesContract:
     def test_a_purged_scope_knows_no_files(self, store: Store) -> None:
         see(store, file("a.md"))
         see(store, file("a.md"), scope=BOB)
-        write(store, lambda writer: writer.purge_scope(ANN), verb="purge")
+        write(store, lambda tx: tx.purge_scope(ANN), verb="purge")
         assert (store.files(ANN, ROOT), paths(store.files(BOB, ROOT))) == ([], ["a.md"])

@@ -146,7 +146,7 @@ class JobsContract:
         store.enqueue(ANN, "tidy", "k", watermark=1)
         job = self.claim(store)
         with pytest.raises(ZeroDivisionError):
-            together(store, methodcaller("finish", job), lambda writer: 1 // 0, when=at(1))
+            together(store, methodcaller("finish", job), lambda tx: 1 // 0, when=at(1))
         self.finish(store, job, seconds=2)
 
     def test_a_failed_job_comes_back_at_its_time_with_its_reason(self, store: Store) -> None:

@@ -8,7 +8,7 @@ from operator import methodcaller
 import pytest
 
 from ..errors import Conflict, HoldfastError, NotFound, Refused
-from ..storage.protocol import Author, Filter, Store, Writer
+from ..storage.protocol import Author, Filter, Store, Transaction
 from ..types import Entity, Event, Memory, Scope, Session
 from .scene import (
     ANN,
@@ -40,12 +40,12 @@ class GraphContract:
     """Sessions, edges, entities."""
 
     def test_positions_count_from_zero_in_each_session(self, store: Store) -> None:
-        def work(writer: Writer) -> list[int]:
-            seen = [writer.next_position(ANN, "s")]
-            writer.add(turn("a", "s", 0))
-            writer.add(turn("b", "s", 1))
-            elsewhere = [writer.next_position(ANN, "t"), writer.next_position(BOB, "s")]
-            return [*seen, writer.next_position(ANN, "s"), *elsewhere]
+        def work(tx: Transaction) -> list[int]:
+            seen = [tx.next_position(ANN, "s")]
+            tx.add(turn("a", "s", 0))
+            tx.add(turn("b", "s", 1))
+            elsewhere = [tx.next_position(ANN, "t"), tx.next_position(BOB, "s")]
+            return [*seen, tx.next_position(ANN, "s"), *elsewhere]
 
         assert write(store, work) == [0, 2, 0, 0]
 
@@ -65,23 +65,21 @@ class GraphContract:
             fact("named", metadata={"session": "s"}),
         )
 
-        def work(writer: Writer) -> list[str]:
-            writer.add(turn("now", "s", 9))
-            return [one.content for one in writer.in_session(ANN, "s")]
+        def work(tx: Transaction) -> list[str]:
+            tx.add(turn("now", "s", 9))
+            return [one.content for one in tx.in_session(ANN, "s")]
 
         assert write(store, work) == ["early", "piece", "late", "now"]
 
     def test_an_open_session_goes_on_behind_its_last_turn(self, store: Store) -> None:
-        write(store, lambda writer: writer.put_session(Session("s", ANN, START, START)))
-        write(store, lambda writer: writer.add(turn("a", "s", 6)))
+        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.add(turn("a", "s", 6)))
         before = store.events([ANN])
-        assert write(
-            store, lambda writer: (writer.go_on(ANN, "s", at=at(5)), writer.session(ANN, "s"))
-        ) == (
+        assert write(store, lambda tx: (tx.go_on(ANN, "s", at=at(5)), tx.session(ANN, "s"))) == (
             7,
             Session("s", ANN, START, at(5)),
         )
-        assert write(store, lambda writer: writer.go_on(ANN, "s", at=at(3))) == 7
+        assert write(store, lambda tx: tx.go_on(ANN, "s", at=at(3))) == 7
         assert store.sessions([ANN]) == [Session("s", ANN, START, at(5))]
         # That somebody speaks is seen, not changed.
         assert store.events([ANN]) == before
@@ -90,24 +88,22 @@ class GraphContract:
         ended = Session("ended", ANN, START, START, ended_at=START)
         together(
             store,
-            lambda writer: writer.put_session(ended),
-            lambda writer: writer.put_session(Session("begun", ANN, START, START)),
+            lambda tx: tx.put_session(ended),
+            lambda tx: tx.put_session(Session("begun", ANN, START, START)),
         )
         asked = [(ANN, "ended"), (ANN, "begun"), (ANN, "unheard"), (BOB, "begun")]
-        went_on = write(
-            store, lambda writer: [writer.go_on(*session, at=at(5)) for session in asked]
-        )
+        went_on = write(store, lambda tx: [tx.go_on(*session, at=at(5)) for session in asked])
         assert went_on == [None, 0, None, None]
         assert store.session(ANN, "ended") == ended
 
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
-        write(store, lambda writer: writer.put_session(session))
+        write(store, lambda tx: tx.put_session(session))
         ended = replace(session, last_activity=at(5), ended_at=at(5), end_reason="idle")
-        write(store, lambda writer: writer.put_session(ended))
+        write(store, lambda tx: tx.put_session(ended))
         assert store.sessions([ANN]) == [ended]
-        assert write(store, lambda writer: writer.session(ANN, "s")) == ended
-        assert write(store, lambda writer: writer.session(BOB, "s")) is None
+        assert write(store, lambda tx: tx.session(ANN, "s")) == ended
+        assert write(store, lambda tx: tx.session(BOB, "s")) is None
 
     def test_sessions_come_most_recently_active_first(self, store: Store) -> None:
         sessions = [
@@ -122,8 +118,8 @@ class GraphContract:
     def test_adding_an_edge_twice_equals_once(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         edge = link(one, two)
-        together(store, lambda writer: writer.link(edge), lambda writer: writer.link(edge))
-        write(store, lambda writer: writer.link(replace(edge, created_at=at(9), reason="again")))
+        together(store, lambda tx: tx.link(edge), lambda tx: tx.link(edge))
+        write(store, lambda tx: tx.link(replace(edge, created_at=at(9), reason="again")))
         assert store.edges(ANN, one.id) == store.edges(ANN, two.id) == [edge]
         assert [event.noun for event in store.events([ANN])].count("edge") == 1
 
@@ -137,7 +133,7 @@ class GraphContract:
 
     def test_a_mention_needs_its_memory_and_its_entity(self, store: Store) -> None:
         one = put_one(store, fact("one"))
-        write(store, lambda writer: mention_all(writer, "Ann", []))
+        write(store, lambda tx: mention_all(tx, "Ann", []))
         for entity, target in (("entity_Ann", "fact_nobody"), ("entity_Nobody", one.id)):
             with pytest.raises(NotFound):
                 together(store, methodcaller("mention", ANN, entity=entity, memory=target))
@@ -157,7 +153,7 @@ class GraphContract:
         one = put_one(store, fact("met her"))
         write(
             store,
-            lambda writer: mention_all(writer, "Joanna Smith", [one], "Ｊｏ", "Штефан  Straße"),
+            lambda tx: mention_all(tx, "Joanna Smith", [one], "Ｊｏ", "Штефан  Straße"),
         )
         where = Filter((ANN,))
         for name in ("joanna smith", "jo", "штефан strasse"):
@@ -165,8 +161,8 @@ class GraphContract:
 
     def test_ann_is_not_joanna(self, store: Store) -> None:
         anns, joannas = put(store, fact("met Ann"), fact("met Joanna"))
-        write(store, lambda writer: mention_all(writer, "Ann", [anns]))
-        write(store, lambda writer: mention_all(writer, "Joanna", [joannas]))
+        write(store, lambda tx: mention_all(tx, "Ann", [anns]))
+        write(store, lambda tx: mention_all(tx, "Joanna", [joannas]))
         where = Filter((ANN,))
         assert store.by_entity(where, ["ann"], 10) == [(anns.seq, 1.0)]
         assert store.by_entity(where, ["joanna"], 10) == [(joannas.seq, 1.0)]
@@ -174,8 +170,8 @@ class GraphContract:
 
     def test_more_of_the_names_rank_first_and_equals_newest_first(self, store: Store) -> None:
         both, older, newer = put(store, fact("both"), fact("older"), fact("newer"))
-        write(store, lambda writer: mention_all(writer, "Ann", [both, older]))
-        write(store, lambda writer: mention_all(writer, "Bob", [both, newer]))
+        write(store, lambda tx: mention_all(tx, "Ann", [both, older]))
+        write(store, lambda tx: mention_all(tx, "Bob", [both, newer]))
         expected = [(both.seq, 1.0), (newer.seq, 0.5), (older.seq, 0.5)]
         assert store.by_entity(Filter((ANN,)), ["ann", "bob"], 10) == expected
         assert store.by_entity(Filter((ANN,)), ["ann", "bob"], 2) == expected[:2]
@@ -183,18 +179,16 @@ class GraphContract:
     def test_noting_a_mention_twice_equals_once(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         for _ in range(2):
-            write(store, lambda writer: mention_all(writer, "Ann", [one, one]))
+            write(store, lambda tx: mention_all(tx, "Ann", [one, one]))
         assert len(list(store.rows("mention", ANN))) == 1
         assert [event.noun for event in store.events([ANN])].count("mention") == 1
 
     def test_an_entity_is_made_equal_with_its_names(self, store: Store) -> None:
         one = put_one(store, fact("one"))
-        write(store, lambda writer: mention_all(writer, "Ann", [one], "Annie"))
+        write(store, lambda tx: mention_all(tx, "Ann", [one], "Annie"))
         write(
             store,
-            lambda writer: writer.put_entity(
-                Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))
-            ),
+            lambda tx: tx.put_entity(Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))),
         )
         where = Filter((ANN,))
         assert [
@@ -206,9 +200,9 @@ class GraphContract:
         together(
             store,
             methodcaller("link", link(one, two)),
-            lambda writer: mention_all(writer, "Ann", [one]),
+            lambda tx: mention_all(tx, "Ann", [one]),
         )
-        write(store, lambda writer: writer.remove(one))
+        write(store, lambda tx: tx.remove(one))
         assert store.edges(ANN, two.id) == []
         assert store.by_entity(Filter((ANN,)), ["ann"], 5) == []
 
@@ -221,13 +215,13 @@ class TransactionContract:
         before = truth(store)
         journal = store.events([ANN])
 
-        def work(writer: Writer) -> None:
-            added = writer.add(fact("kept out"))
-            writer.change(kept, status="archived", title="changed")
-            writer.link(link(added, kept))
-            writer.put_session(Session("s", ANN, START, START))
-            mention_all(writer, "Joanna", [added])
-            writer.add(fact("elsewhere", scope=BOB))
+        def work(tx: Transaction) -> None:
+            added = tx.add(fact("kept out"))
+            tx.change(kept, status="archived", title="changed")
+            tx.link(link(added, kept))
+            tx.put_session(Session("s", ANN, START, START))
+            mention_all(tx, "Joanna", [added])
+            tx.add(fact("elsewhere", scope=BOB))
             raise KeyError("the caller's own error")
 
         with pytest.raises(KeyError):
@@ -248,12 +242,12 @@ class TransactionContract:
         other = put_one(store, fact("other"))
         new = fact("new", source="file", scope=BOB)
 
-        def work(writer: Writer) -> dict[tuple[Scope, str], Memory | None]:
-            writer.change(kept, title="first"), writer.change(kept, title="second")
-            writer.change(other, title="third")
-            writer.purge(gone)
-            writer.add_many([new])
-            return {(scope, id_): before for scope, id_, before in writer.touched("file")}
+        def work(tx: Transaction) -> dict[tuple[Scope, str], Memory | None]:
+            tx.change(kept, title="first"), tx.change(kept, title="second")
+            tx.change(other, title="third")
+            tx.purge(gone)
+            tx.add_many([new])
+            return {(scope, id_): before for scope, id_, before in tx.touched("file")}
 
         touched = write(store, work)
         assert touched == {
@@ -267,23 +261,23 @@ class TransactionContract:
         run = run_id()
         gone = put_one(store, fact("gone", source="file"))
         new = fact("new", source="file")
-        together(store, lambda writer: writer.remove(gone), lambda writer: writer.add(new), run=run)
+        together(store, lambda tx: tx.remove(gone), lambda tx: tx.add(new), run=run)
 
-        def work(writer: Writer) -> dict[str, Memory | None]:
-            writer.undo([ANN], run)
-            return {id_: before for _, id_, before in writer.touched("file")}
+        def work(tx: Transaction) -> dict[str, Memory | None]:
+            tx.undo([ANN], run)
+            return {id_: before for _, id_, before in tx.touched("file")}
 
         assert write(store, work) == {gone.id: None, new.id: new}
 
     def test_the_store_goes_on_after_a_failed_write(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
+            write(store, lambda tx: (tx.add(fact("lost")), 1 // 0))
         put(store, fact("kept"))
         assert listed(store) == ["kept"]
 
     def test_a_scope_that_a_failed_write_began_belongs_to_nobody(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda writer: (writer.add(fact("lost")), 1 // 0))
+            write(store, lambda tx: (tx.add(fact("lost")), 1 // 0))
         put(store, fact("tea", scope=BOB))
         put(store, fact("coffee"))
         assert [[one.content for one in store.list(Filter((scope,)))] for scope in (ANN, BOB)] == [
@@ -292,7 +286,7 @@ class TransactionContract:
         ]
 
     def test_what_work_returns_is_returned(self, store: Store) -> None:
-        assert write(store, lambda writer: 42) == 42
+        assert write(store, lambda tx: 42) == 42
 
     def test_a_snapshot_shows_one_moment(self, store: Store, again: Again) -> None:
         put(store, fact("before"))
@@ -335,7 +329,7 @@ class JournalContract:
 
     def test_each_change_has_an_entry_that_says_who_when_and_how(self, store: Store) -> None:
         author = Author("alice", "run_x", at(3), "remember")
-        one = store.write(author, lambda writer: writer.add(fact("tea")))
+        one = store.write(author, lambda tx: tx.add(fact("tea")))
         (event,) = store.events([ANN])
         expected = Event(
             event.seq, "run_x", at(3), "alice", "remember", ANN, "memory", one.id, None, None
@@ -344,21 +338,19 @@ class JournalContract:
 
     def test_before_and_after_hold_only_what_changed(self, store: Store) -> None:
         one = put_one(store, fact("tea", confidence=0.5, title="T"))
-        write(
-            store, lambda writer: writer.change(one, confidence=0.75, title="T", category="drinks")
-        )
+        write(store, lambda tx: tx.change(one, confidence=0.75, title="T", category="drinks"))
         event = store.events([ANN])[0]
         assert event.before == {"confidence": 0.5, "category": "general"}
         assert event.after == {"confidence": 0.75, "category": "drinks"}
 
     def test_a_change_that_changes_nothing_is_not_journalled(self, store: Store) -> None:
         one = put_one(store, fact("tea"))
-        write(store, lambda writer: writer.change(one, confidence=one.confidence, tags=one.tags))
+        write(store, lambda tx: tx.change(one, confidence=one.confidence, tags=one.tags))
         assert len(store.events([ANN])) == 1
 
     def test_a_removed_memory_lives_on_in_the_journal(self, store: Store) -> None:
         one = put_one(store, fact("tea"))
-        write(store, lambda writer: writer.remove(one))
+        write(store, lambda tx: tx.remove(one))
         event = store.events([ANN])[0]
         assert (event.target, event.after) == (one.id, None)
         assert event.before is not None and event.before["content"] == "tea"
@@ -377,33 +369,33 @@ class JournalContract:
         one, two = put(store, fact("one"), fact("two"), run="run_a")
         change(store, one, run="run_b", title="T")
         change(store, two, run="run_c", title="T")
-        entries = write(store, lambda writer: writer.history(ANN, one.id))
+        entries = write(store, lambda tx: tx.history(ANN, one.id))
         assert [(event.run, event.target) for event in entries] == [
             ("run_a", one.id),
             ("run_b", one.id),
         ]
-        assert write(store, lambda writer: writer.history(BOB, one.id)) == []
+        assert write(store, lambda tx: tx.history(BOB, one.id)) == []
 
     def test_what_was_touched_is_told_for_all_sources_together(self, store: Store) -> None:
         old = put_one(store, fact("old", source="file"))
 
-        def work(writer: Writer) -> set[str]:
-            writer.change(old, title="T")
-            new = writer.add(fact("new", source="other"))
-            touched = {id_ for _, id_, _ in writer.touched()}
+        def work(tx: Transaction) -> set[str]:
+            tx.change(old, title="T")
+            new = tx.add(fact("new", source="other"))
+            touched = {id_ for _, id_, _ in tx.touched()}
             assert touched == {old.id, new.id}
             return touched
 
         assert len(write(store, work)) == 2
 
     def test_all_changes_of_a_transaction_share_its_author(self, store: Store) -> None:
-        def work(writer: Writer) -> None:
-            one = writer.add(fact("one"))
-            two = writer.add(fact("two"))
-            writer.change(one, title="T")
-            writer.link(link(one, two))
-            writer.put_session(Session("s", ANN, START, START))
-            mention_all(writer, "Ann", [one])
+        def work(tx: Transaction) -> None:
+            one = tx.add(fact("one"))
+            two = tx.add(fact("two"))
+            tx.change(one, title="T")
+            tx.link(link(one, two))
+            tx.put_session(Session("s", ANN, START, START))
+            mention_all(tx, "Ann", [one])
 
         write(store, work, run="run_x", when=at(4), verb="busy", actor="bee")
         events = store.events([ANN])
@@ -426,7 +418,7 @@ class JournalContract:
         )
         change(store, one, title="other zanzibar")
         set_status(store, one, "archived")
-        write(store, lambda writer: writer.remove(one), run="run_remove")
+        write(store, lambda tx: tx.remove(one), run="run_remove")
         undo(store, "run_remove")
         purge(store, one)
         store.scrub()

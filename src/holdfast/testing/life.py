@@ -54,7 +54,7 @@ class LifeContract:
                 return True
             return False
 
-        done = write(store, lambda writer: note())
+        done = write(store, lambda tx: note())
         assert store.get([ANN], [one.id])[0].access_count == int(done)
         assert note(), "nobody is in the way any more"
 
@@ -115,7 +115,7 @@ class LifeContract:
         store.close()
         calls: list[Callable[[], Any]] = [
             lambda: put(store, fact("late")),
-            lambda: write(store, lambda writer: writer.add_messages(ANN, "s", [{}])),
+            lambda: write(store, lambda tx: tx.add_messages(ANN, "s", [{}])),
             lambda: store.add_vectors(ALL, MODEL, {one.seq: unit(1)}),
             lambda: store.drop_vectors(MODEL),
             lambda: store.touch(ALL, {one.seq: 1}, START),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from ..types import Message, Scope, Session
 from .exporting import copy_scope
 from .scene import ANN, BOB, NOUNS, START, TEAM, Again, at, put, together, truth, turn, undo, write
@@ -28,7 +28,7 @@ def begin(
 ) -> Session:
     """Adds a session."""
     new = Session(session, scope, START, START, **fields)
-    write(store, lambda writer: writer.put_session(new), run=run)
+    write(store, lambda tx: tx.put_session(new), run=run)
     return new
 
 
@@ -43,7 +43,7 @@ def append(
     """Appends messages in one transaction, and says how many the session has now."""
     bodies = [says(text) for text in texts]
     return write(
-        store, lambda writer: writer.add_messages(scope, session, bodies), when=at(seconds), run=run
+        store, lambda tx: tx.add_messages(scope, session, bodies), when=at(seconds), run=run
     )
 
 
@@ -72,9 +72,9 @@ class MessagesContract:
         assert append(store) == 1
 
     def test_a_writer_appends_behind_what_it_appended(self, store: Store) -> None:
-        def work(writer: Writer) -> list[int]:
-            writer.put_session(Session("s", ANN, START, START))
-            return [writer.add_messages(ANN, "s", [says(text)]) for text in ("one", "two")]
+        def work(tx: Transaction) -> list[int]:
+            tx.put_session(Session("s", ANN, START, START))
+            return [tx.add_messages(ANN, "s", [says(text)]) for text in ("one", "two")]
 
         assert write(store, work) == [1, 2]
         assert told(store.messages(ANN, "s")) == ["one", "two"]
@@ -92,7 +92,7 @@ class MessagesContract:
     )
     def test_any_json_object_is_kept_as_it_is(self, store: Store, body: Body) -> None:
         begin(store)
-        write(store, lambda writer: writer.add_messages(ANN, "s", [body, body]))
+        write(store, lambda tx: tx.add_messages(ANN, "s", [body, body]))
         assert [message.body for message in store.messages(ANN, "s")] == [body, body]
         copied = [json.loads(json.dumps(row)) for row in store.rows("message", ANN)]
         assert [row["body"] for row in copied] == [body, body]
@@ -105,7 +105,7 @@ class MessagesContract:
     ) -> None:
         begin(store)
         with pytest.raises(InvalidInput):
-            write(store, lambda writer: writer.add_messages(ANN, "s", [says("good"), body]))
+            write(store, lambda tx: tx.add_messages(ANN, "s", [says("good"), body]))
         assert store.messages(ANN, "s") == []
 
     def test_a_session_must_be_there(self, store: Store) -> None:
@@ -125,8 +125,8 @@ class MessagesContract:
         with pytest.raises(ZeroDivisionError):
             together(
                 store,
-                lambda writer: writer.add_messages(ANN, "s", [says("lost")]),
-                lambda writer: 1 // 0,
+                lambda tx: tx.add_messages(ANN, "s", [says("lost")]),
+                lambda tx: 1 // 0,
             )
         append(store, "next")
         assert told(store.messages(ANN, "s")) == ["kept", "next"]
@@ -191,11 +191,11 @@ class MessagesContract:
     def test_any_number_of_sessions_can_be_counted(self, store: Store) -> None:
         sessions = [f"session {number}" for number in range(1100)]
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             for session in sessions:
-                writer.put_session(Session(session, ANN, START, START))
+                tx.put_session(Session(session, ANN, START, START))
             for session in sessions[::100]:
-                writer.add_messages(ANN, session, [says("here")])
+                tx.add_messages(ANN, session, [says("here")])
 
         write(store, work)
         assert store.message_counts(ANN, sessions) == dict.fromkeys(sessions[::100], 1)
@@ -243,7 +243,7 @@ class MessagesContract:
             begin(store, session, scope=scope)
             append(store, "one", "two", session=session, scope=scope)
         put(store, turn("a turn is a memory", "s", 0))
-        assert write(store, lambda writer: writer.purge_session(ANN, "s")) == 2
+        assert write(store, lambda tx: tx.purge_session(ANN, "s")) == 2
         assert (store.session(ANN, "s"), store.messages(ANN, "s")) == (None, [])
         assert store.message_counts(ANN, ["s", "t"]) == {"t": 2}
         assert told(store.messages(BOB, "s")) == ["one", "two"]
@@ -254,7 +254,7 @@ class MessagesContract:
         append(store, "kept")
         for scope, session in ((ANN, "nobody"), (BOB, "s"), (TEAM, "s")):
             with pytest.raises(NotFound):
-                write(store, lambda writer, place=(scope, session): writer.purge_session(*place))  # type: ignore[misc]
+                write(store, lambda tx, place=(scope, session): tx.purge_session(*place))  # type: ignore[misc]
         assert told(store.messages(ANN, "s")) == ["kept"]
 
     def test_a_purged_session_leaves_entries_without_words_in_the_journal(
@@ -264,14 +264,11 @@ class MessagesContract:
         ended = Session(
             "s", ANN, START, START, agent="other zanzibar", ended_at=at(1), end_reason="zanzibar"
         )
-        write(store, lambda writer: writer.put_session(ended))
+        write(store, lambda tx: tx.put_session(ended))
         append(store, "zanzibar")
         entries = len(store.events([ANN]))
         assert (
-            write(
-                store, lambda writer: writer.purge_session(ANN, "s"), run="run_purge", verb="purge"
-            )
-            == 1
+            write(store, lambda tx: tx.purge_session(ANN, "s"), run="run_purge", verb="purge") == 1
         )
         store.scrub()
         events = store.events([ANN])
@@ -287,15 +284,15 @@ class MessagesContract:
     def test_a_purged_session_cannot_come_back(self, store: Store) -> None:
         session = begin(store, run="run_begin")
         ended = Session("s", ANN, START, START, ended_at=at(1))
-        write(store, lambda writer: writer.put_session(ended), run="run_end")
+        write(store, lambda tx: tx.put_session(ended), run="run_end")
         append(store, "one")
-        write(store, lambda writer: writer.purge_session(ANN, "s"), run="run_purge")
+        write(store, lambda tx: tx.purge_session(ANN, "s"), run="run_purge")
         for run in ("run_purge", "run_end", "run_begin"):
             with pytest.raises(Refused):
                 undo(store, run)
         assert store.sessions([ANN]) == []
         # But a new one may have its name.
-        write(store, lambda writer: writer.put_session(session), run="run_anew")
+        write(store, lambda tx: tx.put_session(session), run="run_anew")
         assert append(store, "two") == 1
         assert told(store.messages(ANN, "s")) == ["two"]
 
@@ -348,19 +345,17 @@ class MessagesContract:
             "created_at": START,
         } | changed
         with pytest.raises(InvalidInput):
-            write(store, lambda writer: writer.restore_row("message", row, journal=False))
+            write(store, lambda tx: tx.restore_row("message", row, journal=False))
         assert list(store.rows("message", ANN)) == []
 
     def test_another_message_at_the_same_place_is_a_conflict(self, store: Store) -> None:
         begin(store)
         append(store, "one")
         row = {**next(store.rows("message", ANN)), "scope": str(ANN)}
-        assert not write(store, lambda writer: writer.restore_row("message", row, journal=True))
+        assert not write(store, lambda tx: tx.restore_row("message", row, journal=True))
         with pytest.raises(Conflict):
             write(
                 store,
-                lambda writer: writer.restore_row(
-                    "message", {**row, "body": says("two")}, journal=True
-                ),
+                lambda tx: tx.restore_row("message", {**row, "body": says("two")}, journal=True),
             )
         assert told(store.messages(ANN, "s")) == ["one"]

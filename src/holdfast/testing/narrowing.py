@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..errors import NotFound, ScopeError
-from ..storage.protocol import Filter, KnownFile, Spent, Store, Writer
+from ..storage.protocol import Filter, KnownFile, Spent, Store, Transaction
 from ..types import Edge, Entity, Memory, Scope, Session
 from .scene import (
     ALL,
@@ -91,18 +91,18 @@ def populate(store: Store, scope: Scope) -> Memory:
     """The same shape of everything in a scope, under the same ids, with values of its own."""
     name = scope.key
 
-    def work(writer: Writer) -> Memory:
+    def work(tx: Transaction) -> Memory:
         place: dict[str, Any] = {"scope": scope, "session": "s"}
-        one = writer.add(
+        one = tx.add(
             replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same")
         )
-        two = writer.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
-        writer.put_session(Session("s", scope, START, START, agent=name))
-        writer.add_messages(scope, "s", [{"text": f"message of {name}"}])
-        writer.link(Edge(scope, one.id, two.id, "derived_from", START, f"reason of {name}"))
-        writer.put_entity(Entity("e", scope, "Joanna", "person", START))
-        writer.mention(scope, entity="e", memory=one.id)
-        writer.put_files(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
+        two = tx.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
+        tx.put_session(Session("s", scope, START, START, agent=name))
+        tx.add_messages(scope, "s", [{"text": f"message of {name}"}])
+        tx.link(Edge(scope, one.id, two.id, "derived_from", START, f"reason of {name}"))
+        tx.put_entity(Entity("e", scope, "Joanna", "person", START))
+        tx.mention(scope, entity="e", memory=one.id)
+        tx.put_files(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
         return one
 
     stored = write(store, work)
@@ -159,17 +159,17 @@ class ScopesContract:
 
     def test_a_writer_finds_nothing_of_another_scope(self, store: Store) -> None:
         anns = put_one(store, fact("tea"))
-        assert write(store, lambda writer: writer.memory(BOB, anns.id)) is None
-        assert write(store, lambda writer: writer.memory(BOB, anns.seq)) is None
-        assert write(store, lambda writer: writer.same_content([fact("tea", scope=BOB)])) == {}
+        assert write(store, lambda tx: tx.memory(BOB, anns.id)) is None
+        assert write(store, lambda tx: tx.memory(BOB, anns.seq)) is None
+        assert write(store, lambda tx: tx.same_content([fact("tea", scope=BOB)])) == {}
 
     @pytest.mark.parametrize("verb", ["change", "remove", "purge"])
     def test_a_writer_changes_nothing_of_another_scope(self, store: Store, verb: str) -> None:
         foreign = put_one(store, fact("tea")).with_(scope=BOB)
-        verbs: dict[str, Callable[[Writer], Any]] = {
-            "change": lambda writer: writer.change(foreign, confidence=0.1),
-            "remove": lambda writer: writer.remove(foreign),
-            "purge": lambda writer: writer.purge(foreign),
+        verbs: dict[str, Callable[[Transaction], Any]] = {
+            "change": lambda tx: tx.change(foreign, confidence=0.1),
+            "remove": lambda tx: tx.remove(foreign),
+            "purge": lambda tx: tx.purge(foreign),
         }
         with pytest.raises(NotFound):
             write(store, verbs[verb])
@@ -205,7 +205,7 @@ class FilterContract:
         twins = put(store, *(fact("green tea") for _ in range(51)))
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in twins})
         put_away = twins[:25] + twins[26:]
-        write(store, lambda writer: [writer.change(one, status="archived") for one in put_away])
+        write(store, lambda tx: [tx.change(one, status="archived") for one in put_away])
         where = Filter((ANN,))
         expected = [twins[25].seq]
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == expected
@@ -239,8 +239,8 @@ class FilterContract:
 
     def test_entities_are_filtered_before_the_limit(self, store: Store) -> None:
         stored = put(store, *(fact(f"note {number}") for number in range(10)))
-        write(store, lambda writer: mention_all(writer, "Joanna", stored))
-        write(store, lambda writer: [writer.change(one, status="archived") for one in stored[1:]])
+        write(store, lambda tx: mention_all(tx, "Joanna", stored))
+        write(store, lambda tx: [tx.change(one, status="archived") for one in stored[1:]])
         assert [seq for seq, _ in store.by_entity(Filter((ANN,)), ["joanna"], 1)] == [stored[0].seq]
 
     @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ class FilterContract:
             fact("tea held", status="held"),
         )
         store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
-        write(store, lambda writer: mention_all(writer, "Joanna", stored))
+        write(store, lambda tx: mention_all(tx, "Joanna", stored))
         where = Filter((ANN,), **narrower)
         assert listed(store, **narrower) == expected
         assert sorted(found(store, "tea", **narrower)) == sorted(expected)
@@ -403,7 +403,7 @@ class FilterContract:
     def test_as_of_serves_every_way_to_search(self, store: Store) -> None:
         one, two = put(store, fact("tea old"), fact("tea new", created=at(20)))
         store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(1)})
-        write(store, lambda writer: mention_all(writer, "Joanna", [one, two]))
+        write(store, lambda tx: mention_all(tx, "Joanna", [one, two]))
         set_status(store, one, "archived", when=at(20))
         for moment, expected in ((10, ["tea old"]), (20, ["tea new"])):
             where = Filter((ANN,), as_of=at(moment))

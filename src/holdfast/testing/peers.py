@@ -8,7 +8,7 @@ import pytest
 
 from ..storage import InMemoryStore
 from ..storage.merge import Lineage
-from ..storage.protocol import Adopted, Met, Store, Writer
+from ..storage.protocol import Adopted, Met, Store, Transaction
 from ..types import Entity, Session
 from .scene import (
     ANN,
@@ -31,9 +31,9 @@ from .scene import (
 def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
     """What a store knows of things; of all that its journal speaks of, unless told."""
 
-    def work(writer: Writer) -> list[Lineage]:
-        return writer.lineages(
-            ANN, things or [(e.noun, e.target) for e in writer.journal(ANN, after=0, limit=1000)]
+    def work(tx: Transaction) -> list[Lineage]:
+        return tx.lineages(
+            ANN, things or [(e.noun, e.target) for e in tx.journal(ANN, after=0, limit=1000)]
         )
 
     return write(store, work)
@@ -42,9 +42,7 @@ def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
 def adopt(store: Store, source: Store, *things: tuple[str, str]) -> Adopted:
     """Lets a store take in what another one knows."""
     found = lineages(source, *things)
-    return write(
-        store, lambda writer: writer.apply_changes(ANN, found), when=MUCH_LATER, verb="sync"
-    )
+    return write(store, lambda tx: tx.apply_changes(ANN, found), when=MUCH_LATER, verb="sync")
 
 
 class PeersContract:
@@ -97,7 +95,7 @@ class PeersContract:
         tea = put_one(elsewhere, fact("green tea"), run=run)
         adopt(store, elsewhere)
         cup = put_one(store, fact("a cup"))
-        write(store, lambda writer: writer.link(link(cup, tea)))
+        write(store, lambda tx: tx.link(link(cup, tea)))
         undo(elsewhere, run)
         adopt(store, elsewhere)
         assert listed(store) == ["a cup"]
@@ -111,7 +109,7 @@ class PeersContract:
         cup = put_one(elsewhere, fact("a cup"))
         adopt(store, elsewhere)
         undo(store, run)
-        write(elsewhere, lambda writer: writer.link(link(cup, tea)))
+        write(elsewhere, lambda tx: tx.link(link(cup, tea)))
         adopt(store, elsewhere)
         adopt(elsewhere, store)
         for side in (store, elsewhere):
@@ -134,11 +132,11 @@ class PeersContract:
     def test_an_entity_that_is_spoken_of_here_stays(self, store: Store, elsewhere: Store) -> None:
         tea = put_one(elsewhere, fact("Bob brought tea"))
         bob = Entity("ent_bob", ANN, "Bob", "person", LATER)
-        write(elsewhere, lambda writer: writer.put_entity(bob))
-        write(elsewhere, lambda writer: writer.mention(ANN, entity=bob.id, memory=tea.id))
+        write(elsewhere, lambda tx: tx.put_entity(bob))
+        write(elsewhere, lambda tx: tx.mention(ANN, entity=bob.id, memory=tea.id))
         adopt(store, elsewhere)
         cup = put_one(store, fact("Bob brought a cup"))
-        write(store, lambda writer: writer.mention(ANN, entity=bob.id, memory=cup.id))
+        write(store, lambda tx: tx.mention(ANN, entity=bob.id, memory=cup.id))
         purge(elsewhere, tea)
         adopt(store, elsewhere)
         adopt(elsewhere, store)
@@ -147,14 +145,12 @@ class PeersContract:
 
     def test_messages_of_two_records_become_one(self, store: Store, elsewhere: Store) -> None:
         session = Session("talk", ANN, LATER, LATER)
-        write(elsewhere, lambda writer: writer.put_session(session))
-        write(elsewhere, lambda writer: writer.add_messages(ANN, "talk", [{"n": 1}]), when=LATER)
+        write(elsewhere, lambda tx: tx.put_session(session))
+        write(elsewhere, lambda tx: tx.add_messages(ANN, "talk", [{"n": 1}]), when=LATER)
         adopt(store, elsewhere)
         self._talk(store, elsewhere)
-        write(store, lambda writer: writer.add_messages(ANN, "talk", [{"n": 3}]), when=LATER + 3)
-        write(
-            elsewhere, lambda writer: writer.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2
-        )
+        write(store, lambda tx: tx.add_messages(ANN, "talk", [{"n": 3}]), when=LATER + 3)
+        write(elsewhere, lambda tx: tx.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2)
         assert self._talk(store, elsewhere)
         assert self._talk(elsewhere, store)
         assert not self._talk(store, elsewhere)
@@ -168,40 +164,42 @@ class PeersContract:
     @staticmethod
     def _talk(store: Store, source: Store) -> bool:
         theirs = source.messages(ANN, "talk")
-        return write(store, lambda writer: writer.take_messages(ANN, "talk", theirs, journal=True))
+        return write(store, lambda tx: tx.take_messages(ANN, "talk", theirs, journal=True))
 
     def test_how_far_another_journal_was_read_is_kept_by_scope_and_with_what_was_read(
         self, store: Store
     ) -> None:
         met = Met(7, "run_7", LATER)
-        assert write(
-            store, lambda writer: (writer.sync_position(ANN, "peer"), writer.replica_id(ANN))
-        ) == (Met(), "")
+        assert write(store, lambda tx: (tx.sync_position(ANN, "peer"), tx.replica_id(ANN))) == (
+            Met(),
+            "",
+        )
 
-        def work(writer: Writer) -> None:
-            writer.set_sync_position(ANN, "peer", met, own="me")
+        def work(tx: Transaction) -> None:
+            tx.set_sync_position(ANN, "peer", met, own="me")
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             write(store, work)
-        assert write(store, lambda writer: writer.sync_position(ANN, "peer")) == Met()
-        write(store, lambda writer: writer.set_sync_position(ANN, "peer", met, own="me"))
-        assert write(
-            store, lambda writer: (writer.sync_position(ANN, "peer"), writer.replica_id(ANN))
-        ) == (met, "me")
-        assert write(store, lambda writer: writer.sync_position(BOB, "peer")) == Met()
+        assert write(store, lambda tx: tx.sync_position(ANN, "peer")) == Met()
+        write(store, lambda tx: tx.set_sync_position(ANN, "peer", met, own="me"))
+        assert write(store, lambda tx: (tx.sync_position(ANN, "peer"), tx.replica_id(ANN))) == (
+            met,
+            "me",
+        )
+        assert write(store, lambda tx: tx.sync_position(BOB, "peer")) == Met()
 
     def test_a_failure_to_sync_is_noted_until_it_is_taken_back(self, store: Store) -> None:
-        write(store, lambda writer: writer.note_sync(ANN, "elsewhere", "away"))
+        write(store, lambda tx: tx.note_sync(ANN, "elsewhere", "away"))
         assert [(job.key, job.error) for job in store.jobs([ANN])] == [("elsewhere", "away")]
-        write(store, lambda writer: writer.note_sync(ANN, "elsewhere", ""))
+        write(store, lambda tx: tx.note_sync(ANN, "elsewhere", ""))
         assert store.jobs([ANN]) == []
 
     def test_sessions_by_their_last_activity(self, store: Store) -> None:
 
-        def work(writer: Writer) -> None:
+        def work(tx: Transaction) -> None:
             for number in range(3):
-                writer.put_session(Session(f"s{number}", ANN, LATER, LATER + number))
+                tx.put_session(Session(f"s{number}", ANN, LATER, LATER + number))
 
         write(store, work)
         assert [one.id for one in store.sessions([ANN], active_since=LATER + 1)] == ["s2", "s1"]
@@ -211,5 +209,5 @@ class PeersContract:
         before = truth(store)
         found = lineages(elsewhere)
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda writer: (writer.apply_changes(ANN, found), 1 / 0))
+            write(store, lambda tx: (tx.apply_changes(ANN, found), 1 / 0))
         assert truth(store) == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..errors import Conflict
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from .scene import ANN, BOB, Again, run_id, truth, undo, write
 
 
@@ -16,17 +16,17 @@ class ProfilesContract:
         assert store.profile(ANN) == {}
         write(
             store,
-            lambda writer: writer.put_profile(ANN, {"proactive_recall": True, "tone": "warm"}),
+            lambda tx: tx.put_profile(ANN, {"proactive_recall": True, "tone": "warm"}),
         )
-        write(store, lambda writer: writer.put_profile(ANN, {"proactive_recall": False}))
+        write(store, lambda tx: tx.put_profile(ANN, {"proactive_recall": False}))
         assert store.profile(ANN) == {"proactive_recall": False}
         assert store.profile(BOB) == {}
 
     def test_a_transaction_sees_what_it_put(self, store: Store) -> None:
-        def work(writer: Writer) -> list[object]:
-            before = writer.profile(ANN)
-            writer.put_profile(ANN, {"tone": "warm"})
-            return [before, writer.profile(ANN)]
+        def work(tx: Transaction) -> list[object]:
+            before = tx.profile(ANN)
+            tx.put_profile(ANN, {"tone": "warm"})
+            return [before, tx.profile(ANN)]
 
         assert write(store, work) == [{}, {"tone": "warm"}]
 
@@ -34,14 +34,10 @@ class ProfilesContract:
         self, store: Store, again: Again
     ) -> None:
         other = again()
-        write(
-            store, lambda writer: writer.put_profile(ANN, {**writer.profile(ANN), "tone": "warm"})
-        )
+        write(store, lambda tx: tx.put_profile(ANN, {**tx.profile(ANN), "tone": "warm"}))
         write(
             other,
-            lambda writer: writer.put_profile(
-                ANN, {**writer.profile(ANN), "proactive_recall": True}
-            ),
+            lambda tx: tx.put_profile(ANN, {**tx.profile(ANN), "proactive_recall": True}),
         )
         assert store.profile(ANN) == {"tone": "warm", "proactive_recall": True}
 
@@ -49,9 +45,9 @@ class ProfilesContract:
         nothing = truth(store)
         first = run_id()
         second = run_id()
-        write(store, lambda writer: writer.put_profile(ANN, {"tone": "warm"}), run=first)
+        write(store, lambda tx: tx.put_profile(ANN, {"tone": "warm"}), run=first)
         warm = truth(store)
-        write(store, lambda writer: writer.put_profile(ANN, {"tone": "brisk"}), run=second)
+        write(store, lambda tx: tx.put_profile(ANN, {"tone": "brisk"}), run=second)
         undo(store, second)
         assert truth(store) == warm
         undo(store, first)
@@ -59,12 +55,12 @@ class ProfilesContract:
 
     def test_an_import_brings_a_profile_once_and_never_over_another(self, store: Store) -> None:
         row = {"scope": str(ANN), "settings": {"tone": "warm"}}
-        assert write(store, lambda writer: writer.restore_row("profile", row, journal=True))
-        assert not write(store, lambda writer: writer.restore_row("profile", row, journal=True))
+        assert write(store, lambda tx: tx.restore_row("profile", row, journal=True))
+        assert not write(store, lambda tx: tx.restore_row("profile", row, journal=True))
         with pytest.raises(Conflict):
             write(
                 store,
-                lambda writer: writer.restore_row(
+                lambda tx: tx.restore_row(
                     "profile", {**row, "settings": {"tone": "brisk"}}, journal=True
                 ),
             )

@@ -33,40 +33,40 @@ class ProgressContract:
         begin(store, "s", "t")
         begin(store, "s", scope=BOB)
         known = mark("s", FACTS, 3, private=True)
-        write(store, lambda writer: writer.put_progress(known))
+        write(store, lambda tx: tx.put_progress(known))
         assert again().progress(ANN, "s") == store.progress(ANN) == [known]
         assert (store.progress(ANN, "t"), store.progress(BOB)) == ([], [])
-        assert write(store, lambda writer: writer.progress(ANN, "s", FACTS)) == known
-        assert write(store, lambda writer: writer.progress(ANN, "s", SUMMARY)) is None
+        assert write(store, lambda tx: tx.progress(ANN, "s", FACTS)) == known
+        assert write(store, lambda tx: tx.progress(ANN, "s", SUMMARY)) is None
 
     def test_one_that_came_no_further_leaves_no_entry(self, store: Store) -> None:
         begin(store, "s")
-        write(store, lambda writer: writer.put_progress(mark("s", FACTS, 3)))
+        write(store, lambda tx: tx.put_progress(mark("s", FACTS, 3)))
         before = store.events([ANN])
         later = Progress(ANN, "s", FACTS, 3, at(9))
-        write(store, lambda writer: writer.put_progress(later))
+        write(store, lambda tx: tx.put_progress(later))
         assert (store.progress(ANN), store.events([ANN])) == ([mark("s", FACTS, 3)], before)
 
     def test_an_undo_takes_a_mark_back(self, store: Store) -> None:
         begin(store, "s")
-        write(store, lambda writer: writer.put_progress(mark("s", FACTS, 3)))
+        write(store, lambda tx: tx.put_progress(mark("s", FACTS, 3)))
         run = run_id()
-        write(store, lambda writer: writer.put_progress(mark("s", FACTS, 5)), run=run)
+        write(store, lambda tx: tx.put_progress(mark("s", FACTS, 5)), run=run)
         undo(store, run)
         assert [one.position for one in store.progress(ANN)] == [3]
 
     def test_a_mark_can_be_dropped_and_dropping_none_does_nothing(self, store: Store) -> None:
         begin(store, "s")
-        write(store, lambda writer: writer.put_progress(mark("s", FACTS, 3)))
+        write(store, lambda tx: tx.put_progress(mark("s", FACTS, 3)))
         for _ in range(2):
-            write(store, lambda writer: writer.drop_progress(ANN, "s", FACTS))
+            write(store, lambda tx: tx.drop_progress(ANN, "s", FACTS))
         assert store.progress(ANN) == []
 
     def test_a_session_is_unread_until_its_summary_covers_it(self, store: Store) -> None:
         begin(store, "s", "t")
         assert [one.id for one in store.unread([ANN])] == ["s", "t"]
-        write(store, lambda writer: writer.put_progress(mark("s", SUMMARY, START)))
-        write(store, lambda writer: writer.put_progress(mark("t", SUMMARY, START - 1)))
+        write(store, lambda tx: tx.put_progress(mark("s", SUMMARY, START)))
+        write(store, lambda tx: tx.put_progress(mark("t", SUMMARY, START - 1)))
         assert [one.id for one in store.unread([ANN])] == ["t"]
 
     def test_marks_of_this_store_alone_are_neither_journalled_nor_exported(
@@ -74,17 +74,17 @@ class ProgressContract:
     ) -> None:
         begin(store, "s")
         before = store.events([ANN])
-        write(store, lambda writer: writer.put_progress(mark("s", PROJECTS, 7)))
+        write(store, lambda tx: tx.put_progress(mark("s", PROJECTS, 7)))
         assert [one.position for one in store.progress(ANN)] == [7]
         assert (store.events([ANN]), list(store.rows("progress", ANN))) == (before, [])
-        write(store, lambda writer: writer.drop_progress(ANN, "s", PROJECTS))
+        write(store, lambda tx: tx.drop_progress(ANN, "s", PROJECTS))
         assert (store.progress(ANN), store.events([ANN])) == ([], before)
 
     def test_a_purge_of_the_session_erases_its_marks_and_its_name(self, store: Store) -> None:
         begin(store, "secret", "Secret")
         for name in ("secret", "Secret"):
             write(store, methodcaller("put_progress", mark(name, FACTS, 3)))
-        write(store, lambda writer: writer.purge_session(ANN, "secret"))
+        write(store, lambda tx: tx.purge_session(ANN, "secret"))
         assert [one.session for one in store.progress(ANN)] == ["Secret"]
         told = [event.target for event in store.events([ANN]) if event.noun == "progress"]
         assert '["Secret","facts"]' in told

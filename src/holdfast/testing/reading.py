@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..errors import HoldfastError, InvalidInput, NotFound
-from ..storage.protocol import Filter, Store, Writer
+from ..storage.protocol import Filter, Store, Transaction
 from ..types import Kind, Memory, Triple
 from .scene import (
     ALL,
@@ -116,10 +116,10 @@ class MemoriesContract:
             change(store, one, confidence=0.5)
 
     def test_a_writer_reads_its_own_changes(self, store: Store) -> None:
-        def work(writer: Writer) -> tuple[Memory | None, Memory | None]:
-            added = writer.add(fact("tea"))
-            writer.change(added, confidence=0.5)
-            return writer.memory(ANN, added.id), writer.memory(ANN, added.seq)
+        def work(tx: Transaction) -> tuple[Memory | None, Memory | None]:
+            added = tx.add(fact("tea"))
+            tx.change(added, confidence=0.5)
+            return tx.memory(ANN, added.id), tx.memory(ANN, added.seq)
 
         by_id, by_number = write(store, work)
         assert by_id == by_number
@@ -159,7 +159,7 @@ class MemoriesContract:
         put(store, fact("coffee"), turn("tea", "s", 0), fact("tea", scope=BOB))
         away = set_status(store, one, "archived")
         asked = fact("TEA")
-        same = write(store, lambda writer: writer.same_words([asked, fact("milk")]))
+        same = write(store, lambda tx: tx.same_words([asked, fact("milk")]))
         assert {id_: [one.id for one in twins] for id_, twins in same.items()} == {
             asked.id: [away.id, two.id]
         }
@@ -174,25 +174,20 @@ class MemoriesContract:
             memory("tea", kind="rule"),
         )
         set_status(store, gone, "archived")
-        assert write(
-            store, lambda writer: list(writer.same_content([fact(' "tea" ')]).values())
-        ) == [oldest]
-        assert write(store, lambda writer: writer.same_content([fact("coffee")])) == {}
+        assert write(store, lambda tx: list(tx.same_content([fact(' "tea" ')]).values())) == [
+            oldest
+        ]
+        assert write(store, lambda tx: tx.same_content([fact("coffee")])) == {}
 
     def test_turns_have_no_twins(self, store: Store) -> None:
         put(store, turn("tea", "s", 0))
-        assert (
-            write(store, lambda writer: writer.same_content([fact("tea"), turn("tea", "s", 1)]))
-            == {}
-        )
+        assert write(store, lambda tx: tx.same_content([fact("tea"), turn("tea", "s", 1)])) == {}
 
     def surplus(
         self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False
     ) -> list[str]:
         """What would have to go for `keep` to stay."""
-        found = write(
-            store, lambda writer: writer.surplus(ANN, kinds, keep, spare_unconsolidated=spare)
-        )
+        found = write(store, lambda tx: tx.surplus(ANN, kinds, keep, spare_unconsolidated=spare))
         return [one.content for one in found]
 
     def test_the_surplus_is_the_oldest_beyond_what_stays(self, store: Store) -> None:
@@ -218,16 +213,11 @@ class MemoriesContract:
     def test_the_surplus_comes_as_it_is_stored(self, store: Store) -> None:
         stored = put(store, *(fact(text, tags=(text,), metadata={"k": text}) for text in "ab"))
         assert (
-            write(
-                store, lambda writer: writer.surplus(ANN, ["fact"], 0, spare_unconsolidated=False)
-            )
+            write(store, lambda tx: tx.surplus(ANN, ["fact"], 0, spare_unconsolidated=False))
             == stored
         )
         assert (
-            write(
-                store, lambda writer: writer.surplus(BOB, ["fact"], 0, spare_unconsolidated=False)
-            )
-            == []
+            write(store, lambda tx: tx.surplus(BOB, ["fact"], 0, spare_unconsolidated=False)) == []
         )
 
     def test_only_active_memories_count_as_surplus(self, store: Store) -> None:
@@ -259,12 +249,10 @@ class MemoriesContract:
         assert self.surplus(store, 3) == ["a", "b"]
 
     def test_a_writer_sees_its_own_changes_in_the_surplus(self, store: Store) -> None:
-        def work(writer: Writer) -> list[str]:
-            one, _ = writer.add_many([turn("a", "s", 0), turn("b", "s", 1)])
-            writer.change(one, protected=True)
-            return [
-                one.content for one in writer.surplus(ANN, ["turn"], 1, spare_unconsolidated=False)
-            ]
+        def work(tx: Transaction) -> list[str]:
+            one, _ = tx.add_many([turn("a", "s", 0), turn("b", "s", 1)])
+            tx.change(one, protected=True)
+            return [one.content for one in tx.surplus(ANN, ["turn"], 1, spare_unconsolidated=False)]
 
         assert write(store, work) == ["b"]
 
@@ -326,5 +314,5 @@ class MemoriesContract:
 
     def test_reading_does_not_make_a_scope(self, store: Store) -> None:
         assert listed(store) == [] and found(store, "tea") == []
-        assert write(store, lambda writer: writer.memory(ANN, "fact_nobody")) is None
+        assert write(store, lambda tx: tx.memory(ANN, "fact_nobody")) is None
         assert store.scopes() == []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..floats import Vector
-from ..storage.protocol import ITEMS, Author, Filter, Store, Writer
+from ..storage.protocol import ITEMS, Author, Filter, Store, Transaction
 from ..text.tokens import index_terms, query_terms
 from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Session
 
@@ -80,7 +80,7 @@ def run_id() -> str:
 
 def write(
     store: Store,
-    work: Callable[[Writer], T],
+    work: Callable[[Transaction], T],
     *,
     run: str = "",
     when: Micros = START,
@@ -92,13 +92,13 @@ def write(
 
 
 def together(
-    store: Store, *steps: Callable[[Writer], object], run: str = "", when: Micros = START
+    store: Store, *steps: Callable[[Transaction], object], run: str = "", when: Micros = START
 ) -> None:
     """Several steps in one transaction."""
 
-    def work(writer: Writer) -> None:
+    def work(tx: Transaction) -> None:
         for step in steps:
-            step(writer)
+            step(tx)
 
     write(store, work, run=run, when=when)
 
@@ -107,7 +107,7 @@ def put(store: Store, *memories: Memory, run: str = "", when: Micros = START) ->
     """Stores memories in one transaction and returns them with their numbers."""
     return write(
         store,
-        lambda writer: [writer.add(one) for one in memories],
+        lambda tx: [tx.add(one) for one in memories],
         run=run,
         when=when,
         verb="remember",
@@ -125,7 +125,7 @@ def change(
     """Changes fields of a memory, in a run of its own unless told."""
     return write(
         store,
-        lambda writer: writer.change(one, updated_at=when, **fields),
+        lambda tx: tx.change(one, updated_at=when, **fields),
         run=run,
         when=when,
         verb="change",
@@ -143,7 +143,7 @@ def set_status(
 
 def purge(store: Store, one: Memory, *, run: str = "") -> None:
     """Purges a memory."""
-    write(store, lambda writer: writer.purge(one), run=run, verb="purge")
+    write(store, lambda tx: tx.purge(one), run=run, verb="purge")
 
 
 def undo(
@@ -151,7 +151,7 @@ def undo(
 ) -> str:
     """Undoes a run and returns the run that did it."""
     own = run_id()
-    write(store, lambda writer: writer.undo(scopes, run), run=own, when=when, verb="undo")
+    write(store, lambda tx: tx.undo(scopes, run), run=own, when=when, verb="undo")
     return own
 
 
@@ -229,21 +229,21 @@ def same_ranking(given: Sequence[tuple[int, float]], expected: Sequence[tuple[in
     )
 
 
-def mention_all(writer: Writer, name: str, memories: Sequence[Memory], *aliases: str) -> None:
+def mention_all(tx: Transaction, name: str, memories: Sequence[Memory], *aliases: str) -> None:
     """An entity with its names, mentioned by these memories."""
     ident = f"entity_{name}"
-    writer.put_entity(Entity(ident, ANN, name, "person", START, aliases))
+    tx.put_entity(Entity(ident, ANN, name, "person", START, aliases))
     for one in memories:
-        writer.mention(ANN, entity=ident, memory=one.id)
+        tx.mention(ANN, entity=ident, memory=one.id)
 
 
-def correct(writer: Writer, old: Memory) -> None:
+def correct(tx: Transaction, old: Memory) -> None:
     """Lets a memory be superseded by another."""
-    new = writer.add(fact("coffee after all", created=at(1)))
-    writer.change(
+    new = tx.add(fact("coffee after all", created=at(1)))
+    tx.change(
         old, status="superseded", status_at=at(1), status_reason="corrected", updated_at=at(1)
     )
-    writer.link(link(new, old, "supersedes", at(1)))
+    tx.link(link(new, old, "supersedes", at(1)))
 
 
 def tea_scene(store: Store) -> Memory:
@@ -252,10 +252,10 @@ def tea_scene(store: Store) -> Memory:
         store, fact("green tea", confidence=0.9, decay_rate=0.1, tags=("hot",)), fact("water")
     )
 
-    def work(writer: Writer) -> None:
-        writer.link(link(one, two))
-        writer.put_session(Session("s", ANN, START, START))
-        mention_all(writer, "Ann", [one, two], "Annie")
+    def work(tx: Transaction) -> None:
+        tx.link(link(one, two))
+        tx.put_session(Session("s", ANN, START, START))
+        mention_all(tx, "Ann", [one, two], "Annie")
 
     write(store, work)
     store.touch(ALL, {one.seq: 3}, at(1))

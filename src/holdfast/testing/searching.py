@@ -150,7 +150,7 @@ class WordsContract:
         assert seen() == (2, 3, 1)
         one = change(store, one, tags=("tea", "hot"))
         assert seen() == (2, 5, 1)
-        write(store, lambda writer: writer.remove(one), run="run_remove")
+        write(store, lambda tx: tx.remove(one), run="run_remove")
         assert seen() == (1, 1, 0)
         undo(store, "run_remove")
         assert seen() == (2, 5, 1)
@@ -229,7 +229,7 @@ class VectorsContract:
         agrees(without(vectors, second))
         vectors |= vectorised(writing, 30, start=500)
         agrees(without(vectors, second))
-        write(writing, lambda writer: writer.remove(third), run="run_remove")
+        write(writing, lambda tx: tx.remove(third), run="run_remove")
         agrees(without(vectors, second, third))
         undo(writing, "run_remove")
         # It is back, but its vector has to be made again.
@@ -260,7 +260,7 @@ class VectorsContract:
         one = store.list(Filter((ANN,)))[0]
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(5), 10)
-        write(store, lambda writer: writer.remove(one), run="run_remove")
+        write(store, lambda tx: tx.remove(one), run="run_remove")
         undo(store, "run_remove")
         expected = brute_force(without(vectors, one), unit(5), 10)
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
@@ -455,7 +455,7 @@ class VectorsContract:
     def test_what_comes_back_by_undo_waits_for_its_vector(self, store: Store) -> None:
         vectorised(store, 3)
         one = store.list(Filter((ANN,)), order="oldest")[0]
-        write(store, lambda writer: writer.remove(one), run="run_remove")
+        write(store, lambda tx: tx.remove(one), run="run_remove")
         undo(store, "run_remove")
         assert store.models([ANN]) == {MODEL: False}
         assert [waiting.id for waiting in store.without_vector(MODEL, 5)] == [one.id]

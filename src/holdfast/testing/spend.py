@@ -45,6 +45,6 @@ class SpendContract:
         store.spend(ANN, MONDAY, Spent(1, 60))
         store.spend(BOB, MONDAY, Spent(1, 1))
         assert truth(store) == before
-        write(store, lambda writer: writer.purge_scope(ANN))
+        write(store, lambda tx: tx.purge_scope(ANN))
         assert store.spent([ANN], MONDAY) == Spent()
         assert store.spent([BOB], MONDAY) == Spent(1, 1)

@@ -10,7 +10,7 @@ import pytest
 
 from ..errors import Conflict, NotFound, Refused
 from ..ingest.commit import rewrite
-from ..storage.protocol import Store, Writer
+from ..storage.protocol import Store, Transaction
 from ..types import Entity, Memory, Session, Triple
 from .scene import (
     ALL,
@@ -37,41 +37,41 @@ from .scene import (
 )
 
 
-def _rewritten(writer: Writer, old: Memory) -> None:
-    rewrite(writer, old, fact("white tea, for Zoe", title="tea", created=at(1)))
-    mention_all(writer, "Zoe", [old])
+def _rewritten(tx: Transaction, old: Memory) -> None:
+    rewrite(tx, old, fact("white tea, for Zoe", title="tea", created=at(1)))
+    mention_all(tx, "Zoe", [old])
 
 
-def _capture(writer: Writer, _: Memory) -> None:
-    writer.put_session(Session("fresh", ANN, START, START, agent="x"))
+def _capture(tx: Transaction, _: Memory) -> None:
+    tx.put_session(Session("fresh", ANN, START, START, agent="x"))
     for position in range(3):
-        writer.add(turn(f"turn {position}", "fresh", position))
+        tx.add(turn(f"turn {position}", "fresh", position))
 
 
-def _twice(writer: Writer, old: Memory) -> None:
-    changed = writer.change(old, title="A", confidence=0.5, updated_at=at(1))
-    writer.change(changed, title="B", tags=("x",), updated_at=at(2))
+def _twice(tx: Transaction, old: Memory) -> None:
+    changed = tx.change(old, title="A", confidence=0.5, updated_at=at(1))
+    tx.change(changed, title="B", tags=("x",), updated_at=at(2))
 
 
-def _renamed(writer: Writer, _: Memory) -> None:
-    writer.put_entity(Entity("entity_Ann", ANN, "Anne", "agent", START, ("Nan",), "a summary"))
+def _renamed(tx: Transaction, _: Memory) -> None:
+    tx.put_entity(Entity("entity_Ann", ANN, "Anne", "agent", START, ("Nan",), "a summary"))
 
 
-def _ended(writer: Writer, _: Memory) -> None:
-    session = writer.session(ANN, "s")
+def _ended(tx: Transaction, _: Memory) -> None:
+    session = tx.session(ANN, "s")
     assert session is not None
-    writer.put_session(replace(session, ended_at=at(5), end_reason="idle", metadata={"k": "v"}))
+    tx.put_session(replace(session, ended_at=at(5), end_reason="idle", metadata={"k": "v"}))
 
 
-def _linked(writer: Writer, old: Memory) -> None:
-    writer.link(link(writer.add(fact("derived")), old))
+def _linked(tx: Transaction, old: Memory) -> None:
+    tx.link(link(tx.add(fact("derived")), old))
 
 
-VERBS: Mapping[str, Callable[[Writer, Memory], Any]] = {
-    "add": lambda writer, old: writer.add(
+VERBS: Mapping[str, Callable[[Transaction, Memory], Any]] = {
+    "add": lambda tx, old: tx.add(
         fact("more tea", tags=("x",), metadata={"a": {"b": 1}}, confidence=0.1)
     ),
-    "add with every field": lambda writer, old: writer.add(
+    "add with every field": lambda tx, old: tx.add(
         fact(
             "x",
             triple=Triple("a", "b", "c"),
@@ -82,22 +82,18 @@ VERBS: Mapping[str, Callable[[Writer, Memory], Any]] = {
             title="t",
         )
     ),
-    "archive": lambda writer, old: writer.change(
-        old, status="archived", status_at=at(1), updated_at=at(1)
-    ),
+    "archive": lambda tx, old: tx.change(old, status="archived", status_at=at(1), updated_at=at(1)),
     "change twice": _twice,
-    "confirm": lambda writer, old: writer.change(
-        old, protected=True, decay_rate=0.0, updated_at=at(1)
-    ),
+    "confirm": lambda tx, old: tx.change(old, protected=True, decay_rate=0.0, updated_at=at(1)),
     "correct": correct,
     "rewrite": _rewritten,
-    "remove": lambda writer, old: writer.remove(old),
+    "remove": lambda tx, old: tx.remove(old),
     "link": _linked,
     "capture": _capture,
     "end a session": _ended,
-    "new entity": lambda writer, old: mention_all(writer, "Zoe", [old], "Zo"),
+    "new entity": lambda tx, old: mention_all(tx, "Zoe", [old], "Zo"),
     "rename an entity": _renamed,
-    "add and remove": lambda writer, old: writer.remove(writer.add(fact("fleeting"))),
+    "add and remove": lambda tx, old: tx.remove(tx.add(fact("fleeting"))),
 }
 
 
@@ -106,12 +102,12 @@ class UndoContract:
 
     @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
     def test_undo_is_exact_and_undo_of_undo_redoes(
-        self, store: Store, verb: Callable[[Writer, Memory], Any]
+        self, store: Store, verb: Callable[[Transaction, Memory], Any]
     ) -> None:
         old = tea_scene(store)
         before = truth(store)
         run = run_id()
-        write(store, lambda writer: verb(writer, old), run=run, when=at(1))
+        write(store, lambda tx: verb(tx, old), run=run, when=at(1))
         after = truth(store)
         back = undo(store, run, when=at(2))
         assert truth(store) == before
@@ -122,12 +118,12 @@ class UndoContract:
 
     @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
     def test_a_run_that_was_redone_can_be_undone_again(
-        self, store: Store, verb: Callable[[Writer, Memory], Any]
+        self, store: Store, verb: Callable[[Transaction, Memory], Any]
     ) -> None:
         old = tea_scene(store)
         before = truth(store)
         run = run_id()
-        write(store, lambda writer: verb(writer, old), run=run, when=at(1))
+        write(store, lambda tx: verb(tx, old), run=run, when=at(1))
         undo(store, undo(store, run, when=at(2)), when=at(3))
         undo(store, run, when=at(4))
         assert truth(store) == before
@@ -136,7 +132,7 @@ class UndoContract:
     def test_a_run_is_undone_once(self, store: Store, verb: str) -> None:
         old = tea_scene(store)
         run = run_id()
-        write(store, lambda writer: VERBS[verb](writer, old), run=run, when=at(1))
+        write(store, lambda tx: VERBS[verb](tx, old), run=run, when=at(1))
         undo(store, run)
         state = truth(store)
         with pytest.raises(Conflict):
@@ -153,7 +149,7 @@ class UndoContract:
     ) -> None:
         put(store, fact("one"), fact("two"), run="run_add")
         added = store.events([ANN])
-        assert write(store, lambda writer: writer.undo([ANN], "run_add"), run="run_undo") == added
+        assert write(store, lambda tx: tx.undo([ANN], "run_add"), run="run_undo") == added
         assert [event.run for event in store.events([ANN])] == ["run_undo"] * 2 + ["run_add"] * 2
 
     def test_undo_is_refused_when_a_later_run_changed_the_same_field(self, store: Store) -> None:
@@ -195,7 +191,7 @@ class UndoContract:
 
     def test_an_add_cannot_be_undone_while_a_later_run_links_to_it(self, store: Store) -> None:
         one = put_one(store, fact("source"), run="run_add")
-        write(store, lambda writer: _linked(writer, one), run="run_link")
+        write(store, lambda tx: _linked(tx, one), run="run_link")
         with pytest.raises(Conflict):
             undo(store, "run_add")
         undo(store, "run_link")
@@ -204,7 +200,7 @@ class UndoContract:
 
     def test_a_session_cannot_be_undone_while_it_has_later_turns(self, store: Store) -> None:
         old = tea_scene(store)
-        write(store, lambda writer: _capture(writer, old), run="run_first")
+        write(store, lambda tx: _capture(tx, old), run="run_first")
         put(store, turn("later", "fresh", 3), run="run_later")
         with pytest.raises(Conflict):
             undo(store, "run_first")
@@ -214,10 +210,10 @@ class UndoContract:
 
     def test_an_entity_stays_while_memories_of_other_runs_mention_it(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        write(store, lambda writer: mention_all(writer, "Zoe", [one]), run="run_first")
+        write(store, lambda tx: mention_all(tx, "Zoe", [one]), run="run_first")
         write(
             store,
-            lambda writer: writer.mention(ANN, entity="entity_Zoe", memory=two.id),
+            lambda tx: tx.mention(ANN, entity="entity_Zoe", memory=two.id),
             run="run_later",
         )
         undo(store, "run_first")
@@ -227,7 +223,7 @@ class UndoContract:
 
     def test_an_entity_that_nobody_else_mentions_goes_with_its_run(self, store: Store) -> None:
         one = put(store, fact("one"))[0]
-        write(store, lambda writer: mention_all(writer, "Zoe", [one]), run="run_first")
+        write(store, lambda tx: mention_all(tx, "Zoe", [one]), run="run_first")
         undo(store, "run_first")
         assert list(store.rows("entity", ANN)) == []
         assert list(store.rows("entity_name", ANN)) == []
@@ -235,10 +231,10 @@ class UndoContract:
     @pytest.mark.parametrize("verb", ["link", "mention"])
     def test_what_points_to_a_purged_memory_cannot_come_back(self, store: Store, verb: str) -> None:
         one, two = put(store, fact("one"), fact("two"))
-        write(store, lambda writer: mention_all(writer, "Zoe", []))
-        steps: dict[str, Callable[[Writer], None]] = {
-            "link": lambda writer: writer.link(link(one, two)),
-            "mention": lambda writer: writer.mention(ANN, entity="entity_Zoe", memory=two.id),
+        write(store, lambda tx: mention_all(tx, "Zoe", []))
+        steps: dict[str, Callable[[Transaction], None]] = {
+            "link": lambda tx: tx.link(link(one, two)),
+            "mention": lambda tx: tx.mention(ANN, entity="entity_Zoe", memory=two.id),
         }
         write(store, steps[verb], run="run_point")
         back = undo(store, "run_point")

@@ -132,4 +132,4 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
 
 
 def _done(hf: Holdfast, job: Job) -> None:
-    hf.write("hook", lambda writer: writer.finish(job))
+    hf.write("hook", lambda tx: tx.finish(job))

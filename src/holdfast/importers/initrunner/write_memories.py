@@ -13,7 +13,7 @@ from ...agents.memory import RoleMemory
 from ...agents.sessions import INTERACTIVE
 from ...errors import Conflict, HoldfastError
 from ...floats import Vector
-from ...storage.protocol import Author, KnownFile, Store, Writer
+from ...storage.protocol import Author, KnownFile, Store, Transaction
 from ...storage.schema import MEMORIES, exported, memory_values
 from ...storage.transaction import HIGHEST_SEQ
 from ...types import Scope, Session, new_id
@@ -41,13 +41,13 @@ def take_conversations(
     scope = memory.scope
     store = memory.hf.store
 
-    def work(writer: Writer) -> tuple[list[OldConversation], dict[str, int]]:
+    def work(tx: Transaction) -> tuple[list[OldConversation], dict[str, int]]:
         new = []
         known = {}
         for one in conversations:
-            name = _name(writer, scope, one)
-            if writer.session(scope, name) is None:
-                _store_conversation(writer, scope, name, one)
+            name = _name(tx, scope, one)
+            if tx.session(scope, name) is None:
+                _store_conversation(tx, scope, name, one)
                 new.append(one)
             else:
                 known[name] = len(one.messages)
@@ -61,18 +61,18 @@ def take_conversations(
     return new
 
 
-def _name(writer: Writer, scope: Scope, conversation: OldConversation) -> str:
+def _name(tx: Transaction, scope: Scope, conversation: OldConversation) -> str:
     """Its own id, unless another agent has a session of that id here."""
-    there = writer.session(scope, conversation.session)
+    there = tx.session(scope, conversation.session)
     if there is None or there.agent == conversation.agent:
         return conversation.session
     return other_name(conversation.session, conversation.agent)
 
 
 def _store_conversation(
-    writer: Writer, scope: Scope, name: str, conversation: OldConversation
+    tx: Transaction, scope: Scope, name: str, conversation: OldConversation
 ) -> None:
-    writer.put_session(
+    tx.put_session(
         Session(
             name,
             scope,
@@ -88,7 +88,7 @@ def _store_conversation(
         {"session": name, "position": position, "body": body, "created_at": at}
         for position, (body, at) in enumerate(conversation.messages)
     ]
-    writer.restore_many("message", scope, rows)
+    tx.restore_many("message", scope, rows)
 
 
 def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int, dict[int, int]]:
@@ -102,7 +102,7 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
     store = memory.hf.store
 
     def take(*, numbers: bool) -> tuple[int, dict[int, int]]:
-        return store.write(author, lambda writer: _restored(writer, wanted, numbers=numbers))
+        return store.write(author, lambda tx: _restored(tx, wanted, numbers=numbers))
 
     try:
         added, seqs = take(numbers=all(0 < one.number < HIGHEST_SEQ for one in wanted))
@@ -114,16 +114,16 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
 
 
 def _restored(
-    writer: Writer, wanted: Sequence[OldMemory], *, numbers: bool
+    tx: Transaction, wanted: Sequence[OldMemory], *, numbers: bool
 ) -> tuple[int, dict[int, int]]:
     added = 0
     seqs = {}
     for number, one, _ in wanted:
-        there = writer.memory(one.scope, one.id)
+        there = tx.memory(one.scope, one.id)
         if there is None:
             row = {"scope": str(one.scope), **exported(MEMORIES, memory_values(one))}
-            writer.restore_row("memory", row, journal=True, seq=number if numbers else None)
-            there = writer.memory(one.scope, one.id)
+            tx.restore_row("memory", row, journal=True, seq=number if numbers else None)
+            there = tx.memory(one.scope, one.id)
             added += 1
         seqs[number] = there.seq if there is not None else 0
     return added, seqs
@@ -134,7 +134,7 @@ def note_database(memory: RoleMemory, path: Path) -> None:
     noted = KnownFile(ROOT, str(path.expanduser().resolve()), "", 0, 0, "")
     store = memory.hf.store
     if noted not in store.files(memory.scope, ROOT):
-        store.write(_author(memory), lambda writer: writer.put_files(memory.scope, [noted]))
+        store.write(_author(memory), lambda tx: tx.put_files(memory.scope, [noted]))
 
 
 def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]) -> int:

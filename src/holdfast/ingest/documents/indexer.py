@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ... import transcripts
 from ...errors import InvalidInput, StoreError, reason
-from ...storage.protocol import Author, KnownFile, Store, Writer
+from ...storage.protocol import Author, KnownFile, Store, Transaction
 from ...transcripts.base import Cursor, Reader, Transcript
 from ...types import Scope, Session
 from . import markdown_documents, session_documents, upsert
@@ -105,10 +105,10 @@ class Indexer:
         a session.
         """
 
-        def work(writer: Writer) -> Changed:
-            writer.drop_files(self._scope, ROOT, [name])
-            return self._drop_pieces(writer, name) + (
-                self._drop_turns(writer, name) if turns else Changed()
+        def work(tx: Transaction) -> Changed:
+            tx.drop_files(self._scope, ROOT, [name])
+            return self._drop_pieces(tx, name) + (
+                self._drop_turns(tx, name) if turns else Changed()
             )
 
         self.done.note(name, "gone", self._write(work))
@@ -155,10 +155,10 @@ class Indexer:
             max_bytes=self._max_bytes,
         )
 
-        def work(writer: Writer) -> Changed:
-            writer.put_files(self._scope, [seen])
-            return self._drop_turns(writer, source.name) + upsert.replace(
-                writer, self._scope, key, found, kind="document", at=at
+        def work(tx: Transaction) -> Changed:
+            tx.put_files(self._scope, [seen])
+            return self._drop_turns(tx, source.name) + upsert.replace(
+                tx, self._scope, key, found, kind="document", at=at
             )
 
         self._note(source, self._write(work))
@@ -185,10 +185,10 @@ class Indexer:
         mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE
         seen = seen._replace(hash=mark + seen.hash)
 
-        def work(writer: Writer) -> Changed:
-            writer.put_files(self._scope, [seen])
+        def work(tx: Transaction) -> Changed:
+            tx.put_files(self._scope, [seen])
             # Of a note that has become a transcript.
-            return self._drop_pieces(writer, source.name)
+            return self._drop_pieces(tx, source.name)
 
         changed += self._write(work)
         if known:
@@ -224,7 +224,7 @@ class Indexer:
         told = session_documents.session_document(
             transcript, source.name, self._scope, at=at, max_bytes=self._max_bytes
         )
-        return self._write(lambda writer: session_documents.put(writer, told, at=at))
+        return self._write(lambda tx: session_documents.put(tx, told, at=at))
 
     def _check_store(self, error: Exception) -> None:
         """Raises the error again if it is the store that fails, and not what was to be stored."""
@@ -236,12 +236,12 @@ class Indexer:
             # Raises where nothing can be read any more.
             self._store.session(self._scope, "")
 
-    def _drop_pieces(self, writer: Writer, name: str) -> Changed:
-        return upsert.drop(writer, self._scope, key_of(name), kind="document")
+    def _drop_pieces(self, tx: Transaction, name: str) -> Changed:
+        return upsert.drop(tx, self._scope, key_of(name), kind="document")
 
-    def _drop_turns(self, writer: Writer, name: str) -> Changed:
+    def _drop_turns(self, tx: Transaction, name: str) -> Changed:
         return sum(
-            (session_documents.drop(writer, one, name) for one in self._by_path.get(name, ())),
+            (session_documents.drop(tx, one, name) for one in self._by_path.get(name, ())),
             Changed(),
         )
 
@@ -254,9 +254,9 @@ class Indexer:
 
     def _seen(self, file: KnownFile) -> None:
         if not self._plan:
-            self._store.write(self._author, lambda writer: writer.put_files(self._scope, [file]))
+            self._store.write(self._author, lambda tx: tx.put_files(self._scope, [file]))
 
-    def _write(self, work: Callable[[Writer], Changed]) -> Changed:
+    def _write(self, work: Callable[[Transaction], Changed]) -> Changed:
         return Changed() if self._plan else self._store.write(self._author, work)
 
     def _note(self, source: Source, changed: Changed) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import InvalidInput, Nothing
-from ...storage.protocol import Writer
+from ...storage.protocol import Transaction
 from ...text.reference import BRANCH
 from ...transcripts.base import Cursor, Entry, Transcript
 from ...types import SUMMARY, Memories, Memory, Micros, Progress, Scope, Session
@@ -55,48 +55,48 @@ class Unsure(Exception):
     """
 
 
-def put(writer: Writer, told: SessionDocument, *, at: Micros) -> Changed:
+def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
     """Stores the turns that are new; unless they follow those that are known, they take their
     place.
 
     Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before
     the cursor.
     """
-    known = writer.session(told.scope, told.id)
+    known = tx.session(told.scope, told.id)
     if known is None and not told.turns:
         return Changed()
     if told.transcript.continued:
-        if any(writer.memory(turn.scope, turn.id) for turn in told.turns):
+        if any(tx.memory(turn.scope, turn.id) for turn in told.turns):
             raise Unsure
-        place = writer.next_position(told.scope, told.id)
+        place = tx.next_position(told.scope, told.id)
         follow = [
             turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)
         ]
-        changed = Changed(len(upsert.add(writer, follow, at=at)))
+        changed = Changed(len(upsert.add(tx, follow, at=at)))
     else:
         turns = [turn.with_(position=position) for position, turn in enumerate(told.turns)]
-        turns = [_own(writer, turn, copies=told.transcript.copies, at=at) for turn in turns]
-        changed = upsert.replace(writer, told.scope, told.id, turns, kind="turn", at=at)
+        turns = [_own(tx, turn, copies=told.transcript.copies, at=at) for turn in turns]
+        changed = upsert.replace(tx, told.scope, told.id, turns, kind="turn", at=at)
     if known is not None or changed.added:
         session = _session(told, known, at=at)
-        writer.put_session(session)
-        _mark_as_read(writer, session, at=at)
+        tx.put_session(session)
+        _mark_as_read(tx, session, at=at)
     return changed + Changed(sessions=(told.id,)) if changed.added or changed.removed else changed
 
 
-def drop(writer: Writer, session: Session, name: str) -> Changed:
+def drop(tx: Transaction, session: Session, name: str) -> Changed:
     """Takes out the turns that were read from a file which is gone, unless the session has moved to
     another.
 
     The session stays, and so does what was learned from it, with the words it rests on.
     """
-    current = writer.session(session.scope, session.id)
+    current = tx.session(session.scope, session.id)
     if current is None or current.metadata.get("path") != name:
         return Changed()
     # Should the file come back, it is read from its beginning.
     unread = {key: value for key, value in current.metadata.items() if key != "cursor"}
-    writer.put_session(replace(current, metadata=unread))
-    return upsert.drop(writer, session.scope, session.id, kind="turn")
+    tx.put_session(replace(current, metadata=unread))
+    return upsert.drop(tx, session.scope, session.id, kind="turn")
 
 
 def cursor_of(session: Session) -> Cursor | None:
@@ -116,14 +116,14 @@ def _session_id(transcript: Transcript) -> str:
         ).hexdigest()[:32]
 
 
-def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
+def _own(tx: Transaction, turn: Memory, *, copies: bool, at: Micros) -> Memory:
     """The turn as it is to be stored, where another session holds one with its id.
 
     A copy of it is stored once. What is a branch there and the conversation here moves here. Where
     sessions are never copied, it is another turn that only says the same at the same time, and gets
     an id of its own.
     """
-    other = writer.memory(turn.scope, turn.id)
+    other = tx.memory(turn.scope, turn.id)
     if other is None or other.session == turn.session:
         return turn
     if not copies:
@@ -134,7 +134,7 @@ def _own(writer: Writer, turn: Memory, *, copies: bool, at: Micros) -> Memory:
             for key, value in {**other.metadata, **turn.metadata}.items()
             if key != BRANCH
         }
-        writer.change(
+        tx.change(
             other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at
         )
     return turn
@@ -239,14 +239,14 @@ def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Ses
     )
 
 
-def _mark_as_read(writer: Writer, session: Session, *, at: Micros) -> None:
+def _mark_as_read(tx: Transaction, session: Session, *, at: Micros) -> None:
     """Records that conversations need learn nothing more from a session.
 
     What is worth knowing of it is extracted as records; learning facts from it besides would say
     everything twice.
     """
-    known = writer.progress(session.scope, session.id, SUMMARY)
+    known = tx.progress(session.scope, session.id, SUMMARY)
     outcome = (known.detail.get("outcome") if known else "") or INDEXED
     last = session.last_activity
     mark = Progress(session.scope, session.id, SUMMARY, last, at, {"outcome": outcome})
-    writer.put_progress(mark)
+    tx.put_progress(mark)

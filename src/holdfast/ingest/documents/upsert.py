@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...storage.protocol import Writer
+from ...storage.protocol import Transaction
 from ...text.reference import BRANCH
 from ...types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
 from .. import commit, entity_linking
@@ -52,46 +52,46 @@ def key_of(name: str) -> str:
 
 
 def replace(
-    writer: Writer, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros
+    tx: Transaction, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros
 ) -> Changed:
     """Makes `wanted` all that is indexed of a file or a session; those that are there already keep
     ids and links.
     """
-    there = {one.id: one for one in _indexed(writer, scope, session, kind)}
+    there = {one.id: one for one in _indexed(tx, scope, session, kind)}
     ids = {one.id for one in wanted}
     gone = [one for one in there.values() if one.id not in ids]
     for one in gone:
-        writer.remove(one)
+        tx.remove(one)
     for one in wanted:
         if one.id in there:
-            _refresh(writer, there[one.id], one, at=at)
-    added = add(writer, [one for one in wanted if one.id not in there], at=at)
+            _refresh(tx, there[one.id], one, at=at)
+    added = add(tx, [one for one in wanted if one.id not in there], at=at)
     return Changed(len(added), len(gone))
 
 
-def add(writer: Writer, new: Sequence[Memory], *, at: Micros) -> Memories:
+def add(tx: Transaction, new: Sequence[Memory], *, at: Micros) -> Memories:
     """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one
     before it.
     """
-    stored = writer.add_many([one for one in new if writer.memory(one.scope, one.id) is None])
-    entity_linking.note(writer, stored, at=at)
+    stored = tx.add_many([one for one in new if tx.memory(one.scope, one.id) is None])
+    entity_linking.note(tx, stored, at=at)
     return stored
 
 
-def drop(writer: Writer, scope: Scope, session: str, *, kind: Kind) -> Changed:
+def drop(tx: Transaction, scope: Scope, session: str, *, kind: Kind) -> Changed:
     """Takes out all that is indexed of a file or a session."""
-    gone = _indexed(writer, scope, session, kind)
+    gone = _indexed(tx, scope, session, kind)
     for one in gone:
-        writer.remove(one)
+        tx.remove(one)
     return Changed(removed=len(gone))
 
 
-def _indexed(writer: Writer, scope: Scope, session: str, kind: Kind) -> Memories:
-    every = writer.in_session(scope, session)
+def _indexed(tx: Transaction, scope: Scope, session: str, kind: Kind) -> Memories:
+    every = tx.in_session(scope, session)
     return [one for one in every if one.kind == kind and one.source == SOURCE]
 
 
-def _refresh(writer: Writer, old: Memory, new: Memory, *, at: Micros) -> None:
+def _refresh(tx: Transaction, old: Memory, new: Memory, *, at: Micros) -> None:
     """Tells a chunk whose words are the same where it stands now, and under which title."""
     metadata = {key: value for key, value in old.metadata.items() if key != BRANCH}
     metadata |= {key: value for key, value in new.metadata.items() if key in ("at", BRANCH)}
@@ -99,6 +99,6 @@ def _refresh(writer: Writer, old: Memory, new: Memory, *, at: Micros) -> None:
         # What it is found by has changed, and with it its vector.
         titled = old.with_(title=new.title, tags=new.tags, category=new.category)
         moved = titled.with_(position=new.position, metadata=metadata, updated_at=at)
-        entity_linking.note(writer, [commit.rewrite(writer, old, moved)], at=at)
+        entity_linking.note(tx, [commit.rewrite(tx, old, moved)], at=at)
     elif (old.position, old.metadata) != (new.position, metadata):
-        writer.change(old, position=new.position, metadata=metadata, updated_at=at)
+        tx.change(old, position=new.position, metadata=metadata, updated_at=at)

@@ -64,7 +64,7 @@ class Talker:
         try:
             stored = self.hf.write(
                 "remember",
-                lambda writer: facts.save_fact(writer, fact, who_of(self.hf, "remember")),
+                lambda tx: facts.save_fact(tx, fact, who_of(self.hf, "remember")),
             )
         except NeedsPerson as error:
             return {

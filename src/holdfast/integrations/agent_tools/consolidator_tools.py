@@ -10,7 +10,7 @@ from ...extraction.episodes import EXTRACTED, NO_OUTPUT
 from ...extraction.progress import SUMMARY, covers, marks_of, read_to_end
 from ...memory import Holdfast
 from ...memory.opened import who_of
-from ...storage.protocol import Filter, Writer
+from ...storage.protocol import Filter, Transaction
 from ...types import Memories, Memory, Micros
 from . import facts as facts_
 from .labels import active, learned_from, preview
@@ -62,9 +62,9 @@ class Reader:
         planned, errors = facts_.plan(self.hf, session_id, facts)
         who = who_of(self.hf, "consolidate")
 
-        def save(writer: Writer) -> Memories:
+        def save(tx: Transaction) -> Memories:
             return [
-                one.memory if one.known else facts_.save_fact(writer, one.memory, who, one.sources)
+                one.memory if one.known else facts_.save_fact(tx, one.memory, who, one.sources)
                 for one in planned
             ]
 
@@ -94,15 +94,15 @@ class Reader:
         """
         learned = learned_from(self.hf, session_id)
 
-        def mark(writer: Writer) -> bool:
-            session = writer.session(self.hf.scopes[0], session_id)
+        def mark(tx: Transaction) -> bool:
+            session = tx.session(self.hf.scopes[0], session_id)
             if session is None or session.ended_at is None:
                 # What is still going on is never done.
                 return False
-            known = writer.progress(session.scope, session.id, SUMMARY)
+            known = tx.progress(session.scope, session.id, SUMMARY)
             if not covers(known, session):
                 outcome = EXTRACTED if learned else NO_OUTPUT
-                read_to_end(writer, session, outcome, at=self.hf.clock())
+                read_to_end(tx, session, outcome, at=self.hf.clock())
             return True
 
         done = self.hf.write("consolidate", mark)
@@ -172,8 +172,8 @@ class Reader:
         )
 
 
-def _resolve(writer: Writer, *, old: Memory, new: Memory, at: Micros, reason: str) -> None:
-    demote(writer, old, new, at=at, reason=reason)
-    fresh = writer.memory(new.scope, new.id) or new
+def _resolve(tx: Transaction, *, old: Memory, new: Memory, at: Micros, reason: str) -> None:
+    demote(tx, old, new, at=at, reason=reason)
+    fresh = tx.memory(new.scope, new.id) or new
     marked = {**fresh.metadata, "supersedes": old.id, "conflict_reason": reason}
-    writer.change(fresh, metadata=marked, updated_at=at)
+    tx.change(fresh, metadata=marked, updated_at=at)

@@ -15,7 +15,7 @@ from ...extraction.similarity.dedup import first_duplicate
 from ...ingest import commit, entity_linking
 from ...ingest.commit import Draft
 from ...memory import Holdfast
-from ...storage.protocol import Writer
+from ...storage.protocol import Transaction
 from ...types import SURENESS, Edge, Memory
 
 DEFAULT_CONFIDENCE = 0.8
@@ -76,14 +76,14 @@ def build(hf: Holdfast, draft: Draft) -> Memory:
     return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
 
 
-def save_fact(writer: Writer, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
+def save_fact(tx: Transaction, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
     """Store a fact with the actor's permissions, linked to its source turns and entities."""
-    memory = permission_checks.remember(writer, [fact], who)[0]
+    memory = permission_checks.remember(tx, [fact], who)[0]
     at = fact.created_at
     if memory.status != "active":
         return memory
     for source in sources:
-        if writer.memory(memory.scope, source) is not None:
-            writer.link(Edge(memory.scope, memory.id, source, "derived_from", at))
-    entity_linking.link(writer, memory, recognition().recognise(memory.content, "local"), at=at)
+        if tx.memory(memory.scope, source) is not None:
+            tx.link(Edge(memory.scope, memory.id, source, "derived_from", at))
+    entity_linking.link(tx, memory, recognition().recognise(memory.content, "local"), at=at)
     return memory

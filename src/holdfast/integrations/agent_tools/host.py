@@ -65,7 +65,7 @@ class Keeper:
         begins = self.hf.store.session(scope, session_id) is None
         stored = self.hf.capture(session_id, "user", text)
         if begins and stored is None:
-            self.hf.write("capture", lambda writer: begin(writer, scope, session_id, at=at))
+            self.hf.write("capture", lambda tx: begin(tx, scope, session_id, at=at))
         for completed in self.get_pending_consolidations(session_id) if begins else ():
             self._session_completed(completed)
         return stored
@@ -151,9 +151,7 @@ class Keeper:
         memory = self.hf.get(memory_id)
         at = self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
-        return self.hf.write(
-            "enrich", lambda writer: entity_jobs.look_again(writer, memory, found, at=at)
-        )
+        return self.hf.write("enrich", lambda tx: entity_jobs.look_again(tx, memory, found, at=at))
 
     def run_decay_and_prune(self, threshold: float | None = None) -> dict[str, int]:
         """Lower the confidence of unused facts and retire those below the threshold."""
@@ -170,8 +168,8 @@ class Keeper:
         sources = self.hf.store.get([scope], list(source_ids))
         return self.hf.write(
             "reflect",
-            lambda writer: reflection.save_reflection(
-                writer, scope, content, sources, at=at, max_bytes=limit, tags=tuple(tags)
+            lambda tx: reflection.save_reflection(
+                tx, scope, content, sources, at=at, max_bytes=limit, tags=tuple(tags)
             ),
         )
 

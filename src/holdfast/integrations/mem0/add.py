@@ -10,7 +10,7 @@ from ...errors import InvalidInput
 from ...extraction.episodes import SOURCE as LEARNED
 from ...ingest import capture
 from ...ingest.commit import Draft
-from ...storage import Writer
+from ...storage import Transaction
 from ...transcripts.json_fields import micros, said_in
 from ...types import Memories, Memory, Micros
 from .ids import ACTOR, normalise_id
@@ -85,36 +85,36 @@ def procedure(given: Given) -> Draft:
     )
 
 
-def noted(writer: Writer, given: Given) -> list[Item]:
+def noted(tx: Transaction, given: Given) -> list[Item]:
     """Return what a transaction extracted, as mem0 reports it; new memories are marked with their
     owner.
     """
-    touched = [one for source in (LEARNED, SOURCE) for one in writer.touched(source)]
+    touched = [one for source in (LEARNED, SOURCE) for one in tx.touched(source)]
     told = []
     replaced = set[str]()
     for scope, id_, before in touched:
-        now = writer.memory(scope, id_)
+        now = tx.memory(scope, id_)
         if now is None or now.status != "active" or now.kind not in KINDS:
             continue
         if before is not None and before.status == "active":
             told.append(told_of(now, "NONE"))
             continue
         ends = {"valid_until": given.ends} if given.ends else {}
-        new = writer.change(now, metadata={**now.metadata, **given.note()}, **ends)
-        old = _replaced(writer, new)
+        new = tx.change(now, metadata={**now.metadata, **given.note()}, **ends)
+        old = _replaced(tx, new)
         replaced |= {one.id for one in old}
         more = {"previous_memory": old[0].content} if old else {}
         told.append({**told_of(new, "UPDATE" if old else "ADD"), **more})
     return [one for one in told if one["id"] not in replaced]
 
 
-def _replaced(writer: Writer, new: Memory) -> Memories:
+def _replaced(tx: Transaction, new: Memory) -> Memories:
     """Return what a memory superseded."""
-    edges = (edge for edge in writer.edges(new.scope, new.id) if edge.relation == "supersedes")
+    edges = (edge for edge in tx.edges(new.scope, new.id) if edge.relation == "supersedes")
     return [
         old
         for edge in edges
-        if edge.source == new.id and (old := writer.memory(new.scope, edge.target))
+        if edge.source == new.id and (old := tx.memory(new.scope, edge.target))
     ]
 
 

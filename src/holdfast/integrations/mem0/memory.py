@@ -17,7 +17,7 @@ from ...ingest.sanitize import guard_data
 from ...memory import Holdfast, check_open
 from ...memory.asking import reading_of
 from ...records.roots import is_record
-from ...storage import Writer
+from ...storage import Transaction
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
 from .add import PROCEDURAL, Given, Item, Said, noted, parse_timestamp, procedure, said_of, told_of
 from .ids import OWNERS, normalise_filters
@@ -296,9 +296,9 @@ class Mem0:
         limit = self._hf.settings.max_content_bytes
         built = [commit.build(draft, owner.scope, at=at, max_bytes=limit) for draft, _ in drafts]
 
-        def work(writer: Writer) -> Memories:
-            stored = writer.add_many(built)
-            entity_linking.note(writer, stored, at=at)
+        def work(tx: Transaction) -> Memories:
+            stored = tx.add_many(built)
+            entity_linking.note(tx, stored, at=at)
             return stored
 
         stored = self._hf.scoped(owner.scope).write("remember", work) if built else []
@@ -321,9 +321,9 @@ class Mem0:
         if not turns:
             return []
 
-        def hear(writer: Writer) -> None:
-            capture.save_turns(writer, turns, at=at)
-            session_log.end(writer, scope, session, at=at, reason="added")
+        def hear(tx: Transaction) -> None:
+            capture.save_turns(tx, turns, at=at)
+            session_log.end(tx, scope, session, at=at, reason="added")
 
         view.write("capture", hear)
         heard = view.store.session(scope, session)
@@ -331,10 +331,10 @@ class Mem0:
         sink = SummarySink(view.store, reading_of(view), view.actor)
         learned = runner.read(view.store, heard, sink)
 
-        def work(writer: Writer) -> list[Item]:
+        def work(tx: Transaction) -> list[Item]:
             if learned is not None:
-                runner.save(writer, sink, learned, at=at)
-            return noted(writer, given)
+                runner.save(tx, sink, learned, at=at)
+            return noted(tx, given)
 
         return view.write("learn", work)
 
@@ -358,15 +358,15 @@ class Mem0:
             )
         )
 
-        def work(writer: Writer) -> None:
-            fresh = writer.memory(old.scope, old.id)
+        def work(tx: Transaction) -> None:
+            fresh = tx.memory(old.scope, old.id)
             if fresh is None:
                 raise NotFound(f"{old.id} was removed meanwhile.", id=old.id)
             if changed is None:
-                writer.change(fresh, **fields)
+                tx.change(fresh, **fields)
                 return
-            new = commit.rewrite(writer, fresh, fresh.with_(content=changed.content, **fields))
-            entity_linking.note(writer, [new], at=at)
+            new = commit.rewrite(tx, fresh, fresh.with_(content=changed.content, **fields))
+            entity_linking.note(tx, [new], at=at)
 
         view.write("update", work)
 

@@ -1,4 +1,4 @@
-"""The store on a Postgres server; see `Store` in base.py for what each method promises."""
+"""The store on a Postgres server; see `Store` in protocol.py for what each method promises."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrix_cache import top, unpack
 from ..matrix_pool import Read
 from ..migrations_runner import pending
-from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Writer
+from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Transaction
 from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
 from ..scope_numbers import Reach
 from ..sql_store import SQLStore
@@ -38,7 +38,7 @@ from .scoped_session import (
     rows_of,
     seen,
 )
-from .transaction import PostgresWriter, marked, take_turns
+from .transaction import PostgresTransaction, marked, take_turns
 from .vacuum import scrub
 from .vectors import teach_vectors
 
@@ -220,22 +220,22 @@ class PostgresStore(SQLStore):
         # security forbids.
         return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
-    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         sight = self._sight(())
         numbers = dict(self._numbers)
 
         def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            writer = PostgresWriter(author, self._statements(connection, sight), numbers)
-            result = work(writer)
-            writer.close()
-            self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
-            return result, writer.trace(sight)
+            tx = PostgresTransaction(author, self._statements(connection, sight), numbers)
+            result = work(tx)
+            tx.close()
+            self._damages.learn(tx.damages, afresh=author.verb in AFRESH)
+            return result, tx.trace(sight)
 
         return self._commit(sight, attempt)
 
     def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         if getattr(self._here, "writing", False):
-            raise RuntimeError("A transaction is already open in this thread; use its writer.")
+            raise RuntimeError("A transaction is already open in this thread; use that one.")
         self._here.writing = True
         try:
             with explained(self.location):
@@ -273,7 +273,7 @@ class PostgresStore(SQLStore):
     def make_scope(self, scope: Scope) -> None:
         if not self.numbers((scope,)):
             author = Author("store", "", 0, "scope")
-            self.write(author, lambda writer: writer.number(scope))  # type: ignore[attr-defined]
+            self.write(author, lambda tx: tx.number(scope))  # type: ignore[attr-defined]
 
     # Words
 

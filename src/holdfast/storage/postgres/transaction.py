@@ -15,13 +15,13 @@ from ..filters import marks
 from ..journal import Indexed
 from ..protocol import Author
 from ..schema import Statements
-from ..transaction import RowWriter
+from ..transaction import RowTransaction
 from .connections import Trace
 from .scoped_session import PostgresStatements, Sight
 
 
-class PostgresWriter(RowWriter):
-    """See `Writer` in base.py for what each method promises."""
+class PostgresTransaction(RowTransaction):
+    """See `Transaction` in protocol.py for what each method promises."""
 
     keeps_seqs = False
 

@@ -35,7 +35,7 @@ from ..protocol import (
     Places,
     Ranked,
     T,
-    Writer,
+    Transaction,
 )
 from ..schema import TABLES, Row, Rows, Statements
 from ..scope_numbers import Reach
@@ -69,7 +69,7 @@ SCRUBBING = {
 
 
 class SQLiteStore(SQLStore):
-    """Memories in one SQLite file; see `Store` in base.py for what each method promises."""
+    """Memories in one SQLite file; see `Store` in protocol.py for what each method promises."""
 
     dialect = SQLITE
 
@@ -229,7 +229,7 @@ class SQLiteStore(SQLStore):
         with self._lock:
             self._check_open()
             if self._writing:
-                raise RuntimeError("A transaction is already open in this thread; use its writer.")
+                raise RuntimeError("A transaction is already open in this thread; use that one.")
             self._writing = True
             connection = self._writer
             try:
@@ -266,19 +266,19 @@ class SQLiteStore(SQLStore):
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:  # noqa: ARG002
         return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
 
-    def write(self, author: Author, work: Callable[[Writer], T]) -> T:
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         # Who only asks need not wait for it.
-        from .transaction import SQLiteWriter  # noqa: PLC0415
+        from .transaction import SQLiteTransaction  # noqa: PLC0415
 
-        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteWriter]:
-            writer = SQLiteWriter(author, SQLiteStatements(connection), self._numbers)
-            result = work(writer)
-            writer.close()
-            return result, writer
+        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteTransaction]:
+            tx = SQLiteTransaction(author, SQLiteStatements(connection), self._numbers)
+            result = work(tx)
+            tx.close()
+            return result, tx
 
-        result, writer = self._in_transaction(attempt)
-        self._damages.learn(writer.damages, afresh=author.verb in AFRESH)
-        for scope, number in writer.scopes_met():
+        result, tx = self._in_transaction(attempt)
+        self._damages.learn(tx.damages, afresh=author.verb in AFRESH)
+        for scope, number in tx.scopes_met():
             if scope not in self._numbers:
                 self._learn(number, *scope)
         return result

@@ -9,11 +9,11 @@ import apsw
 
 from ...errors import InvalidInput
 from ..journal import Indexed
-from ..transaction import RowWriter
+from ..transaction import RowTransaction
 from .fts import ADD_TO_META, scope_prefix
 
 
-class SQLiteWriter(RowWriter):
+class SQLiteTransaction(RowTransaction):
     """A transaction on the writing connection."""
 
     def new_seqs(self, count: int) -> Sequence[int]:
