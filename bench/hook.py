@@ -21,7 +21,7 @@ from pathlib import Path
 
 from common import finish, median, questions, texts, timed
 from holdfast import config
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.records.roots import init_project
 
 TOLD = ("SessionStart", "UserPromptSubmit")

@@ -20,9 +20,9 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from common import finish, median, timed
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.integrations.langgraph import HoldfastStore
-from holdfast.memory import Holdfast
 
 MOST_AGAINST_SQLITE = 10.0
 MOST_AGAINST_ALONE = 3.0

@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 
 from common import finish, median, texts, timed
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 
 HELLO = {
     "protocolVersion": "2025-11-25",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from common import finish, median, questions, timed
 from holdfast import config
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.records.roots import RecordRoot, project_place
 from hook import fill
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from holdfast import Holdfast, Settings
-from holdfast.memory.opened import author_of
-from holdfast.memory.project import project_at
+from holdfast.base_client import author_of
+from holdfast.namespaces.project_view import project_at
 from holdfast.projects.past_sessions import survey, take_in
 from holdfast.types import from_datetime
 

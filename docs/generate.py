@@ -163,9 +163,7 @@ def _members(thing: type) -> list[str]:
     """The methods and properties of a class, family by family; a verb that the class itself wraps
     is told once.
     """
-    own, *families = [
-        base for base in thing.__mro__ if base.__module__.startswith(thing.__module__)
-    ]
+    own, *families = [base for base in thing.__mro__ if base.__module__.startswith("holdfast")]
     members = {
         name: member
         for family in (*families[-1:], *families[:-1], own)

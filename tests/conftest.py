@@ -15,13 +15,13 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
-from holdfast.memory.given import scopes_of
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import SQLiteStore
 from holdfast.types import from_datetime
+from holdfast.validation import scopes_of
 
 if TYPE_CHECKING:
     from servers import PostgresServer

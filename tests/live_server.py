@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from holdfast.audit import open_audit
+from holdfast.client import Holdfast
 from holdfast.feedback import open_feedback
-from holdfast.memory import Holdfast
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.app import create_app
 from holdfast.server.process import listening, run, url_of

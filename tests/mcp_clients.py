@@ -22,9 +22,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import Implementation
 
 from holdfast.cli.fast_mcp import tools_for
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.embedded_server import answer
-from holdfast.memory import Holdfast
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.mcp.dispatch import Methods
 from holdfast.server.mcp.http import PATH, create_app

@@ -19,8 +19,8 @@ from opentelemetry.trace import StatusCode
 
 from holdfast import telemetry
 from holdfast.async_client import AsyncHoldfast
+from holdfast.client import Holdfast
 from holdfast.errors import NotFound
-from holdfast.memory import Holdfast
 
 
 @pytest.fixture

@@ -22,16 +22,16 @@ __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from .async_client import AsyncHoldfast
+    from .client import Holdfast
     from .config import Settings
     from .context.session_context import Context
     from .erasure.receipt import Receipt
     from .errors import Conflict, HoldfastError, InvalidInput, NotFound, Refused, StoreError
-    from .memory import Holdfast
     from .retrieval.explain import Why
     from .types import Edge, Event, Hit, Memory, Scope, Session
 
 _HOMES = {
-    "Holdfast": "memory",
+    "Holdfast": "client",
     "AsyncHoldfast": "async_client",
     "Settings": "config",
     "Context": "context.session_context",

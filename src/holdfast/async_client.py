@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from . import config
+from .client import Holdfast, Moment, Ref, ScopeLike
 from .context import companion as working_
 from .context import session_context as context_
 from .context.brief import Verdict
@@ -25,8 +26,6 @@ from .extraction.policy import JudgedCandidate
 from .ingest import documents as index_
 from .ingest.commit import Draft
 from .maintenance import decay as decay_
-from .memory import Holdfast, Moment, Ref, ScopeLike
-from .memory.given import AllFields, DatedFields, Fields
 from .models.llm.chat import Complete
 from .records.file_sync import Followed
 from .records.roots import RecordRoot
@@ -54,6 +53,7 @@ from .types import (
     Sessions,
     system_clock,
 )
+from .validation import AllFields, DatedFields, Fields
 
 if TYPE_CHECKING:
     from .projects.past_sessions import PastProject

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .client import Holdfast
 from .config import Settings
 from .errors import InvalidInput
-from .memory import Holdfast
 from .models.embeddings.tiers import Tiers
 from .text.budget import count_tokens
 from .types import Hit, Micros, from_datetime

@@ -18,9 +18,9 @@ from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.integrations.anthropic import async_memory_tool, memory_tool
-from holdfast.memory import Holdfast
 
 WORDS = Settings(embedding_models="none")
 

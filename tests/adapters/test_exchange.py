@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.importers import FORMATS, take_in, written
 from holdfast.importers.json_values import Problem, values
 from holdfast.integrations.mem0 import Memory
-from holdfast.memory import Holdfast
 from holdfast.types import Scope, Triple, from_datetime
 
 WORDS = Settings(embedding_models="none")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.client import Holdfast
 from holdfast.errors import NotFound
 from holdfast.importers import FORMATS, take_in, written
 from holdfast.integrations.knowledge_graph import Graph
-from holdfast.memory import Holdfast
 from mcp_clients import by_pipe, connected
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["Likes tea", "Lives in Lisbon"]}

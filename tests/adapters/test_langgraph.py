@@ -22,9 +22,9 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.integrations.langgraph import HoldfastStore
-from holdfast.memory import Holdfast
 from holdfast.types import to_datetime
 
 USERS = ("users", "ann")

@@ -21,10 +21,10 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput
 from holdfast.integrations.langgraph import AsyncHoldfastStore, HoldfastStore
-from holdfast.memory import Holdfast
 
 WORDS = Settings(embedding_models="none")
 TTL = {"default_ttl": 10, "omit_expired": True}

@@ -27,10 +27,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, MissingExtra, ModelFailed, StoreBusy, StoreClosed
 from holdfast.integrations.openai_agents import HoldfastMemory, HoldfastSession, cut
-from holdfast.memory import Holdfast
 
 BOAT = "Ann's boat is called Heron"
 ASKED = "What is my boat called?"

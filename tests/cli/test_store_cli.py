@@ -14,7 +14,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.storage import SQLiteStore, migrations_runner
 from holdfast.storage.migrations_runner import Migration, migrations
 from holdfast.storage.postgres import PostgresStore

@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from holdfast import config
+from holdfast.client import Holdfast
 from holdfast.coding_agents.hooks import log
-from holdfast.memory import Holdfast
 from holdfast.records.roots import init_project, places_around
 
 Answered = namedtuple("Answered", "code out err seconds")

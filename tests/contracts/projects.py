@@ -12,8 +12,8 @@ from typing import Any
 from provider import Provider
 
 from holdfast import config
-from holdfast.memory import Holdfast
-from holdfast.memory.project import project_at
+from holdfast.client import Holdfast
+from holdfast.namespaces.project_view import project_at
 from holdfast.projects.discovery import project_around
 from holdfast.types import DAY, Micros, Scope, system_clock
 

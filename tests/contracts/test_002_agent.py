@@ -19,8 +19,8 @@ from holdfast.agents.conversation import Conversation
 from holdfast.agents.project import ProjectMemory
 from holdfast.agents.tui.app import ChatApp
 from holdfast.agents.tui.prompt import Prompt
+from holdfast.client import Holdfast
 from holdfast.extraction.progress import is_unread
-from holdfast.memory import Holdfast
 from holdfast.types import Scope, system_clock
 
 EMPTY = "Memory payload is empty (memories disabled or no memory summary found)."

@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from holdfast import config
+from holdfast.client import Holdfast
 from holdfast.erasure.project_files import clear_project_memory
 from holdfast.extraction.coding.project_settings import Building, ProjectSettings, settings_from
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance import project_build
-from holdfast.memory import Holdfast
 from holdfast.projects import artifacts
 from holdfast.storage.protocol import Author
 from holdfast.types import Scope, new_id

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import config
 from holdfast.cli.exit_codes import PARTLY
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from past.tidewatch import Past, me
 from past.written import claude_code, codex, write_all
 

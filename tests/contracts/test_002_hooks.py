@@ -10,9 +10,9 @@ import pytest
 from hosts import HOSTS, Project, ask, claude_code, context, entries, when_finished
 from projects import DECIDED
 
+from holdfast.client import Holdfast
 from holdfast.coding_agents.hooks.events import MOST_CHARACTERS
-from holdfast.memory import Holdfast
-from holdfast.memory.project import project_at
+from holdfast.namespaces.project_view import project_at
 from holdfast.types import DAY, system_clock
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from projects import BUILT, PATIENCE, SECOND
 
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.projects.discovery import project_around
 from holdfast.types import system_clock
 from past.tidewatch import Past, it, me

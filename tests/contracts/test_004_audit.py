@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.audit import PATHS, open_audit
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, NotFound, StoreClosed
 from holdfast.feedback import LABELS, open_feedback
-from holdfast.memory import Holdfast
 from holdfast.types import STATUSES
 
 WORDS_ONLY = Settings(embedding_models="none")

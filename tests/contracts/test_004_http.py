@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import open_store
 from holdfast.types import Scope, Triple

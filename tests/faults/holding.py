@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import sys
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
 from holdfast.types import STATUSES
 
 with Holdfast.open(

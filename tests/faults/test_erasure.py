@@ -20,10 +20,10 @@ from typing import Any
 import apsw
 import pytest
 
+from holdfast.client import Holdfast
 from holdfast.errors import NotFound
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
-from holdfast.memory import Holdfast
 from holdfast.records.roots import RecordRoot
 from holdfast.storage.protocol import KnownFile, Transaction
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
@@ -639,7 +639,7 @@ def test_a_reader_that_holds_up_the_log_is_told_of_and_made_good(hf, word, tmp_p
 CRASH = """
 import os, sys
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.storage import SQLiteStore
 SQLiteStore.scrub = lambda self, wait=0.0: os._exit(9)
 hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=Settings(embedding_models="none"), background=False)

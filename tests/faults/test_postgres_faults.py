@@ -25,9 +25,9 @@ import psycopg
 import pytest
 import worker
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Conflict, StoreBusy, StoreError, StoreReadOnly
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import Filter, Transaction

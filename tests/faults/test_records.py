@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Conflict
-from holdfast.memory import Holdfast
 from holdfast.records.roots import RecordRoot, init_project
 from holdfast.storage import SQLiteStore
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
 
 SETTINGS = Settings(embedding_models="none")
 SCOPES = ("user:ann", "user:bob")

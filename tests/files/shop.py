@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.file_sync import Followed
 from holdfast.records.roots import RecordRoot, assistant_place, init_project

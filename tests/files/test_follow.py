@@ -12,9 +12,9 @@ import time
 import pytest
 from shop import RECORD, contents
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Refused, StoreReadOnly
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import SQLiteStore
 from holdfast.storage.protocol import Author

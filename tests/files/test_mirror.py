@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from shop import contents, file_of
 
+from holdfast.client import Holdfast
 from holdfast.errors import Conflict, InvalidInput, NotFound, Refused
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.atomic_files import write_whole
 from holdfast.storage import SQLiteStore

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 from shop import Shop, contents, file_of
 
+from holdfast.client import Holdfast
 from holdfast.errors import StoreReadOnly
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records import file_sync
 from holdfast.records.roots import CATEGORIES, RecordRoot

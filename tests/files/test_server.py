@@ -7,8 +7,8 @@ import shutil
 import pytest
 from shop import contents, file_of
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
 
 OFFLINE = Settings(embedding_models="none")
 

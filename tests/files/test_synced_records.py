@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from shop import Shop, file_of
 
-from holdfast.memory.opened import author_of
+from holdfast.base_client import author_of
 from holdfast.records.roots import RecordRoot
 
 

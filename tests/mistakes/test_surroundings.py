@@ -287,7 +287,7 @@ def test_what_nobody_foresaw_is_told_without_a_traceback(cli, monkeypatch, error
     def fail(*_args, **_more):
         raise error
 
-    monkeypatch.setattr("holdfast.memory.Holdfast.recall", fail)
+    monkeypatch.setattr("holdfast.client.Holdfast.recall", fail)
     done = cli("recall", "tea")
     assert (done.code, done.out) == (code, ""), done
     assert "Traceback" not in done.err
@@ -298,7 +298,7 @@ def test_the_file_about_a_fault_says_where_it_was_and_quotes_nothing(cli, monkey
     def fail(*_args, **_more):
         raise ZeroDivisionError(SECRET)
 
-    monkeypatch.setattr("holdfast.memory.Holdfast.recall", fail)
+    monkeypatch.setattr("holdfast.client.Holdfast.recall", fail)
     said = cli("recall", SECRET).err
     file = os.path.join(os.environ["XDG_DATA_HOME"], "holdfast", "fault.txt")  # noqa: PTH118
     assert file in said

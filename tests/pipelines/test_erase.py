@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
+from holdfast.client import Holdfast
 from holdfast.erasure import derived
 from holdfast.erasure.receipt import Receipt
 from holdfast.errors import Conflict, InvalidInput, NotFound, Refused
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import SQLiteStore
 from holdfast.storage.postgres import PostgresStore

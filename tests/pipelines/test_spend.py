@@ -13,8 +13,8 @@ from holdfast.errors import CapReached
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.maintenance.plan import outlook
-from holdfast.memory.project import project_of
 from holdfast.models.llm.budget import ANSWER, Caps, Meter
+from holdfast.namespaces.project_view import project_of
 from holdfast.types import DAY, Scope
 
 ANN = Scope.parse("user:ann")

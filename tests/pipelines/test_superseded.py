@@ -9,7 +9,7 @@ import asyncio
 import pytest
 
 from holdfast.async_client import AsyncHoldfast
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.server.mcp.dispatch import Methods
 from holdfast.storage import open_store

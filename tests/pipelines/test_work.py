@@ -12,13 +12,13 @@ from uuid import uuid4
 import pytest
 import worker_process
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Conflict, EmbedderError, StoreBusy, StoreClosed, StoreError
 from holdfast.extraction.job_types import LEASE, REVIVAL, Due, Kind, Worker, worker_name
 from holdfast.maintenance import job_runner
 from holdfast.maintenance.embedding_jobs import STEP
 from holdfast.maintenance.job_runner import BACKOFF, Upgrader, drain, plan, work_once
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE, Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import Filter, open_store

@@ -149,8 +149,8 @@ def test_only_a_guest_is_given_an_empty_memory(open_memory, keys):
 
 @pytest.mark.parametrize("mode", ["incognito", "synced"])
 def test_an_incognito_server_serves_nothing_else(tmp_path, clock, mode):
+    from holdfast.client import Holdfast
     from holdfast.config import Settings
-    from holdfast.memory import Holdfast
 
     guest = Holdfast.open(
         scope="user:ann", settings=Settings(), clock=clock, mode="incognito", background=False

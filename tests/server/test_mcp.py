@@ -14,7 +14,7 @@ import httpx
 import pytest
 from mcp import MCPError
 
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from holdfast.records.roots import init_project
 from holdfast.server.mcp.tools import TOOLS
 from mcp_clients import by_http, by_pipe, connected, served, shown
@@ -230,7 +230,7 @@ def test_in_a_project_its_records_and_files_are_there_and_what_is_remembered_bec
 
 
 def test_the_files_that_a_project_was_built_into_are_resources(tmp_path):
-    from holdfast.memory.project import project_of
+    from holdfast.namespaces.project_view import project_of
 
     with Holdfast.open(tmp_path / "memory.db", scope="project:shop", background=False) as hf:
         folder = project_of(hf).folder

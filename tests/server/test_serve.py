@@ -12,8 +12,8 @@ import sys
 import httpx
 import pytest
 
+from holdfast.client import Holdfast
 from holdfast.extraction.progress import is_unread
-from holdfast.memory import Holdfast
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 from test_sqlite import answer, answers, forked, scene
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, StoreBusy, StoreError, StoreTooNew
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import Filter, SQLiteStore, Store
 from holdfast.storage import migrations_runner as migrations

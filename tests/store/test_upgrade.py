@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import ModelFailed
 from holdfast.extraction.coding.project_settings import Building
@@ -21,7 +22,6 @@ from holdfast.extraction.job_types import Worker
 from holdfast.extraction.policy import Policy
 from holdfast.extraction.vocabulary import vocabulary
 from holdfast.maintenance import project_build
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.roots import RecordRoot
 from holdfast.records.session_notes import Extractor

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from holdfast.client import Holdfast
 from holdfast.errors import HoldfastError
-from holdfast.memory import Holdfast
 from holdfast.types import Scope
 
 CANARY = "Zanzibar7391"

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import apsw
 
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 
 WORDS = {"HOLDFAST_EMBEDDING_MODELS": "none"}
 DOWN = {

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from apart import BOB, World, give_ann_a_memory, give_bob_a_memory, same_everywhere
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
-from holdfast.memory import Holdfast
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.records.roots import RecordRoot

@@ -16,7 +16,7 @@ from scenario import STORY, World
 
 from holdfast import config
 from holdfast.async_client import AsyncHoldfast
-from holdfast.memory import Holdfast
+from holdfast.client import Holdfast
 from live_server import serving
 from mcp_clients import by_pipe, connected, served
 

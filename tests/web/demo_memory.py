@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.ingest.entity_linking import link
-from holdfast.memory import Holdfast
 from holdfast.models.entities.select import standard
 from holdfast.storage.protocol import Transaction
 from holdfast.types import Edge, Memory, Micros, Triple, from_datetime, system_clock

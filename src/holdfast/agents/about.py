@@ -4,7 +4,7 @@ meaning.
 
 from __future__ import annotations
 
-from ..memory import Holdfast
+from ..client import Holdfast
 from ..storage.protocol import Filter
 from ..storage.schema import fold, indexed_text
 from ..text.tokens import index_terms, query_terms

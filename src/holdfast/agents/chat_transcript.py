@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..extraction.summaries import summarise_session
 from ..extraction.vocabulary import vocabulary
 from ..ingest.sanitize import clean
-from ..memory.asking import metered
+from ..model_access import metered
 from ..text.terminal import counted, shorten
 from ..text.tokens import index_terms, query_terms
 from ..types import Memory, Scope, iso

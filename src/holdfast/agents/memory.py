@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import config, retention_mode
+from ..client import Holdfast
 from ..context.session_context import procedures
 from ..errors import EmbedderError, HoldfastError, InvalidInput, NotFound, Refused, StoreError
 from ..extraction.episodes import Consolidated, unread
 from ..ingest.sanitize import clean, without_secrets
 from ..ingest.session_log import append
 from ..maintenance.embedding_catchup import embed_some
-from ..memory import Holdfast
 from ..models.embeddings.tiers import Tiers
 from ..models.llm.chat import Complete
 from ..scopes import owner_scope

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from ..audit import AuditLog, open_audit
 from ..audit.log import DAYS
+from ..client import Holdfast
 from ..errors import HoldfastError
 from ..extraction import approval
 from ..extraction.candidate import Candidate
@@ -24,7 +25,6 @@ from ..extraction.turn_extraction import rules
 from ..extraction.vocabulary import vocabulary
 from ..ingest import capture, commit
 from ..ingest.commit import Draft
-from ..memory import Holdfast
 from ..storage.protocol import Transaction, rests_on
 from ..text.spoken_commands import Command, Name, answer
 from ..text.terminal import counted, shorten

@@ -19,11 +19,11 @@ from pydantic_ai import Tool
 from pydantic_ai.messages import ModelMessage
 
 from .. import config
+from ..client import Holdfast
 from ..context.blocks import escape_document
 from ..errors import HoldfastError
 from ..ingest import owner_profile
-from ..memory import Holdfast
-from ..memory.project import NO_GUIDANCE, Project, project_at
+from ..namespaces.project_view import NO_GUIDANCE, Project, project_at
 from ..projects.discovery import project_around
 from ..storage.connect import is_server
 from ..text.spoken_commands import answer as meant

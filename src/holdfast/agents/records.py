@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import config
+from ..client import Holdfast
 from ..errors import Refused
-from ..memory import Holdfast
 from ..records.roots import places_around
 from .memory import RoleMemory, from_outside
 

@@ -20,13 +20,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from ..base_client import BaseClient
 from ..ingest.documents import session_documents
-from ..memory.given import micros
-from ..memory.opened import Opened
 from ..storage.protocol import Author
 from ..transcripts.assemble import Talk
 from ..transcripts.base import Entry, Transcript
 from ..types import Scope, new_id
+from ..validation import micros
 
 OWN_TOOLS = (
     "remember",
@@ -40,7 +40,7 @@ OWN_TOOLS = (
 )
 
 
-def export_session(hf: Opened, scope: Scope, transcript: Transcript) -> None:
+def export_session(hf: BaseClient, scope: Scope, transcript: Transcript) -> None:
     """Stores a conversation as a session of a project, to be read like any other when it has been
     silent for long.
     """

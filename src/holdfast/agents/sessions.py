@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ..client import Holdfast
 from ..ingest.sanitize import guard_data
 from ..ingest.session_log import surplus
-from ..memory import Holdfast
 from ..types import Session
 
 T = TypeVar("T")

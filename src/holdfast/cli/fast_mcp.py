@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .open_store import open_memory
 
 if TYPE_CHECKING:
-    from ..memory import Holdfast
+    from ..client import Holdfast
     from ..server.mcp.tools import Tool
 
 BY_HAND = (

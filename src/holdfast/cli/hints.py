@@ -13,7 +13,7 @@ from ..text.terminal import plain
 from ..types import STATUSES
 
 if TYPE_CHECKING:
-    from ..memory import Holdfast
+    from ..client import Holdfast
 
 MOST_NAMED = 5
 # Memories whose ids are held against one that is not there.

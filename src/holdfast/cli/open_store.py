@@ -22,7 +22,7 @@ from ..text.terminal import plain
 from ..types import Micros, from_datetime, system_clock
 
 if TYPE_CHECKING:
-    from ..memory import Holdfast
+    from ..client import Holdfast
     from ..records.roots import RecordRoot
 
 
@@ -84,7 +84,7 @@ def open_memory(
     whatever the setting `scope` says: that is whose memory it is, not which project.
     """
     # The database loads here, so that help and completion do without.
-    from ..memory import Holdfast
+    from ..client import Holdfast
     from ..storage.damage import Damages
 
     Damages.logged = False
@@ -200,7 +200,7 @@ def scopes_meant(given: Sequence[str], places: Sequence[RecordRoot]) -> list[str
 
 def doctor_of(hf: Holdfast, *words: str) -> str:
     """The command that looks after the store of a memory, as it can be typed here."""
-    from ..memory.opened import command_for
+    from ..base_client import command_for
 
     return command_for(hf, "doctor", *words)
 

@@ -18,7 +18,7 @@ from . import output
 from .app import here, open_memory
 
 if TYPE_CHECKING:
-    from ..memory import Holdfast
+    from ..client import Holdfast
     from ..records.roots import RecordRoot
 
 GUIDES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..client import Holdfast
 from ..errors import InvalidInput, meant
-from ..memory import Holdfast
 from .importer import Format, take_in
 from .langgraph import LANGGRAPH
 from .letta import LETTA

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..client import Holdfast
 from ..errors import InvalidInput
 from ..ingest import commit, entity_linking
 from ..ingest.commit import Draft
-from ..memory import Holdfast
 from ..storage import Transaction
 from ..storage.merge import is_purged
 from ..types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope

@@ -14,11 +14,11 @@ from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..base_client import who_of
+from ..client import Holdfast, check_open
 from ..errors import Conflict, HoldfastError, MissingExtra, Nothing
 from ..extraction import permission_checks
 from ..ingest import commit, entity_linking, permissions
-from ..memory import Holdfast, check_open
-from ..memory.opened import who_of
 from ..records.roots import slug
 from ..storage import Transaction
 from ..types import Kind, Memory

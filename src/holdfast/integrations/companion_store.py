@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 from .. import config
 from ..async_client import AsyncHoldfast
+from ..client import Holdfast
 from ..errors import InvalidInput, StoreClosed
 from ..extraction.candidate import Candidate
 from ..extraction.similarity import dedup
 from ..ingest import entity_linking
-from ..memory import Holdfast
 from ..storage import Filter, Transaction
 from ..storage.merge import is_purged
 from ..types import DAY, ID_PREFIXES, Edge, Edges, Kind, Memory, Scope

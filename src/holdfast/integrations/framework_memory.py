@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec
 
+from ..client import Holdfast, check_open
 from ..context.session_context import Context
 from ..errors import HoldfastError
-from ..memory import Holdfast, check_open
 from .agent_tools import talking
 
 log = logging.getLogger(__name__)

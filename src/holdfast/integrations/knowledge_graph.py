@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ingest
+from ..client import Holdfast
 from ..errors import NotFound
 from ..ingest.commit import Draft
-from ..memory import Holdfast
 from ..storage import Filter, Transaction
 from ..types import Memories, Memory, Triple
 

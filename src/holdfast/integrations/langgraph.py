@@ -15,9 +15,9 @@ from datetime import datetime
 from itertools import islice, takewhile
 from typing import Any
 
+from ..client import Holdfast, check_open
 from ..errors import MissingExtra
 from ..ingest import commit, entity_linking
-from ..memory import Holdfast, check_open
 from ..storage import Filter, Transaction
 from ..types import MINUTE, Memory, Micros, to_datetime
 from .langgraph_items import Namespace, check_filter, check_item, id_of, item_draft, leaves, matches

@@ -21,13 +21,13 @@ from itertools import dropwhile, takewhile
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
+from ..client import Holdfast, check_open
 from ..context.blocks import join_blocks
 from ..context.session_context import Context
 from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
 from ..ingest import session_log
 from ..ingest.commit import check_session
 from ..ingest.sanitize import guard_data, without_secrets
-from ..memory import Holdfast, check_open
 from ..storage import Transaction
 from .framework_memory import Hosted, spoken
 

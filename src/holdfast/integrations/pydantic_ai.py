@@ -14,9 +14,9 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from ..client import Holdfast
 from ..errors import MissingExtra
 from ..ingest.commit import check_session
-from ..memory import Holdfast
 from .agent_tools import toolset
 from .framework_memory import NOTHING, Hosted, spoken
 

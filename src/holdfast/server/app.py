@@ -12,8 +12,8 @@ from starlette.staticfiles import StaticFiles
 
 from .. import __version__
 from ..audit import AuditLog
+from ..client import Holdfast
 from ..feedback import FeedbackLog
-from ..memory import Holdfast
 from .api_keys import KeyFile
 from .auth import Serving
 from .owner_view import Checkup

@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 
 from .. import retention_mode
 from ..audit import AuditLog
+from ..client import Holdfast
 from ..feedback import FeedbackLog
-from ..memory import Holdfast
 from ..text.terminal import counted
 from ..types import Scope
 from .api_keys import Key, KeyFile

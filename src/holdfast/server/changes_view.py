@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from ..memory import Holdfast
+from ..client import Holdfast
 from ..types import Event, iso
 from . import schemas
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..client import Holdfast
 from ..errors import NotFound
-from ..memory import Holdfast
 from ..types import Kind, Memory, iso
 from . import schemas
 

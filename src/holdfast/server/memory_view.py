@@ -4,8 +4,8 @@ will.
 
 from __future__ import annotations
 
+from ..client import Holdfast
 from ..maintenance.decay import THRESHOLD, fades_at, retention
-from ..memory import Holdfast
 from ..retrieval.provenance import Decision
 from ..types import DAY, Edge, Memory, iso
 from . import schemas

@@ -8,9 +8,9 @@ from typing import Literal
 
 from ..async_client import AsyncHoldfast
 from ..audit import AuditLog
+from ..client import Holdfast
 from ..errors import StoreError
 from ..feedback import FeedbackLog
-from ..memory import Holdfast
 from ..types import MAIN_KINDS, MINUTE, Kind, Memory, Micros, Scope, iso
 from . import schemas
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
-from ..memory import Holdfast
 from ..types import Memory, Scope, Scopes
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from .. import output
 from ..app import START, app, when
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
 
 QUESTIONS = (
     "When do we move to Lisbon?",
@@ -68,7 +68,7 @@ class _Teller:
 
 
 def _open(path: Path) -> Holdfast:
-    from ...memory import Holdfast
+    from ...client import Holdfast
 
     # Only what installs with the package: the tour must not depend on anyone's settings.
     return Holdfast.open(

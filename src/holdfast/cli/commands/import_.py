@@ -21,8 +21,8 @@ from ..exit_codes import PARTLY
 from ..open_store import is_meant_here
 
 if TYPE_CHECKING:
+    from ...client import Holdfast
     from ...ingest.documents import Indexed
-    from ...memory import Holdfast
     from ...projects.past_sessions import PastProject, Survey
 
 # Projects, or warnings, on a terminal; --json has them all.

@@ -31,9 +31,9 @@ from ..app import (
 from .worker import Scopes, aside, ended_by_signals, json_line, tell, worker_here
 
 if TYPE_CHECKING:
+    from ...client import Holdfast
     from ...extraction.job_types import Worker
     from ...maintenance.plan import Foreseen
-    from ...memory import Holdfast
     from ...storage.protocol import Spent
     from ...types import Entity
 

@@ -19,7 +19,7 @@ from ..open_store import working_folder
 from ..record_roots import NO_PROJECT, chosen_place, every_record, near, open_records
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
     from ...records.roots import RecordRoot
     from ...types import Scope
 
@@ -141,7 +141,7 @@ def clear(
         enabled = mine.profile()["enabled"]
         receipt = mine.purge(owner=True)
         if not own:
-            from ...memory.project import project_at
+            from ...namespaces.project_view import project_at
 
             project_at(hf, working_folder()).clear()
         # What was switched off stays so.

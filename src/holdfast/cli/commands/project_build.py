@@ -20,13 +20,13 @@ from .project import project_app
 
 if TYPE_CHECKING:
     from ...maintenance.project_build import Built, Plan
-    from ...memory.project import Project
+    from ...namespaces.project_view import Project
 
 
 @contextmanager
 def project_here(store: str | None) -> Iterator[Project]:
     """The memory of the project around this folder."""
-    from ...memory.project import project_at
+    from ...namespaces.project_view import project_at
 
     with open_memory(store, None, project=True) as hf:
         yield project_at(hf, working_folder())
@@ -110,7 +110,7 @@ def context(store: Store = None) -> None:
 @project_app.command()
 def view(store: Store = None) -> None:
     """Show the memory injection payload, or why there is none."""
-    from ...memory.project import NO_GUIDANCE
+    from ...namespaces.project_view import NO_GUIDANCE
 
     with project_here(store) as project:
         print(project.guidance() or NO_GUIDANCE)

@@ -32,7 +32,7 @@ from ..record_roots import (
 )
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
 
 record_app = typer.Typer(
     help="Records: what is known for good, as Markdown files of a project or of your own."

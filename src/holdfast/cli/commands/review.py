@@ -23,8 +23,8 @@ from ..word_diff import marked, word_diff
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ...client import Holdfast
     from ...extraction.approval import Weighed
-    from ...memory import Holdfast
     from ...types import Memory
 
 review_app = typer.Typer(

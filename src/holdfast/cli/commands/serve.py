@@ -21,7 +21,7 @@ from .audit_feedback import place_of
 from .worker import aside, ended_by_signals
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
     from ...server.api_keys import KeyFile
 
 PORT = 8765

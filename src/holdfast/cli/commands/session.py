@@ -14,8 +14,8 @@ from .. import output
 from ..app import READING, WRITING, Id, Json, Scope, Store, app, json_time, open_memory, when
 
 if TYPE_CHECKING:
+    from ...client import Holdfast
     from ...extraction.policy import JudgedCandidate
-    from ...memory import Holdfast
     from ...retrieval.provenance import Stored
     from ...types import Memory, Session
 

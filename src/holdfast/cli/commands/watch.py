@@ -18,7 +18,7 @@ from ..record_roots import every_record, headline, open_records, record_json
 from .worker import ended_by_signals
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
 
 # Milliseconds between two looks at whether the folders are still the same ones.
 LOOK = 500

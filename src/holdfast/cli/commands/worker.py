@@ -21,8 +21,8 @@ from .. import output
 from ..app import UPKEEP, Json, Store, app, complete_scopes, json_time, open_memory, when
 
 if TYPE_CHECKING:
+    from ...client import Holdfast
     from ...extraction.job_types import Worker
-    from ...memory import Holdfast
 
 T = TypeVar("T")
 Scopes = Annotated[
@@ -179,6 +179,6 @@ def worker_here(hf: Holdfast, *, everywhere: bool, stop: threading.Event) -> Wor
     """A worker with the language model of the settings, if there is one, for these scopes or for
     all there are.
     """
-    from ...memory.asking import model_of, worker_of
+    from ...model_access import model_of, worker_of
 
     return worker_of(hf, None if everywhere else hf.scopes, complete=model_of(hf), stop=stop)

@@ -28,7 +28,7 @@ from ..app import (
 )
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
 
 Text = Annotated[
     str | None,

@@ -18,7 +18,7 @@ from .events import OVER
 from .project_memory import build
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
     from ...storage.protocol import Store
     from ...types import Job, Micros, Scope
 
@@ -71,7 +71,7 @@ def open_here(folder: Path) -> Holdfast:
     """The memory of the project around a folder, if there is one, and of the person; of nobody
     else.
     """
-    from ...memory import Holdfast  # noqa: PLC0415
+    from ...client import Holdfast  # noqa: PLC0415
 
     places = places_here(folder)
     scopes = [place.scope for place in places]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ... import config
 
 if TYPE_CHECKING:
-    from ...memory import Holdfast
+    from ...client import Holdfast
     from ...storage import Store
 
 # Tokens of what is said around a summary.
@@ -39,7 +39,7 @@ def build(hf: Holdfast, folder: Path) -> dict[str, Any]:
     """
     if not _may_be_enabled(folder):
         return {}
-    from ...memory.project import project_at  # noqa: PLC0415
+    from ...namespaces.project_view import project_at  # noqa: PLC0415
 
     project = project_at(hf, folder)
     if not project.building.settings.enabled:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base_client import who_of
+from ...client import Holdfast
 from ...errors import HoldfastError, InvalidInput, NeedsPerson, NotFound
 from ...ingest import commit
 from ...ingest.commit import Draft
-from ...memory import Holdfast
-from ...memory.opened import who_of
 from ...types import About, iso
 from . import facts
 from .labels import KINDS, active, kinds_of, preview, short

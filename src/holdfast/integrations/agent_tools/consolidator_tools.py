@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ...base_client import who_of
+from ...client import Holdfast
 from ...extraction.apply import PAGE, demote
 from ...extraction.episodes import EXTRACTED, NO_OUTPUT
 from ...extraction.progress import SUMMARY, covers, marks_of, read_to_end
-from ...memory import Holdfast
-from ...memory.opened import who_of
 from ...storage.protocol import Filter, Transaction
 from ...types import Memories, Memory, Micros
 from . import facts as facts_

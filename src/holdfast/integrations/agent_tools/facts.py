@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...client import Holdfast
 from ...errors import InvalidInput
 from ...extraction import permission_checks
 from ...extraction.apply import DECAY_RATE, near, recognition
@@ -14,7 +15,6 @@ from ...extraction.permission_checks import Who
 from ...extraction.similarity.dedup import first_duplicate
 from ...ingest import commit, entity_linking
 from ...ingest.commit import Draft
-from ...memory import Holdfast
 from ...storage.protocol import Transaction
 from ...types import SURENESS, Edge, Memory
 

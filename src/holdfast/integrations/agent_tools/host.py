@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...client import Holdfast
 from ...context.blocks import join_blocks
 from ...errors import HoldfastError
 from ...extraction.progress import is_unread
 from ...ingest.session_log import begin
 from ...maintenance import entity_jobs, reflection
-from ...memory import Holdfast
-from ...memory.asking import metered
+from ...model_access import metered
 from ...models.entities.base import EntityMatch
 from ...models.entities.select import Recognition, standard
 from ...models.llm.chat import Complete

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...client import Holdfast
 from ...errors import HoldfastError, InvalidInput
-from ...memory import Holdfast
 from ...types import KINDS as OURS
 from ...types import Kind, Memories, Memory
 

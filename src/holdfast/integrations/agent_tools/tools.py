@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memory import Holdfast
+from ...client import Holdfast
 from .chat_tools import Talker
 from .consolidator_tools import Reader
 from .labels import Functions

@@ -6,7 +6,7 @@ from asyncio import to_thread
 from collections.abc import Mapping
 from typing import Any, Self
 
-from ...memory import Holdfast
+from ...client import Holdfast
 from .add import Item
 from .memory import Mem0
 

@@ -8,14 +8,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+from ...client import Holdfast, check_open
 from ...errors import InvalidInput, NotFound, Nothing, Refused
 from ...extraction import runner
 from ...extraction.session_extraction import SummarySink
 from ...ingest import capture, commit, entity_linking, session_log
 from ...ingest.commit import Draft
 from ...ingest.sanitize import guard_data
-from ...memory import Holdfast, check_open
-from ...memory.asking import reading_of
+from ...model_access import reading_of
 from ...records.roots import is_record
 from ...storage import Transaction
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from ... import __version__
+from ...client import Holdfast
 from ...errors import HoldfastError, StoreError
-from ...memory import Holdfast
 from ...text.terminal import plain
 from . import prompts, resources
 from .json_schema import check

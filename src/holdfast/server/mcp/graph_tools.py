@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ...client import Holdfast
 from ...integrations.knowledge_graph import Graph
-from ...memory import Holdfast
 from ...text.terminal import counted
 from .json_schema import Arguments, Schema, several, shape, text, texts
 from .read_tools import Answer

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...memory import Holdfast
+from ...client import Holdfast
 from ...text.terminal import counted
 from ..api_keys import KeyFile
 from ..auth import ASK_FOR_KEY

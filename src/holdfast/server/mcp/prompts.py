@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...client import Holdfast
 from ...context.blocks import join_blocks
 from ...errors import InvalidInput
-from ...memory import Holdfast
 
 PROMPTS: list[dict[str, Any]] = [
     {

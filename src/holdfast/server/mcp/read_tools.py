@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...client import Holdfast
 from ...context.blocks import escape
 from ...context.brief import fitting, state_of
-from ...memory import Holdfast
 from ...text.terminal import counted
 from ...types import Entity, Hit, Memory, iso
 from .json_schema import Arguments, time_argument

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from ...client import Holdfast
 from ...errors import HoldfastError, NotFound
-from ...memory import Holdfast
 from ...records.memory_urls import NAMESPACE, SCHEME, SUMMARY
 from ...types import Memory
 from .read_tools import memory_text
 
 if TYPE_CHECKING:
-    from ...memory.project import Project
+    from ...namespaces.project_view import Project
 
 ROOT = f"{SCHEME}{NAMESPACE}"
 MARKDOWN = "text/markdown"
@@ -69,7 +69,7 @@ def read(hf: Holdfast, uri: str) -> dict[str, Any]:
 def _project(hf: Holdfast) -> Project | None:
     """Return the project among the scopes, unless its memory is disabled."""
     # It builds memories too, which takes a while to load.
-    from ...memory.project import project_of  # noqa: PLC0415
+    from ...namespaces.project_view import project_of  # noqa: PLC0415
 
     try:
         project = project_of(hf)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...memory import Holdfast
+from ...client import Holdfast
 from ...types import KINDS, STATUSES
 from . import read_tools, write_tools
 from .json_schema import Arguments, Schema, several, shape, text, texts, whole

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...client import Holdfast
 from ...errors import InvalidInput, NotFound
-from ...memory import Holdfast
 from ...records.roots import CATEGORIES, RecordRoot
 from ...types import Memory, Scope
 from .json_schema import Arguments, time_argument

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field, StrictInt
 from starlette.exceptions import HTTPException
 
+from ...client import Holdfast
 from ...integrations.mem0 import Mem0
 from ...integrations.mem0.ids import OWNERS, normalise_id
 from ...integrations.mem0.mem0_items import is_seen
-from ...memory import Holdfast
 from .. import schemas
 from ..auth import Mine, Server, Serving
 

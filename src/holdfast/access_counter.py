@@ -6,7 +6,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from ..types import Memory, Micros, Scope
+from .types import Memory, Micros, Scope
 
 # Use counts are written together, so that reading stays reading: when there are many, or when an
 # hour has passed, for another process may be about to let what is used here fade.

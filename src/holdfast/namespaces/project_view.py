@@ -7,12 +7,14 @@ from pathlib import Path
 from threading import Event
 
 from .. import config
+from ..base_client import BaseClient, author_of
 from ..erasure.project_files import clear_project_memory
 from ..errors import InvalidInput, NotFound
 from ..extraction.coding.project_settings import Building, unlimited
 from ..extraction.job_types import Worker
 from ..maintenance import project_build
 from ..maintenance.job_runner import JobListener
+from ..model_access import meter_of, model_of
 from ..models.llm.chat import Complete
 from ..projects import build
 from ..projects.discovery import project_around
@@ -20,8 +22,6 @@ from ..projects.guidance import guidance
 from ..projects.llm_output import stoppable
 from ..records.memory_urls import Artifact, read_url
 from ..types import Scope
-from .asking import meter_of, model_of
-from .opened import Opened, author_of
 
 ROLES = ("default", "smol")
 NO_GUIDANCE = "Memory payload is empty (memories disabled or no memory summary found)."
@@ -31,7 +31,7 @@ NO_GUIDANCE = "Memory payload is empty (memories disabled or no memory summary f
 class Project:
     """A project's memory: what its past sessions taught, as files that people and agents read."""
 
-    memory: Opened
+    memory: BaseClient
     scope: Scope
     building: Building
 
@@ -126,7 +126,11 @@ class Project:
 
 
 def project_at(
-    memory: Opened, folder: Path, *, data: Path | None = None, session_model: Complete | None = None
+    memory: BaseClient,
+    folder: Path,
+    *,
+    data: Path | None = None,
+    session_model: Complete | None = None,
 ) -> Project:
     """The memory of the project that a folder belongs to, whether or not it keeps records.
 
@@ -140,7 +144,7 @@ def project_at(
     return Project(memory, around.scope, building)
 
 
-def project_of(memory: Opened, *, data: Path | None = None) -> Project:
+def project_of(memory: BaseClient, *, data: Path | None = None) -> Project:
     """The memory of the project that is among the scopes of an open memory."""
     found = [scope for scope in memory.scopes if scope.kind == "project"]
     if not found:
@@ -150,7 +154,7 @@ def project_of(memory: Opened, *, data: Path | None = None) -> Project:
     return Project(memory, found[0], Building(data or config.data_folder()))
 
 
-def _models(named: dict[str, str], memory: Opened) -> dict[str, Complete | None]:
+def _models(named: dict[str, str], memory: BaseClient) -> dict[str, Complete | None]:
     """The models of the roles; the setting `model` stands in for the default one."""
     if unknown := [role for role in named if role not in ROLES]:
         raise InvalidInput(f"models has no role {unknown[0]!r}. There are: {', '.join(ROLES)}.")

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .. import config, extraction, ingest, maintenance, replication, retention_mode, retrieval
-from ..errors import (
+from . import config, extraction, ingest, maintenance, replication, retention_mode, retrieval
+from .access_counter import AccessCounter
+from .errors import (
     InvalidInput,
     NotFound,
     Refused,
@@ -20,14 +21,14 @@ from ..errors import (
     StoreFull,
     StoreReadOnly,
 )
-from ..models.embeddings.tiers import Tiers
-from ..records.file_backed_store import FileBackedStore
-from ..records.file_sync import Followed
-from ..records.roots import RecordRoot
-from ..storage import Author, Filter, InMemoryStore, Store, Transaction, open_store
-from ..storage.connect import location_of
-from ..storage.schema import entity_names, fold
-from ..types import (
+from .models.embeddings.tiers import Tiers
+from .records.file_backed_store import FileBackedStore
+from .records.file_sync import Followed
+from .records.roots import RecordRoot
+from .storage import Author, Filter, InMemoryStore, Store, Transaction, open_store
+from .storage.connect import location_of
+from .storage.schema import entity_names, fold
+from .types import (
     Clock,
     Entity,
     Events,
@@ -39,13 +40,12 @@ from ..types import (
     new_id,
     system_clock,
 )
-from ..values import replace
-from .given import Moment, Ref, ScopeLike, moment_of, ref_of, reload, scopes_of, str_tuple
-from .uses import AccessCounter
+from .validation import Moment, Ref, ScopeLike, moment_of, ref_of, reload, scopes_of, str_tuple
+from .values import replace
 
 if TYPE_CHECKING:
-    from ..extraction.permission_checks import Who
-    from ..ingest.permissions import Ruling, Verb
+    from .extraction.permission_checks import Who
+    from .ingest.permissions import Ruling, Verb
 
 T = TypeVar("T")
 # Scopes that are switched off as a whole: nothing recalled, nothing written.
@@ -58,7 +58,7 @@ CATCH_UP = (
 )
 
 
-class Opened:
+class BaseClient:
     """An open memory before any verb: its store, its scopes, and the ways that all verbs go."""
 
     def __init__(
@@ -393,7 +393,7 @@ class Opened:
             logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
 
 
-def who_of(memory: Opened, verb: str, run: str = "") -> Who:
+def who_of(memory: BaseClient, verb: str, run: str = "") -> Who:
     """Who acts through this memory, as what may be done is decided by."""
     approval = memory.settings.approval
     return extraction.permission_checks.Who(
@@ -404,14 +404,14 @@ def who_of(memory: Opened, verb: str, run: str = "") -> Who:
     )
 
 
-def author_of(memory: Opened, verb: str) -> Author:
+def author_of(memory: BaseClient, verb: str) -> Author:
     """Who writes from now on, in a new run, which is the one that `undo` takes back."""
     author = memory._new_author(verb)
     memory.last_run = author.run
     return author
 
 
-def command_for(memory: Opened, *words: str) -> str:
+def command_for(memory: BaseClient, *words: str) -> str:
     """A command line of ours that works on this very store, as it can be typed in a shell.
 
     Of the commands that are told to people only `reembed` has to do with scopes: all of these are

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
-from .. import config, extraction, models
+from . import config, extraction, models
 
 if TYPE_CHECKING:
-    from ..models.llm.chat import Complete
-    from ..types import Scope
-    from .opened import Opened
+    from .base_client import BaseClient
+    from .models.llm.chat import Complete
+    from .types import Scope
 
 
-def model_of(memory: Opened, spec: str | None = None) -> Complete | None:
+def model_of(memory: BaseClient, spec: str | None = None) -> Complete | None:
     """The language model that the settings name, or the one that is named instead; None without a
     name.
     """
@@ -30,7 +30,7 @@ def model_of(memory: Opened, spec: str | None = None) -> Complete | None:
     )
 
 
-def meter_of(memory: Opened) -> models.llm.budget.Meter:
+def meter_of(memory: BaseClient) -> models.llm.budget.Meter:
     """What holds the language models of one run to the caps that are set."""
     caps = models.llm.budget.Caps(
         memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day
@@ -38,13 +38,13 @@ def meter_of(memory: Opened) -> models.llm.budget.Meter:
     return models.llm.budget.Meter(memory.store, memory.clock, caps)
 
 
-def metered(memory: Opened, complete: Complete | None) -> Complete | None:
+def metered(memory: BaseClient, complete: Complete | None) -> Complete | None:
     """A language model that is asked in one run, on the account of the first of the scopes."""
     return meter_of(memory).through(complete, memory.scopes[0])
 
 
 def reading_of(
-    memory: Opened, complete: Complete | None = None
+    memory: BaseClient, complete: Complete | None = None
 ) -> extraction.turn_extraction.ExtractionContext:
     """How conversations are read here: by the model that was given or set, or by rules."""
     settings = memory.settings
@@ -57,7 +57,7 @@ def reading_of(
 
 
 def worker_of(
-    memory: Opened,
+    memory: BaseClient,
     scopes: Sequence[Scope] | None,
     *,
     complete: Complete | None,

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .. import records
+from ..base_client import BaseClient
 from ..errors import InvalidInput, NotFound
+from ..model_access import reading_of
 from ..records.roots import RecordRoot
 from ..types import Session
-from .asking import reading_of
-from .opened import Opened
 
 if TYPE_CHECKING:
     from ..models.llm.chat import Complete
     from ..records.session_notes import Extracted
 
 
-class Extracting(Opened):
+class Extracting(BaseClient):
     """Records out of sessions: what a project's past sessions teach, written down."""
 
     def extract(

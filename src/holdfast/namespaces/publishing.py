@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from .. import context, records
 from ..types import Hit, Memory
-from .given import Ref
-from .recording import Recording
+from ..validation import Ref
+from .records import Recording
 
 if TYPE_CHECKING:
     from ..context.brief import Verdict

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, ingest, projects, records
+from ..base_client import BaseClient, author_of
 from ..errors import InvalidInput
 from ..records.roots import RecordRoot
 from ..records.source_lists import INDEX, Sources, sources_of, unfollowed
 from ..types import Scope
-from .given import ScopeLike
-from .opened import Opened, author_of
+from ..validation import ScopeLike
 
 if TYPE_CHECKING:
     from ..ingest.documents import Indexed
     from ..projects.past_sessions import PastProject
 
 
-class Indexing(Opened):
+class Indexing(BaseClient):
     """What was written elsewhere: past sessions of coding agents, tickets and notes of a
     project.
     """

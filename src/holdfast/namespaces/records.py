@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import records
+from ..base_client import BaseClient
 from ..errors import InvalidInput, NotFound, Refused
 from ..records.file_sync import VERB, Followed
 from ..records.roots import CATEGORIES, check_category, is_record
@@ -14,14 +15,13 @@ from ..records.source_lists import INDEX
 from ..storage import Filter, Transaction
 from ..storage.legacy_progress import MIGRATE
 from ..types import STATUSES, Memories, Memory
-from .given import Moment, Ref, micros, ref_of, reload
-from .opened import Opened
+from ..validation import Moment, Ref, micros, ref_of, reload
 
 FROM_FILES = (VERB, INDEX, MIGRATE)
 """What the journal calls changes that only followed those of files, or an upgrade."""
 
 
-class Recording(Opened):
+class Recording(BaseClient):
     """Records: memories that are Markdown files as well, which people read, edit and commit."""
 
     def add_record(

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .. import ingest
-from ..errors import InvalidInput, NotFound, ScopeError, meant
-from ..storage import Transaction
-from ..types import Memory, Micros, Scope, Triple, from_datetime
+from . import ingest
+from .errors import InvalidInput, NotFound, ScopeError, meant
+from .storage import Transaction
+from .types import Memory, Micros, Scope, Triple, from_datetime
 
 if TYPE_CHECKING:
-    from ..ingest.commit import Draft
+    from .ingest.commit import Draft
 
 Moment = datetime | Micros | None
 ScopeLike = str | Scope

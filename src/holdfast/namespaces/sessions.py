@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import extraction, ingest
+from ..base_client import BaseClient, author_of
+from ..model_access import reading_of
 from ..storage import Transaction
 from ..types import IDLE_MINUTES, Messages
-from .asking import reading_of
-from .given import most_of
-from .opened import Opened, author_of
+from ..validation import most_of
 
 if TYPE_CHECKING:
     from ..extraction.policy import JudgedCandidate
     from ..models.llm.chat import Complete
 
 
-class Conversing(Opened):
+class Conversing(BaseClient):
     """Conversations: their messages, their end, what is learned from them, and what is set for whom
     they are with.
     """

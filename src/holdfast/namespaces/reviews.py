@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Unpack
 
 from .. import extraction, ingest
+from ..base_client import BaseClient, author_of, who_of
 from ..errors import NeedsPerson
 from ..storage import Transaction
 from ..storage.protocol import rests_on
 from ..types import PROPOSAL_DAYS, Memories, Memory
-from .given import DatedFields, Ref, draft_of, reload
-from .opened import Opened, author_of, who_of
+from ..validation import DatedFields, Ref, draft_of, reload
 
 
-class Approving(Opened):
+class Approving(BaseClient):
     """Memories that wait for a person: proposed, weighed, approved, rejected."""
 
     def propose(

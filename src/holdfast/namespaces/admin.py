@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import erasure, extraction, ingest, maintenance, records, replication
+from ..base_client import BaseClient, author_of, who_of
 from ..errors import InvalidInput
+from ..model_access import meter_of, metered, worker_of
 from ..storage import Filter, Findings
 from ..storage.protocol import WAIT, Jobs, Places
 from ..types import STATUSES, Memory, Scope
-from .asking import meter_of, metered, worker_of
-from .given import Ref, ScopeLike, check_limit, ref_of
-from .opened import Opened, author_of, who_of
+from ..validation import Ref, ScopeLike, check_limit, ref_of
 
 if TYPE_CHECKING:
     from ..erasure.receipt import Receipt
     from ..models.llm.chat import Complete
 
 
-class Keeping(Opened):
+class Keeping(BaseClient):
     """What keeps a memory in order over time: erasing, maintenance, moving, syncing, check-ups."""
 
     def purge(

@@ -1,0 +1,1 @@
+"""Namespaces of `Holdfast`, one module each: sessions, records, reviews, projects, admin."""
