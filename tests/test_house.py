@@ -141,3 +141,69 @@ def _is_own(node):
 
 def _is_field(node):
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+
+
+def test_there_are_no_import_cycles():
+    """Imports inside functions count as well: there they would only hide a cycle.
+
+    Those under `if TYPE_CHECKING` do not, for they are never executed.
+    """
+    imports = {name: sorted(_imports(name) & IMPORTABLE.keys()) for name in IMPORTABLE}
+    assert list(_cycles(imports)) == []
+
+
+def _module_name(path):
+    parts = ("holdfast", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+IMPORTABLE = {_module_name(path): path for path in MODULES}
+
+
+def _imports(name):
+    """The modules that one imports, and those it reaches through a lazy package, as in
+    `records.write_back`.
+    """
+    path = IMPORTABLE[name]
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    found = set()
+    bound = {}
+    for node in _executed(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            for one in node.names:
+                full = f"{module}.{one.name}"
+                found.add(full if full in IMPORTABLE else module)
+                bound[one.asname or one.name] = full
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.add(f"{bound.get(node.value.id)}.{node.attr}")
+    return found - {name}
+
+
+def _executed(node):
+    """The nodes of a tree, top down, without what only a type checker reads."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        children = node.orelse
+    else:
+        yield node
+        children = ast.iter_child_nodes(node)
+    for child in children:
+        yield from _executed(child)
+
+
+def _cycles(imports):
+    """Modules that can reach themselves, each with the shortest way back."""
+    for start in sorted(imports):
+        ways = {module: [start, module] for module in imports[start]}
+        waiting = list(ways)
+        while waiting and start not in ways:
+            module = waiting.pop(0)
+            for other in imports[module]:
+                if other not in ways:
+                    ways[other] = [*ways[module], other]
+                    waiting.append(other)
+        if start in ways:
+            yield " -> ".join(ways[start])

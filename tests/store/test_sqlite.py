@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,10 +23,17 @@ from typing import Any
 import apsw
 import pytest
 
-from holdfast.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew
+from holdfast.errors import (
+    InvalidInput,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreTooNew,
+)
 from holdfast.storage import Filter, SQLiteStore, Transaction
 from holdfast.storage.migrations_runner import migrations
-from holdfast.storage.sqlite.connection import APPLICATION_ID, status
+from holdfast.storage.sqlite.connection import APPLICATION_ID, BUSY_MILLISECONDS, status
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -632,6 +640,20 @@ class TestManyAtOnce:
         with pytest.raises(RuntimeError, match="already open"):
             write(store, lambda _: put(store, fact("inner")))
         assert listed(store) == []
+
+    def test_a_short_wait_for_another_writer_is_short(self, store: SQLiteStore, path: Path) -> None:
+        one = put_one(store, fact("tea"))
+        other = SQLiteStore(path)
+
+        def touch(_: Transaction) -> float:
+            began = time.monotonic()
+            with pytest.raises(StoreBusy), other.short_busy_timeout():
+                other.touch([ANN], {one.seq: 1}, START)
+            return time.monotonic() - began
+
+        # Others wait thirty seconds, this one a quarter of a second; a busy machine adds to it.
+        assert write(store, touch) < BUSY_MILLISECONDS / 2000
+        other.close()
 
 
 Child = tuple[int, Any]

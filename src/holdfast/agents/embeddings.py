@@ -13,7 +13,8 @@ from ..errors import (
     InvalidInput,
     MissingExtra,
 )
-from ..models.embeddings.base import PROVIDERS, Embedder, embedder_for
+from ..models.embeddings.base import Embedder, embedder_for
+from ..models.embeddings.providers import PROVIDERS
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..types import Clock, Scope

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..floats import Vector
 from .filters import Dialect
+from .scope_numbers import Newest, Read
 
 if TYPE_CHECKING:
     from .matrix_cache import Matrix
-
-Rows = list[tuple[Any, ...]]
-Read = Callable[[str, Sequence[Any]], Rows]
-Newest = Callable[[Read, int], tuple[Any, ...]]
-"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
 
 CACHE_BYTES = (
     1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold

@@ -71,7 +71,7 @@ def is_purged(event: Event) -> bool:
 
 
 def ends_owner(event: Event) -> bool:
-    """Whether an entry says that its whole scope was erased; `Transaction.purge_scope` leaves it."""
+    """Whether an entry says that its whole scope was erased; see `purge_scope`."""
     return event.noun == PROFILES.noun and event.before == {PURGED: True}
 
 

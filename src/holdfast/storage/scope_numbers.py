@@ -15,6 +15,10 @@ from .schema import SELECT_MEMORY, Row, Rows, Statements, memory_from
 Numbers = Sequence[int]
 Reach = Numbers | None
 """The scopes a statement may see, by number; None for all of them, which only upkeep asks for."""
+Read = Callable[[str, Sequence[Any]], Rows]
+"""Runs one SELECT."""
+Newest = Callable[[Read, int], tuple[Any, ...]]
+"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
 
 
 class ScopedSQL(ABC):

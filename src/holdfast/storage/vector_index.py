@@ -11,10 +11,10 @@ from ..errors import DimensionMismatchError
 from ..floats import Vector, packed, unit, unpacked
 from ..types import Memories, Memory, Scope
 from .filters import invalid_now, marks
-from .matrix_pool import Matrices, Read
+from .matrix_pool import Matrices
 from .protocol import Filter, Ranked
 from .schema import Rows, Statements
-from .scope_numbers import Numbers, Reach, ScopedSQL
+from .scope_numbers import Numbers, Reach, Read, ScopedSQL
 
 # In which order memories get their vectors: what was learned before what was only said or read, the
 # newest first.

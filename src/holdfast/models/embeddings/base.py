@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import InvalidInput
 from ...floats import Vector
@@ -18,24 +18,6 @@ VALID_SPECS = (
     "'ollama:nomic-embed-text'; other providers need base_url, the address of an "
     "OpenAI-compatible server"
 )
-
-
-class Provider(NamedTuple):
-    """Where a provider lives and which variable holds its key."""
-
-    base_url: str
-    key_env: str = ""
-    key: str = ""
-
-
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "google": Provider("https://generativelanguage.googleapis.com", "GOOGLE_API_KEY"),
-    "ollama": Provider("http://localhost:11434/v1", key="ollama"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-}
 _LOCAL = {"local:potion-base-8M": "static", "local:arctic-embed-s": "arctic"}
 
 

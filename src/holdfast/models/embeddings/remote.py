@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ...errors import EmbedderError, InvalidInput, MissingExtra
 from ...floats import legible
 from ..llm.run_sync import wait_for
-from .base import PROVIDERS, Provider
 from .checks import blank, checked
+from .providers import PROVIDERS, Provider
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings

@@ -19,11 +19,10 @@ from ...types import Micros, Names, Scope, system_clock
 from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrix_cache import top, unpack
-from ..matrix_pool import Read
 from ..migrations_runner import pending
 from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Transaction
 from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
-from ..scope_numbers import Reach
+from ..scope_numbers import Reach, Read
 from ..sql_store import SQLStore
 from . import health, hnsw, schema
 from .connections import Connections, Trace

@@ -24,7 +24,6 @@ from ...types import Micros, Names, Scope, system_clock
 from .. import migrations_runner
 from ..damage import AFRESH
 from ..filters import SQLITE, invalid_now, marks, where_clause
-from ..matrix_pool import Read
 from ..protocol import (
     WAIT,
     Author,
@@ -38,7 +37,7 @@ from ..protocol import (
     Transaction,
 )
 from ..schema import TABLES, Row, Rows, Statements
-from ..scope_numbers import Reach
+from ..scope_numbers import Reach, Read
 from ..sql_store import PAGE, SQLStore
 from .connection import (
     APPLICATION_ID,
@@ -246,7 +245,7 @@ class SQLiteStore(SQLStore):
             return result
 
     def _begin(self, connection: apsw.Connection) -> None:
-        if not getattr(self._local, "hurried", False):
+        if not getattr(self._local, "short_busy_timeout", False):
             connection.execute("BEGIN IMMEDIATE")
             return
         connection.set_busy_timeout(MOMENT_MILLISECONDS)
